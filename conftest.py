@@ -30,7 +30,13 @@ randomness.load_profile()
 # LLVM's quick level serves: the bits are the same (tests/compiler/test_assembly.py), a formula that is met once takes a third
 # less time, and all folders share the code of the library's mechanisms. ESLABON_OPTIMIZATION, if it is set, holds for all
 # tests; the nightly run sets the users' level.
-AS_FOR_USERS = ("tests/compiler", "tests/export", "tests/robots", "tests/test_smoke.py", "tests/test_wheel.py")
+AS_FOR_USERS = (
+    "tests/compiler",
+    "tests/export",
+    "tests/robots",
+    "tests/test_smoke.py",
+    "tests/test_wheel.py",
+)
 CHOSEN_LEVEL = os.environ.get("ESLABON_OPTIMIZATION")
 
 

@@ -59,19 +59,28 @@ def _arm(rounds: int) -> list[list[str]]:
     timed = {
         "10 s at 1 kHz by rk4, after that": side_by_side({"ours": run}, rounds=9)["ours"].seconds,
         "rates, one state": side_by_side({"ours": lambda: g.rates(x[0], u)})["ours"].seconds,
-        "rates, of 1,000 states each": side_by_side({"ours": lambda: g.rates(x, u)})["ours"].seconds / len(x),
-        "A, B, C, D at a state": side_by_side({"ours": lambda: g.linearize(x[0], u)})["ours"].seconds,
+        "rates, of 1,000 states each": side_by_side({"ours": lambda: g.rates(x, u)})["ours"].seconds
+        / len(x),
+        "A, B, C, D at a state": side_by_side({"ours": lambda: g.linearize(x[0], u)})[
+            "ours"
+        ].seconds,
     }
     goals = {"10 s at 1 kHz by rk4, after that": RUN}
     made = [_row(f"{ARM}: text to native state equations, cold", first, None, GOAL)]
-    return made + [_row(f"{ARM}: {what}", seconds, None, goals.get(what)) for what, seconds in timed.items()]
+    return made + [
+        _row(f"{ARM}: {what}", seconds, None, goals.get(what)) for what, seconds in timed.items()
+    ]
 
 
 def _first_call() -> float:
     with TemporaryDirectory() as folder:
         environment = {**os.environ, "ESLABON_CACHE": folder}
         done = subprocess.run(
-            [sys.executable, "-c", FIRST], capture_output=True, text=True, env=environment, check=True
+            [sys.executable, "-c", FIRST],
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=True,
         )
     return float(done.stdout)
 
@@ -103,7 +112,10 @@ def theirs(sections: int):
     bgt.add(model, last)
     for k in range(sections):
         made = {"s": bgt.new("1"), "p": bgt.new("0"), "R": bgt.new("R", name=f"R{k}", value=2 + k)}
-        made |= {"L": bgt.new("I", name=f"L{k}", value=0.1 * (k + 1)), "C": bgt.new("C", name=f"C{k}", value=0.5)}
+        made |= {
+            "L": bgt.new("I", name=f"L{k}", value=0.1 * (k + 1)),
+            "C": bgt.new("C", name=f"C{k}", value=0.5),
+        }
         bgt.add(model, *made.values())
         bgt.connect(last, made["s"])
         for name in "RLp":
@@ -125,7 +137,9 @@ def _compared(sections: int, g: es.BondGraph) -> None:
     own = [storage.element.name for storage in g.causality().integral]
     at = [own.index(element.name) for element, _ in model.state_vars.values()]
     x, u = sympy.symbols(names), sympy.Symbol("u_0")
-    solved = sympy.solve(model.constitutive_relations, sympy.symbols([f"d{n}" for n in names]), dict=True)[0]
+    solved = sympy.solve(
+        model.constitutive_relations, sympy.symbols([f"d{n}" for n in names]), dict=True
+    )[0]
     rates = sympy.Matrix([solved[sympy.Symbol(f"d{n}")] for n in names])
     lm = g.linearize(np.zeros(g.order), [0.0])
     same(f"ladder of {sections}, A", lm.A[np.ix_(at, at)], np.array(rates.jacobian(x), dtype=float))

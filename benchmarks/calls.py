@@ -21,7 +21,11 @@ GOAL = 0.4
 def variants(name: str, verb: str) -> list[str]:
     """What a verb of a mechanism can be given."""
     made = ["arrays"]
-    made += ["frame"] * (verb in FRAMED) + ["axes"] * (verb in FRAMED[1:4]) + ["formulation"] * (verb in FORMULATED)
+    made += (
+        ["frame"] * (verb in FRAMED)
+        + ["axes"] * (verb in FRAMED[1:4])
+        + ["formulation"] * (verb in FORMULATED)
+    )
     made += ["threads", "out"] + ["parameters"] * (name != "puma560")
     return [*made, "derivative"]
 
@@ -31,16 +35,38 @@ def above(answers: list[dict[str, float]]) -> float:
     return statistics.median(1e6 * (a["call"] - a["kernel"]) for a in answers)
 
 
-def text(base: Path | None = None, rounds: int = 15, budget: float = 0.005, names: tuple[str, ...] = MECHANISMS) -> str:
+def text(
+    base: Path | None = None,
+    rounds: int = 15,
+    budget: float = 0.005,
+    names: tuple[str, ...] = MECHANISMS,
+) -> str:
     compared, worst, made = versions(base), 0.0, []
-    columns = ("arrays", "frame", "axes", "formulation", "threads", "out", "parameters", "derivative")
+    columns = (
+        "arrays",
+        "frame",
+        "axes",
+        "formulation",
+        "threads",
+        "out",
+        "parameters",
+        "derivative",
+    )
     for name in names:
         for verb in INPUTS:
             if verb in OF_LOOPS and name != "five_bar":
                 continue
             cells, kernel = dict.fromkeys(columns, ""), 0.0
             for variant in variants(name, verb):
-                answers = in_turns(compared, rounds, work="call", name=name, verb=verb, variant=variant, budget=budget)
+                answers = in_turns(
+                    compared,
+                    rounds,
+                    work="call",
+                    name=name,
+                    verb=verb,
+                    variant=variant,
+                    budget=budget,
+                )
                 now, before = answers["now"], answers.get("base")
                 worst = max(worst, above(now))
                 cells[variant] = f"{above(now):.2f}" + (f" ({above(before):.1f})" if before else "")
@@ -48,7 +74,12 @@ def text(base: Path | None = None, rounds: int = 15, budget: float = 0.005, name
             made.append([f"{name}: {verb}", f"{kernel:.2f}", *cells.values()])
     said = f"\n\nThe largest is {worst:.2f}; the goal of {GOAL} is {'met' if worst <= GOAL else '**not** met'}.\n"
     told = "In brackets: the base." if base else ""
-    return __doc__.format(base=told) + "\n\n" + lines("call | kernel | " + " | ".join(columns), made) + said
+    return (
+        __doc__.format(base=told)
+        + "\n\n"
+        + lines("call | kernel | " + " | ".join(columns), made)
+        + said
+    )
 
 
 if __name__ == "__main__":

@@ -48,7 +48,9 @@ def biped() -> es.Mechanism:
             last = f"{side}{k}"
         for n, k in enumerate((1, 3)):  # a rod on a ball joint, its far end a cut ball joint
             b.body(f"{side}_rod{n}", 0.3, (0.1, 0, 0), (1e-4, 1e-3, 1e-3))
-            b.joint(f"{side}_ball{n}", "spherical", f"{side}{k}", f"{side}_rod{n}", (0.05, 0.02, 0.0))
+            b.joint(
+                f"{side}_ball{n}", "spherical", f"{side}{k}", f"{side}_rod{n}", (0.05, 0.02, 0.0)
+            )
     tree = b.build()
     placed = _placed(tree)
     for side in ("left", "right"):
@@ -57,7 +59,12 @@ def biped() -> es.Mechanism:
             far = p + R @ np.array([0.2, 0.0, 0.0])
             Q, o = placed[f"{side}{k + 2}"]
             b.loop(
-                f"{side}_cut{n}", "spherical", f"{side}_rod{n}", f"{side}{k + 2}", (0.2, 0, 0), tuple(Q.T @ (far - o))
+                f"{side}_cut{n}",
+                "spherical",
+                f"{side}_rod{n}",
+                f"{side}{k + 2}",
+                (0.2, 0, 0),
+                tuple(Q.T @ (far - o)),
             )
     b.actuate(*(f"{side}{k}" for side in ("left", "right") for k in range(7)))
     return b.build()
@@ -76,9 +83,13 @@ def _tree(name: str, m: es.Mechanism) -> list[Row]:
     theirs, data = (o.q(q), o.v(v), o.v(a)), o.model.createData()
     inverse, forward = pin.computeRNEADerivatives, pin.computeABADerivatives
     index = np.ix_(o.v_map, o.v_map)
-    for got, want in zip(m.inverse_dynamics_derivatives(q, v, a)[:2], inverse(o.model, data, *theirs), strict=False):
+    for got, want in zip(
+        m.inverse_dynamics_derivatives(q, v, a)[:2], inverse(o.model, data, *theirs), strict=False
+    ):
         same(f"{name}: derivatives of inverse dynamics", got, want[index])
-    for got, want in zip(m.forward_dynamics_derivatives(q, v, a), forward(o.model, data, *theirs), strict=True):
+    for got, want in zip(
+        m.forward_dynamics_derivatives(q, v, a), forward(o.model, data, *theirs), strict=True
+    ):
         same(f"{name}: derivatives of forward dynamics", got, want[index], 1e-8)
     one = {
         "inverse": {
@@ -93,11 +104,19 @@ def _tree(name: str, m: es.Mechanism) -> list[Row]:
     if name != "puma560":  # MuJoCo refuses bodies without mass
         one["forward"]["mujoco's differences"] = _differences(m, q, v, a)
     made = [
-        Row(f"{name}: derivatives of {what} dynamics, one state", side_by_side(calls), 1.0, "pinocchio")
+        Row(
+            f"{name}: derivatives of {what} dynamics, one state",
+            side_by_side(calls),
+            1.0,
+            "pinocchio",
+        )
         for what, calls in one.items()
     ]
     out = tuple(np.empty((STATES, m.nv, m.nv)) for _ in range(3))
-    many = [tuple(f(x) for f, x in zip((o.q, o.v, o.v), s, strict=True)) for s in zip(Q, V, A, strict=True)]
+    many = [
+        tuple(f(x) for f, x in zip((o.q, o.v, o.v), s, strict=True))
+        for s in zip(Q, V, A, strict=True)
+    ]
     timings = side_by_side(
         {
             "ours": lambda: m.forward_dynamics_derivatives(Q, V, A, out=out, threads=1),
@@ -135,7 +154,12 @@ def _chain(n: int) -> Row:
         "ours": lambda: m.derivative("forward_dynamics", "q", *state),
         "pinocchio": lambda: pin.computeABADerivatives(o.model, o.data, *theirs),
     }
-    return Row(f"chain of {n} joints: derivative of forward dynamics by q", side_by_side(calls), 1.0, "pinocchio")
+    return Row(
+        f"chain of {n} joints: derivative of forward dynamics by q",
+        side_by_side(calls),
+        1.0,
+        "pinocchio",
+    )
 
 
 def _closed(m: es.Mechanism) -> Row:
@@ -158,8 +182,15 @@ def _closed(m: es.Mechanism) -> Row:
         return a
 
     same(f"{m.name}: forward dynamics", m.forward_dynamics(q, v, tau), peer()[o.v_map], 1e-6)
-    timings = side_by_side({"ours": lambda: m.forward_dynamics_derivatives(q, v, tau), "pinocchio": peer})
-    return Row(f"{m.name}: derivatives of forward dynamics with loops, one state", timings, 1.0, "pinocchio")
+    timings = side_by_side(
+        {"ours": lambda: m.forward_dynamics_derivatives(q, v, tau), "pinocchio": peer}
+    )
+    return Row(
+        f"{m.name}: derivatives of forward dynamics with loops, one state",
+        timings,
+        1.0,
+        "pinocchio",
+    )
 
 
 if __name__ == "__main__":

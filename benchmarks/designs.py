@@ -48,21 +48,44 @@ def _masses() -> list[Row]:
         return m.inverse_dynamics(q, v, a, parameters=drawn)
 
     peaks = np.abs(bare()).max(axis=1)
-    same("peaks of a sweep", np.stack([swept[name] for name in swept.values[:2]], axis=-1), peaks, 1e-12)
+    same(
+        "peaks of a sweep",
+        np.stack([swept[name] for name in swept.values[:2]], axis=-1),
+        peaks,
+        1e-12,
+    )
     folder, number = Path(tempfile.mkdtemp()), count()
     reduced = side_by_side(
-        {"ours": lambda: es.sweep(m, "inverse_dynamics", over, reduce="peak", **options), "bare": bare}, rounds=7
+        {
+            "ours": lambda: es.sweep(m, "inverse_dynamics", over, reduce="peak", **options),
+            "bare": bare,
+        },
+        rounds=7,
     )
     kept = side_by_side(
         {
-            "ours": lambda: es.sweep(m, "inverse_dynamics", over, folder=folder / f"{next(number)}", **options),
+            "ours": lambda: es.sweep(
+                m, "inverse_dynamics", over, folder=folder / f"{next(number)}", **options
+            ),
             "bare": bare,
         },
         rounds=3,
     )
     return [
-        Row("five_bar: peaks of 1,000,000 inverse dynamics over masses", reduced, 0.5, "bare", per=DESIGNS * STATES),
-        Row("five_bar: 1,000,000 inverse dynamics over masses, all on disk", kept, None, "bare", per=DESIGNS * STATES),
+        Row(
+            "five_bar: peaks of 1,000,000 inverse dynamics over masses",
+            reduced,
+            0.5,
+            "bare",
+            per=DESIGNS * STATES,
+        ),
+        Row(
+            "five_bar: 1,000,000 inverse dynamics over masses, all on disk",
+            kept,
+            None,
+            "bare",
+            per=DESIGNS * STATES,
+        ),
     ]
 
 
@@ -70,7 +93,11 @@ def _lengths() -> list[Row]:
     m = es.load("five_bar")
     driven, va, aa = _motion(m)
     over = {"L2": (0.035, 0.045), "L3": (0.095, 0.105)}
-    options = {"motion": (np.linspace(0, 1, STATES), driven, va, aa), "samples": DESIGNS, "progress": False}
+    options = {
+        "motion": (np.linspace(0, 1, STATES), driven, va, aa),
+        "samples": DESIGNS,
+        "progress": False,
+    }
     swept = es.sweep(m, "peak_torque", over, **options)
     drawn = {name: swept[name][:, None] for name in over}
 
@@ -78,11 +105,19 @@ def _lengths() -> list[Row]:
         q, v, a = m.complete(driven, va, aa, continuation=True, parameters=drawn)
         return m.inverse_dynamics(q, v, a, parameters=drawn)
 
-    same("peaks of a sweep over lengths", swept["peak_torque"], np.abs(bare()).max(axis=(1, 2)), 1e-9)
-    made = side_by_side({"ours": lambda: es.sweep(m, "peak_torque", over, **options), "bare": bare}, rounds=3)
+    same(
+        "peaks of a sweep over lengths", swept["peak_torque"], np.abs(bare()).max(axis=(1, 2)), 1e-9
+    )
+    made = side_by_side(
+        {"ours": lambda: es.sweep(m, "peak_torque", over, **options), "bare": bare}, rounds=3
+    )
     return [
         Row(
-            "five_bar: 1,000,000 states closed and their torques, over lengths", made, 0.5, "bare", per=DESIGNS * STATES
+            "five_bar: 1,000,000 states closed and their torques, over lengths",
+            made,
+            0.5,
+            "bare",
+            per=DESIGNS * STATES,
         )
     ]
 
@@ -98,8 +133,20 @@ def _maps() -> list[Row]:
         for over, shape in (plane, space)
     ]
     return [
-        Row("planar_3rrr: map of 1,000,000 poses over x and y, 8 modes", timings[0], None, "ours", unit="s"),
-        Row("planar_3rrr: map of 1,000,000 poses over x, y and angle, 8 modes", timings[1], None, "ours", unit="s"),
+        Row(
+            "planar_3rrr: map of 1,000,000 poses over x and y, 8 modes",
+            timings[0],
+            None,
+            "ours",
+            unit="s",
+        ),
+        Row(
+            "planar_3rrr: map of 1,000,000 poses over x, y and angle, 8 modes",
+            timings[1],
+            None,
+            "ours",
+            unit="s",
+        ),
     ]
 
 
@@ -113,7 +160,10 @@ def _compare(m, found) -> None:
 def _within_reach(m, found) -> None:
     """Every mode closes where each leg, two links of one length, spans the distance from its base to the platform."""
     v, closes = m.parameters, True
-    grid = [found.axes[name] if name in found.axes else np.array([found.fixed[name]]) for name in ("x", "y", "angle")]
+    grid = [
+        found.axes[name] if name in found.axes else np.array([found.fixed[name]])
+        for name in ("x", "y", "angle")
+    ]
     x, y, angle = np.meshgrid(*grid, indexing="ij")
     for base in 2 * np.pi * np.arange(3) / 3 - np.pi / 2:
         across = x + v["r_ee"] * np.cos(base + angle) - v["r_base"] * np.cos(base)

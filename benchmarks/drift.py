@@ -58,7 +58,9 @@ def ours(m: es.Mechanism, q0: np.ndarray) -> Callable[[], States]:
     return run
 
 
-def pinocchio(m: es.Mechanism, q0: np.ndarray, feedback: tuple[float, float] | None = None) -> Callable[[], States]:
+def pinocchio(
+    m: es.Mechanism, q0: np.ndarray, feedback: tuple[float, float] | None = None
+) -> Callable[[], States]:
     oracle = Oracle(tree_of(m))
     model, data, constraints = oracle.model, oracle.model.createData(), contacts(m, oracle)
     if feedback:
@@ -92,10 +94,16 @@ def pinocchio(m: es.Mechanism, q0: np.ndarray, feedback: tuple[float, float] | N
     return run
 
 
-def mujoco_chain(m: es.Mechanism, **softness: tuple[float, ...]) -> tuple[mujoco.MjModel, list[int]]:
+def mujoco_chain(
+    m: es.Mechanism, **softness: tuple[float, ...]
+) -> tuple[mujoco.MjModel, list[int]]:
     """A tree of hinges about z with the cut ones as connect constraints, and where our joints are in it."""
     spec = mujoco.MjSpec()
-    spec.option.gravity, spec.option.timestep, spec.option.integrator = m.gravity, STEP, mujoco.mjtIntegrator.mjINT_RK4
+    spec.option.gravity, spec.option.timestep, spec.option.integrator = (
+        m.gravity,
+        STEP,
+        mujoco.mjtIntegrator.mjINT_RK4,
+    )
     made = {"ground": spec.worldbody}
     for joint in m.joints:
         body, half = m.body(joint.child), joint.at.rpy[2] / 2
@@ -116,7 +124,9 @@ def mujoco_chain(m: es.Mechanism, **softness: tuple[float, ...]) -> tuple[mujoco
     return model, [model.joint(j.name).dofadr[0] for j in m.joints]
 
 
-def in_mujoco(m: es.Mechanism, q0: np.ndarray, **softness: tuple[float, ...]) -> Callable[[], States]:
+def in_mujoco(
+    m: es.Mechanism, q0: np.ndarray, **softness: tuple[float, ...]
+) -> Callable[[], States]:
     model, at = mujoco_chain(m, **softness)
     data = mujoco.MjData(model)
 
@@ -145,7 +155,10 @@ def contenders(m: es.Mechanism, q0: np.ndarray) -> dict[str, Callable[[], States
 
 def rows() -> list[Row]:
     global REMARKS
-    made, drift = [], ["| mechanism | RK4, 10 s | steps/s | closure (m) | energy |", "|---|---|---|---|---|"]
+    made, drift = (
+        [],
+        ["| mechanism | RK4, 10 s | steps/s | closure (m) | energy |", "|---|---|---|---|---|"],
+    )
     for name in NAMES:
         m, q0 = falling(name)
         runs = contenders(m, q0)
@@ -158,7 +171,9 @@ def rows() -> list[Row]:
         made.append(Row(what, timings, None, "pinocchio", per=STEPS))
         for who, state in results.items():
             closure, energy = errors(m, *state)
-            drift.append(f"| {name} | {who} | {STEPS / timings[who].seconds:,.0f} | {closure:.1e} | {energy:.1e} |")
+            drift.append(
+                f"| {name} | {who} | {STEPS / timings[who].seconds:,.0f} | {closure:.1e} | {energy:.1e} |"
+            )
     REMARKS = "\n".join([EXPLAINED.strip(), "", *drift, "", ADAPTIVE.strip(), "", *adaptive()])
     return made
 
@@ -175,7 +190,10 @@ The same by our adaptive method (DOP853) for {LONG:g} s, with atol a hundredth o
 
 
 def adaptive() -> list[str]:
-    made = ["| mechanism | rtol | steps | seconds | closure (m) | energy |", "|---|---|---|---|---|---|"]
+    made = [
+        "| mechanism | rtol | steps | seconds | closure (m) | energy |",
+        "|---|---|---|---|---|---|",
+    ]
     for name in NAMES:
         m, q0 = falling(name)
         for rtol in (1e-8, 1e-10, 1e-12):

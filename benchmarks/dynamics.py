@@ -30,8 +30,16 @@ def _one_model(name, m) -> list[Row]:
     q, v, a = (X[0].copy() for X in (Q, V, A))
     pq, pv, pa = (X[0].copy() for X in theirs)
 
-    same(f"{name} inverse dynamics", m.inverse_dynamics(q, v, a), pin.rnea(model, data, pq, pv, pa)[oracle.v_map])
-    same(f"{name} forward dynamics", m.forward_dynamics(q, v, a), pin.aba(model, data, pq, pv, pa)[oracle.v_map])
+    same(
+        f"{name} inverse dynamics",
+        m.inverse_dynamics(q, v, a),
+        pin.rnea(model, data, pq, pv, pa)[oracle.v_map],
+    )
+    same(
+        f"{name} forward dynamics",
+        m.forward_dynamics(q, v, a),
+        pin.aba(model, data, pq, pv, pa)[oracle.v_map],
+    )
     M = pin.crba(model, data, pq)
     M = (np.triu(M) + np.triu(M, 1).T)[np.ix_(oracle.v_map, oracle.v_map)]
     same(f"{name} mass matrix", m.mass_matrix(q), M)
@@ -45,12 +53,18 @@ def _one_model(name, m) -> list[Row]:
             "ours": lambda: m.forward_dynamics(q, v, a),
             "pinocchio": lambda: pin.aba(model, data, pq, pv, pa),
         },
-        "mass matrix": {"ours": lambda: m.mass_matrix(q), "pinocchio": lambda: pin.crba(model, data, pq)},
+        "mass matrix": {
+            "ours": lambda: m.mass_matrix(q),
+            "pinocchio": lambda: pin.crba(model, data, pq),
+        },
     }
     if name != "puma560":  # MuJoCo refuses bodies without mass
         for what, call in _mujoco(m, q, v, a).items():
             one[what]["mujoco"] = call
-    made = [Row(f"{name}: {what}, one state", side_by_side(calls), 1.0, "pinocchio") for what, calls in one.items()]
+    made = [
+        Row(f"{name}: {what}, one state", side_by_side(calls), 1.0, "pinocchio")
+        for what, calls in one.items()
+    ]
 
     pool = pin.ModelPool(model, 1)
     columns = [np.asfortranarray(X.T) for X in theirs]
@@ -71,7 +85,13 @@ def _one_model(name, m) -> list[Row]:
     for what, calls in many.items():
         timings = side_by_side(calls, rounds=9, budget=0.05)
         made.append(
-            Row(f"{name}: {what}, {STATES:,} states, one thread", timings, target, "pinocchio's batch call", per=STATES)
+            Row(
+                f"{name}: {what}, {STATES:,} states, one thread",
+                timings,
+                target,
+                "pinocchio's batch call",
+                per=STATES,
+            )
         )
     return made
 

@@ -25,7 +25,9 @@ FIRST = {("stewart_gough", "rk4"): 2.5, ("delta", "rk4"): None, ("planar_3rrr", 
 EVERYDAY_GOAL = 2.0  # seconds
 SLOWEST = 3  # named for each verb
 
-Seconds = dict[tuple[str, str], float | str]  # of a mechanism and a verb; a text says why it was refused
+Seconds = dict[
+    tuple[str, str], float | str
+]  # of a mechanism and a verb; a text says why it was refused
 
 
 def text(base: Path | None = None, rounds: int = 3) -> str:
@@ -46,14 +48,23 @@ def text(base: Path | None = None, rounds: int = 3) -> str:
 
 
 def everyday_text(
-    base: Path | None = None, verbs: Sequence[str] = tuple(EVERYDAY), names: Sequence[str] = (), rounds: int = 1
+    base: Path | None = None,
+    verbs: Sequence[str] = tuple(EVERYDAY),
+    names: Sequence[str] = (),
+    rounds: int = 1,
 ) -> str:
     """Everyday calls of the library's mechanisms: the slowest of each verb, and all that miss the goal."""
     found = {v.name: everyday(v, verbs, names or library(), rounds) for v in versions(base)}
     now, before = found["now"], found.get("base", {})
     summary = [_slowest(verb, now, before) for verb in verbs]
-    late = sorted((k for k in now if _number(now[k], EVERYDAY_GOAL) > EVERYDAY_GOAL), key=lambda k: -float(now[k]))
-    missed = [[f"{name}: {verb}", _told(now[name, verb]), _told(before.get((name, verb), ""))] for name, verb in late]
+    late = sorted(
+        (k for k in now if _number(now[k], EVERYDAY_GOAL) > EVERYDAY_GOAL),
+        key=lambda k: -float(now[k]),
+    )
+    missed = [
+        [f"{name}: {verb}", _told(now[name, verb]), _told(before.get((name, verb), ""))]
+        for name, verb in late
+    ]
     refused = [f"{name}: {verb}" for (name, verb), x in now.items() if isinstance(x, str)]
     return (
         "Everyday calls at home of every mechanism of the library, each in a new process with an empty cache folder: CPU seconds "
@@ -79,18 +90,35 @@ def everyday(version: Version, verbs: Sequence[str], names: Sequence[str], round
         version.ask_anew(environment, work="bytecode")
         for name in names:
             for verb in verbs:
-                made = [version.ask_anew(environment, work="everyday", name=name, verb=verb) for _ in range(rounds)]
-                found[name, verb] = made[0].get("error") or statistics.median(x["seconds"] for x in made)
-                print(f"{version.name:5} {name:18} {verb:30} {_told(found[name, verb])}", flush=True)
+                made = [
+                    version.ask_anew(environment, work="everyday", name=name, verb=verb)
+                    for _ in range(rounds)
+                ]
+                found[name, verb] = made[0].get("error") or statistics.median(
+                    x["seconds"] for x in made
+                )
+                print(
+                    f"{version.name:5} {name:18} {verb:30} {_told(found[name, verb])}", flush=True
+                )
     return found
 
 
 def _slowest(verb: str, now: Seconds, before: Seconds) -> list[str]:
-    names = sorted((n for n, v in now if v == verb and not isinstance(now[n, v], str)), key=lambda n: -now[n, verb])
+    names = sorted(
+        (n for n, v in now if v == verb and not isinstance(now[n, v], str)),
+        key=lambda n: -now[n, verb],
+    )
     worst = ", ".join(f"{n} {_told(now[n, verb])}" for n in names[:SLOWEST])
-    earlier = ", ".join(f"{n} {_told(before[n, verb])}" for n in names[:SLOWEST] if (n, verb) in before)
-    numbers = [float(before[n, verb]) for n in names if not isinstance(before.get((n, verb), ""), str)]
-    middle = [f"{statistics.median(x):.2f}" if x else "" for x in ([float(now[n, verb]) for n in names], numbers)]
+    earlier = ", ".join(
+        f"{n} {_told(before[n, verb])}" for n in names[:SLOWEST] if (n, verb) in before
+    )
+    numbers = [
+        float(before[n, verb]) for n in names if not isinstance(before.get((n, verb), ""), str)
+    ]
+    middle = [
+        f"{statistics.median(x):.2f}" if x else ""
+        for x in ([float(now[n, verb]) for n in names], numbers)
+    ]
     return [verb, str(len(names)), *middle, worst, earlier]
 
 
@@ -104,9 +132,15 @@ def _told(x: float | str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="First calls, in new processes with empty caches.")
-    parser.add_argument("base", type=Path, nargs="?", help="a checkout of an earlier version to compare with")
-    parser.add_argument("--everyday", help=f"some of {', '.join(EVERYDAY)}, parted by commas, or all")
-    parser.add_argument("--of", help="mechanisms of the library, parted by commas; left out, every one")
+    parser.add_argument(
+        "base", type=Path, nargs="?", help="a checkout of an earlier version to compare with"
+    )
+    parser.add_argument(
+        "--everyday", help=f"some of {', '.join(EVERYDAY)}, parted by commas, or all"
+    )
+    parser.add_argument(
+        "--of", help="mechanisms of the library, parted by commas; left out, every one"
+    )
     parser.add_argument("--rounds", type=int, default=1)
     asked = parser.parse_args()
     if not asked.everyday and not asked.of:

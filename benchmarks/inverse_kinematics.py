@@ -80,18 +80,30 @@ def _one_model(name: str, m) -> list[Row]:
 
     def ours(limits: bool, restarts: int, guess: bool = True) -> Callable[[], list]:
         options = {"guess": starts[:, 0]} if guess else {}
-        return lambda: inverse_kinematics(m, T, limits=limits, restarts=restarts, threads=1, **options).q
+        return lambda: (
+            inverse_kinematics(m, T, limits=limits, restarts=restarts, threads=1, **options).q
+        )
 
     def ours_alone(limits: bool, restarts: int) -> Callable[[], list]:
         options = {"limits": limits, "restarts": restarts, "strict": False}
-        return lambda: [inverse_kinematics(m, T[k], starts[k, 0], **options).q for k in range(ALONE)]
+        return lambda: [
+            inverse_kinematics(m, T[k], starts[k, 0], **options).q for k in range(ALONE)
+        ]
 
     def theirs(limits: bool, restarts: int, poses: int) -> Callable[[], list]:
-        options = {"joint_limits": limits, "slimit": restarts + 1, "tol": LOOSE**2 / 2, "method": "chan", "k": 0.1}
+        options = {
+            "joint_limits": limits,
+            "slimit": restarts + 1,
+            "tol": LOOSE**2 / 2,
+            "method": "chan",
+            "k": 0.1,
+        }
         return lambda: [toolbox.ik_LM(T[k], q0=starts[k, 0], **options).q for k in range(poses)]
 
     def looped(limits: bool, restarts: int, poses: int) -> Callable[[], list]:
-        return lambda: [loop.solve(T[k], starts[k, : restarts + 1], limits)[0] for k in range(poses)]
+        return lambda: [
+            loop.solve(T[k], starts[k, : restarts + 1], limits)[0] for k in range(poses)
+        ]
 
     made = []
     for limits in (False, True):
@@ -110,7 +122,9 @@ def _one_model(name: str, m) -> list[Row]:
                 "ours": (ours_alone(limits, restarts), 1e-10),
                 "toolbox": (theirs(limits, restarts, ALONE), LOOSE),
             }
-            made.append(_row(f"{name}: pose after pose, {within}, {words}", m, T, contenders, ranges))
+            made.append(
+                _row(f"{name}: pose after pose, {within}, {words}", m, T, contenders, ranges)
+            )
     made.append(_near(name, m, toolbox, lower, upper))
     return made
 
@@ -123,12 +137,23 @@ def _near(name: str, m, toolbox, lower: np.ndarray, upper: np.ndarray) -> Row:
     options = {"joint_limits": True, "slimit": 1, "tol": LOOSE**2 / 2, "method": "chan", "k": 0.1}
     contenders = {
         "ours": (lambda: [m.inverse_kinematics(T[k], guess[k]) for k in range(ALONE)], 1e-10),
-        "toolbox": (lambda: [toolbox.ik_LM(T[k], q0=guess[k], **options).q for k in range(ALONE)], LOOSE),
+        "toolbox": (
+            lambda: [toolbox.ik_LM(T[k], q0=guess[k], **options).q for k in range(ALONE)],
+            LOOSE,
+        ),
     }
-    return _row(f"{name}: pose after pose from a near guess, at most 15 us", m, T, contenders, (lower, upper))
+    return _row(
+        f"{name}: pose after pose from a near guess, at most 15 us",
+        m,
+        T,
+        contenders,
+        (lower, upper),
+    )
 
 
-def _row(what: str, m, T: np.ndarray, contenders: dict, ranges: tuple, target: float | None = 1.0) -> Row:
+def _row(
+    what: str, m, T: np.ndarray, contenders: dict, ranges: tuple, target: float | None = 1.0
+) -> Row:
     """A row of times per solved pose, with what part of the poses each contender solved."""
     solved, counts = {}, {}
     for name, (call, tolerance) in contenders.items():
@@ -137,9 +162,12 @@ def _row(what: str, m, T: np.ndarray, contenders: dict, ranges: tuple, target: f
         inside = ((q >= ranges[0] - 1e-12) & (q <= ranges[1] + 1e-12)).all(axis=1)
         good = (error < 2 * tolerance) & inside
         solved[name], counts[name] = good.mean(), good.sum()
-    timed = side_by_side({name: call for name, (call, _) in contenders.items()}, rounds=5, budget=0.0)
+    timed = side_by_side(
+        {name: call for name, (call, _) in contenders.items()}, rounds=5, budget=0.0
+    )
     timings = {
-        name: Timing(t.seconds / counts[name], t.ratio * counts["ours"] / counts[name]) for name, t in timed.items()
+        name: Timing(t.seconds / counts[name], t.ratio * counts["ours"] / counts[name])
+        for name, t in timed.items()
     }
     parts = ", ".join(f"{name} {100 * part:.1f} %" for name, part in solved.items())
     return Row(f"{what} ({parts} solved)", timings, target, "toolbox")

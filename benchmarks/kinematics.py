@@ -63,22 +63,37 @@ def _one_model(name, m) -> list[Row]:
     pin_pose(p)
     same(f"{name} pose", m.pose(q, frame), data.oMf[place].homogeneous)
     theirs_J = pin_jacobian(p)
-    same(f"{name} jacobian", m.jacobian(q, frame), np.vstack([theirs_J[3:], theirs_J[:3]])[:, oracle.v_map])
+    same(
+        f"{name} jacobian",
+        m.jacobian(q, frame),
+        np.vstack([theirs_J[3:], theirs_J[:3]])[:, oracle.v_map],
+    )
     mj_jacobian()
     same(f"{name} pose in MuJoCo", m.pose(q, frame)[:3, 3], md.site_xpos[site])
-    same(f"{name} jacobian in MuJoCo", m.jacobian(q, frame, axes="aligned")[:, np.argsort(order)], J)
+    same(
+        f"{name} jacobian in MuJoCo", m.jacobian(q, frame, axes="aligned")[:, np.argsort(order)], J
+    )
 
     made = []
     one = {
-        "pose": ({"ours": lambda: m.pose(q, frame), "pinocchio": lambda: pin_pose(p), "mujoco": mj_pose}),
+        "pose": (
+            {"ours": lambda: m.pose(q, frame), "pinocchio": lambda: pin_pose(p), "mujoco": mj_pose}
+        ),
         "jacobian": (
-            {"ours": lambda: m.jacobian(q, frame), "pinocchio": lambda: pin_jacobian(p), "mujoco": mj_jacobian}
+            {
+                "ours": lambda: m.jacobian(q, frame),
+                "pinocchio": lambda: pin_jacobian(p),
+                "mujoco": mj_jacobian,
+            }
         ),
     }
     for what, calls in one.items():
         made.append(Row(f"{name}: {what}, one state", side_by_side(calls), 1.0, "pinocchio"))
     many = {
-        "pose": {"ours": lambda: m.pose(Q, frame, threads=1), "pinocchio": lambda: [pin_pose(x) for x in theirs]},
+        "pose": {
+            "ours": lambda: m.pose(Q, frame, threads=1),
+            "pinocchio": lambda: [pin_pose(x) for x in theirs],
+        },
         "jacobian": {
             "ours": lambda: m.jacobian(Q, frame, threads=1),
             "pinocchio": lambda: [pin_jacobian(x) for x in theirs],
@@ -86,7 +101,15 @@ def _one_model(name, m) -> list[Row]:
     }
     for what, calls in many.items():
         timings = side_by_side(calls, rounds=7, budget=0.05)
-        made.append(Row(f"{name}: {what}, {STATES:,} states, one thread", timings, 30.0, "pinocchio", per=STATES))
+        made.append(
+            Row(
+                f"{name}: {what}, {STATES:,} states, one thread",
+                timings,
+                30.0,
+                "pinocchio",
+                per=STATES,
+            )
+        )
     threads = {"ours": lambda: m.pose(Q, frame), "pinocchio": lambda: [pin_pose(x) for x in theirs]}
     made.append(
         Row(
@@ -110,7 +133,15 @@ def _first_number() -> list[Row]:
     calls = {"ours": run(first), "import only": run("import eslabon"), "python itself": run("pass")}
     run(first)()
     timings = side_by_side(calls, rounds=7, budget=0.0)
-    return [Row("new process: first number of puma560, warm cache", timings, None, "python itself", unit="s")]
+    return [
+        Row(
+            "new process: first number of puma560, warm cache",
+            timings,
+            None,
+            "python itself",
+            unit="s",
+        )
+    ]
 
 
 if __name__ == "__main__":

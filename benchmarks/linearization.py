@@ -49,7 +49,9 @@ def _tree(name: str) -> list[Row]:
     }
     many = {
         "ours": lambda: m.linearize(Q, V, T),
-        "pinocchio": lambda: [pin.computeABADerivatives(model, data, *s) for s in zip(*theirs, strict=True)],
+        "pinocchio": lambda: [
+            pin.computeABADerivatives(model, data, *s) for s in zip(*theirs, strict=True)
+        ],
     }
     return [
         Row(f"{name}: A and B, one state", side_by_side(one), 1.0, "pinocchio"),
@@ -79,10 +81,18 @@ def _closed(name: str) -> list[Row]:
         "pinocchio, wrong": differentiated,
         "mujoco": lambda: theirs(q, v, tau),
     }
-    batch = {"ours": lambda: m.linearize(Q, V, T), "mujoco": lambda: [theirs(*s) for s in zip(Q, V, T, strict=True)]}
+    batch = {
+        "ours": lambda: m.linearize(Q, V, T),
+        "mujoco": lambda: [theirs(*s) for s in zip(Q, V, T, strict=True)],
+    }
     timed = side_by_side(batch, rounds=5, budget=0.05)
     return [
-        Row(f"{name}: A and B with loops, one state (target 6 µs)", side_by_side(one), 1.0, "pinocchio, wrong"),
+        Row(
+            f"{name}: A and B with loops, one state (target 6 µs)",
+            side_by_side(one),
+            1.0,
+            "pinocchio, wrong",
+        ),
         Row(f"{name}: A and B with loops, {MANY:,} states", timed, 50.0, "mujoco", per=MANY),
     ]
 
@@ -100,7 +110,9 @@ def _pinocchio(m, q, v, tau):
     pq, pv, pt = oracle.q(q), oracle.v(v), oracle.v(force)
 
     def accelerations(q, v):
-        a = pin.constraintDynamics(model, data, oracle.q(q), oracle.v(v), pt, constraints, cdata, settings)
+        a = pin.constraintDynamics(
+            model, data, oracle.q(q), oracle.v(v), pt, constraints, cdata, settings
+        )
         return a[oracle.v_map][list(m.actuated_velocities)]
 
     def differentiated():
@@ -142,9 +154,16 @@ def _mujoco(m):
 def _spring() -> list[Row]:
     m = es.load("four_bar_spring")
     eq = m.equilibrium(guess=m.assemble([-1.5], singular="ignore"))
-    same("four_bar_spring", np.abs(m.linearize(eq.q, tau=eq.tau).poles), np.sqrt((2 * 9.81 + 12.5) / (5 / 3)), 1e-12)
+    same(
+        "four_bar_spring",
+        np.abs(m.linearize(eq.q, tau=eq.tau).poles),
+        np.sqrt((2 * 9.81 + 12.5) / (5 / 3)),
+        1e-12,
+    )
     angles, rest = eq.q[0] + np.linspace(-0.5, 0.5, MANY)[:, None], np.zeros(1)
-    timed = side_by_side({"ours": lambda: m.linearize(m.assemble(angles, eq.q), tau=rest)}, rounds=7, budget=0.05)
+    timed = side_by_side(
+        {"ours": lambda: m.linearize(m.assemble(angles, eq.q), tau=rest)}, rounds=7, budget=0.05
+    )
     what = f"four_bar_spring: {MANY:,} linearizations, assembly included (target 20 µs each)"
     return [Row(what, timed, None, "ours", per=MANY)]
 

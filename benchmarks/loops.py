@@ -40,7 +40,11 @@ def contacts(m, oracle):
             place = pin.SE3(np.asarray(end.at.rotation()), np.asarray(end.at.translation()))
             sides.append((joint, offset * place))
         (j1, p1), (j2, p2) = sides
-        made.append(pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, oracle.model, j1, p1, j2, p2, pin.LOCAL))
+        made.append(
+            pin.RigidConstraintModel(
+                pin.ContactType.CONTACT_3D, oracle.model, j1, p1, j2, p2, pin.LOCAL
+            )
+        )
     return made
 
 
@@ -64,14 +68,21 @@ def _one(name) -> list[Row]:
     (Q, V, A), T = _states(m)
     force = np.zeros((STATES, m.nv))
     force[:, list(m.actuated_velocities)] = T
-    theirs = [np.array([f(x) for x in X]) for f, X in ((oracle.q, Q), (oracle.v, V), (oracle.v, force))]
+    theirs = [
+        np.array([f(x) for x in X]) for f, X in ((oracle.q, Q), (oracle.v, V), (oracle.v, force))
+    ]
     q, v, tau = (X[0].copy() for X in (Q, V, T))
     pq, pv, pt = (X[0].copy() for X in theirs)
 
     def peer(x, y, z):
         return pin.constraintDynamics(model, data, x, y, z, constraints, cdata, settings)
 
-    same(f"{name} forward dynamics", m.forward_dynamics(q, v, tau), peer(pq, pv, pt)[oracle.v_map], 1e-6)
+    same(
+        f"{name} forward dynamics",
+        m.forward_dynamics(q, v, tau),
+        peer(pq, pv, pt)[oracle.v_map],
+        1e-6,
+    )
     made = [
         Row(f"{name}: forward dynamics with loops, one state",
             side_by_side({"ours": lambda: m.forward_dynamics(q, v, tau), "pinocchio": lambda: peer(pq, pv, pt)}), 1.0, "pinocchio"),

@@ -60,7 +60,11 @@ def arrays_of(name: str, verb: str, count: int = 0) -> list[np.ndarray]:
 
 
 def kernel(
-    m: es.Mechanism, verb: str, options: dict[str, Any], parameters: tuple[str, ...] = (), by: str | None = None
+    m: es.Mechanism,
+    verb: str,
+    options: dict[str, Any],
+    parameters: tuple[str, ...] = (),
+    by: str | None = None,
 ) -> Any:
     """The native function that a verb calls."""
     try:
@@ -98,11 +102,17 @@ def pair(name: str, verb: str, variant: str) -> tuple[Callable[[], Any], Callabl
     f = kernel(m, verb, chosen, by="q" if variant == "derivative" else None)
     if variant == "out":
         found = bound(*arrays)
-        known["out"] = tuple(map(np.empty_like, found)) if isinstance(found, tuple) else np.empty_like(found)
+        known["out"] = (
+            tuple(map(np.empty_like, found)) if isinstance(found, tuple) else np.empty_like(found)
+        )
     words = {"threads": ", threads=1", "out": ", out=out"}.get(variant, "") + "".join(
         f", {k}={v!r}" for k, v in chosen.items()
     )
-    text = f"m.derivative({verb!r}, 'q', {state})" if variant == "derivative" else f"m.{verb}({state}{words})"
+    text = (
+        f"m.derivative({verb!r}, 'q', {state})"
+        if variant == "derivative"
+        else f"m.{verb}({state}{words})"
+    )
     return _written(text, known), _written(f"f({state})", {**known, "f": f})
 
 
@@ -113,7 +123,13 @@ def _written(text: str, known: dict[str, Any]) -> Callable[[], Any]:
 
 def call(name: str, verb: str, variant: str, budget: float) -> dict[str, float]:
     """Seconds of a call, and of the native function called directly."""
-    return dict(zip(("call", "kernel"), (per_call(f, budget) for f in pair(name, verb, variant)), strict=True))
+    return dict(
+        zip(
+            ("call", "kernel"),
+            (per_call(f, budget) for f in pair(name, verb, variant)),
+            strict=True,
+        )
+    )
 
 
 @cache
@@ -138,7 +154,10 @@ def batch(name: str, verb: str, count: int) -> dict[str, float]:
     m, arrays = mechanism(name), arrays_of(name, verb, count)
     f = getattr(m, verb)
     f(*arrays, threads=1)
-    return {"seconds": seconds_of(lambda: f(*arrays, threads=1), 1) / count, "operations": operations(m, verb)}
+    return {
+        "seconds": seconds_of(lambda: f(*arrays, threads=1), 1) / count,
+        "operations": operations(m, verb),
+    }
 
 
 def operations(m: es.Mechanism, verb: str) -> int:
@@ -155,7 +174,11 @@ def simulate(name: str, trajectories: int, steps: int, step: float = 2e-5) -> di
     start = time.perf_counter()
     motion = m.simulate(q, v, steps * step, **options)
     seconds = (time.perf_counter() - start) / (steps * trajectories)
-    return {"seconds": seconds, "speed": 1 / seconds, "closure": float(abs(m.constraint(motion.q)).max())}
+    return {
+        "seconds": seconds,
+        "speed": 1 / seconds,
+        "closure": float(abs(m.constraint(motion.q)).max()),
+    }
 
 
 def first(name: str, verb: str) -> dict[str, float]:
@@ -190,7 +213,9 @@ EVERYDAY: dict[str, Callable[[es.Mechanism], Any]] = {
     "assemble": lambda m: m.assemble(_motors(m)),
     "inverse_dynamics": lambda m: m.inverse_dynamics(*_rest(m), np.zeros(m.nv)),
     "forward_dynamics": lambda m: m.forward_dynamics(*_rest(m), np.zeros(m.nu)),
-    "forward_dynamics_derivatives": lambda m: m.forward_dynamics_derivatives(*_rest(m), np.zeros(m.nu)),
+    "forward_dynamics_derivatives": lambda m: m.forward_dynamics_derivatives(
+        *_rest(m), np.zeros(m.nu)
+    ),
     "linearize": lambda m: m.linearize(m.home()),
     "simulate": lambda m: m.simulate(*_rest(m), 0.01, progress=False),
     "plot": lambda m: m.plot(),

@@ -39,7 +39,9 @@ class Row:
         return self.timings[self.peer].ratio
 
     def cells(self) -> list[str]:
-        peers = ", ".join(f"{name} {self.time(t.seconds)}" for name, t in self.timings.items() if name != "ours")
+        peers = ", ".join(
+            f"{name} {self.time(t.seconds)}" for name, t in self.timings.items() if name != "ours"
+        )
         wanted = "" if self.target is None else f"{self.target:g}"
         verdict = "" if self.target is None else ("yes" if self.ratio >= self.target else "**no**")
         ratio = f"{self.ratio:.1f}" if self.unit != "s" else ""
@@ -57,7 +59,10 @@ def table(rows: list[Row]) -> str:
 def machine() -> str:
     packages = ("eslabon", "numpy", "casadi", "llvmlite", "pin", "mujoco")
     with open("/proc/cpuinfo", encoding="utf-8") as f:
-        model = next((line.split(":")[1].strip() for line in f if line.startswith("model name")), platform.processor())
+        model = next(
+            (line.split(":")[1].strip() for line in f if line.startswith("model name")),
+            platform.processor(),
+        )
         f.seek(0)
         cores = sum(line.startswith("processor") for line in f)
     versions = ", ".join(f"{p} {version(p)}" for p in packages)

@@ -48,7 +48,9 @@ def measured(title: str, section: ModuleType, base: Path | None) -> str:
         return f"\n## {title}\n\n{section.text(base)}"
     rows = section.rows()
     remarks = getattr(section, "REMARKS", "").strip()
-    return f"\n## {title}\n\n{section.__doc__.strip()}\n\n{table(rows)}\n" + (f"\n{remarks}\n" if remarks else "")
+    return f"\n## {title}\n\n{section.__doc__.strip()}\n\n{table(rows)}\n" + (
+        f"\n{remarks}\n" if remarks else ""
+    )
 
 
 def written() -> dict[str, str]:
@@ -56,17 +58,27 @@ def written() -> dict[str, str]:
     found = PAGE.read_text(encoding="utf-8").split("\n## ")[1:] if PAGE.exists() else []
     names = {title: name for name, title in SECTIONS.items()}
     titles = [part.partition("\n")[0] for part in found]
-    return {names[t]: f"\n## {part.rstrip()}\n" for t, part in zip(titles, found, strict=True) if t in names}
+    return {
+        names[t]: f"\n## {part.rstrip()}\n"
+        for t, part in zip(titles, found, strict=True)
+        if t in names
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Write docs/benchmarks.md, or some parts of it anew.")
-    parser.add_argument("--base", type=Path, help="a checkout of an earlier version to compare with")
+    parser = argparse.ArgumentParser(
+        description="Write docs/benchmarks.md, or some parts of it anew."
+    )
+    parser.add_argument(
+        "--base", type=Path, help="a checkout of an earlier version to compare with"
+    )
     parser.add_argument("--only", help=f"some of {', '.join(SECTIONS)}, parted by commas")
     asked = parser.parse_args()
     chosen = asked.only.split(",") if asked.only else list(SECTIONS)
     if unknown := set(chosen) - set(SECTIONS):
-        parser.error(f"there is no part {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
+        parser.error(
+            f"there is no part {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}"
+        )
     start, parts = time.time(), written()
     for name in chosen:
         parts[name] = measured(SECTIONS[name], importlib.import_module(name), asked.base)

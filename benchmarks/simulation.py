@@ -25,8 +25,13 @@ def solid_puma() -> es.Mechanism:
     Link 1 turns about its y axis only and keeps that moment; link 3's largest is lowered by a tenth.
     """
     d = es.load("puma560").description
-    moments = {"link1": (0.35, 0.35, 0.35, 0.0, 0.0, 0.0), "link3": (0.066, 0.078, 0.0125, 0.0, 0.0, 0.0)}
-    bodies = [replace(b, inertia=moments.get(b.name, b.inertia), mass=b.mass or 1.0) for b in d.bodies]
+    moments = {
+        "link1": (0.35, 0.35, 0.35, 0.0, 0.0, 0.0),
+        "link3": (0.066, 0.078, 0.0125, 0.0, 0.0, 0.0),
+    }
+    bodies = [
+        replace(b, inertia=moments.get(b.name, b.inertia), mass=b.mass or 1.0) for b in d.bodies
+    ]
     return es.Mechanism(replace(d, name="puma560, solid", bodies=tuple(bodies)))
 
 
@@ -78,7 +83,9 @@ def _one_arm(name: str, m: es.Mechanism) -> list[Row]:
     same(f"{name} rolled out by MuJoCo", ours(10 * FEW, hold=False).q[:, 1:], rolling(), 1e-9)
 
     # Work of different size is put in one row: what counts is the time of a step of an arm.
-    ours_fast, ours_all = (per_step(lambda threads=threads: ours(threads=threads), ARMS) for threads in (1, None))
+    ours_fast, ours_all = (
+        per_step(lambda threads=threads: ours(threads=threads), ARMS) for threads in (1, None)
+    )
     calls = {
         "ours": ours_fast,
         "mujoco from Python": per_step(stepping, FEW),
@@ -108,7 +115,10 @@ def paired(calls):
 
     timings = side_by_side({name: call for name, (call, _) in calls.items()}, rounds=5, budget=0.0)
     first = calls["ours"][1]
-    return {name: Timing(t.seconds / calls[name][1], t.ratio * first / calls[name][1]) for name, t in timings.items()}
+    return {
+        name: Timing(t.seconds / calls[name][1], t.ratio * first / calls[name][1])
+        for name, t in timings.items()
+    }
 
 
 if __name__ == "__main__":

@@ -27,7 +27,11 @@ TWICE = ("delta", "stewart_gough")  # which are to make twice the base's
 
 def text(base: Path | None = None, rounds: int = 7, steps: int = 20_000) -> str:
     compared = versions(base)
-    made = [row(compared, rounds, name, n, steps // (1 if n == 1 else 10)) for name in MECHANISMS for n in (1, 64)]
+    made = [
+        row(compared, rounds, name, n, steps // (1 if n == 1 else 10))
+        for name in MECHANISMS
+        for n in (1, 64)
+    ]
     header = "mechanism | trajectories | steps/s | base, steps/s | times faster | closure | base, closure | goal | met"
     return f"{__doc__}\n\n{lines(header, made)}\n\n{under_a_law(rounds)}\n"
 
@@ -42,8 +46,16 @@ def under_a_law(rounds: int, steps: int = 20_000, step: float = 1e-3) -> str:
     data = mujoco.MjData(mj)
 
     def ours():
-        options = {"method": "rk4", "step": step, "hold": True, "every": steps // 10, "progress": False}
-        return m.simulate(np.zeros(6), None, steps * step, lambda t, q, v: kp * (goal - q) - kd * v, **options).end[0]
+        options = {
+            "method": "rk4",
+            "step": step,
+            "hold": True,
+            "every": steps // 10,
+            "progress": False,
+        }
+        return m.simulate(
+            np.zeros(6), None, steps * step, lambda t, q, v: kp * (goal - q) - kd * v, **options
+        ).end[0]
 
     def peer():
         mujoco.mj_resetData(mj, data)
@@ -62,15 +74,22 @@ def under_a_law(rounds: int, steps: int = 20_000, step: float = 1e-3) -> str:
     us, them = (statistics.median(speeds[name]) for name in speeds)
     faster = statistics.median(a / b for a, b in zip(*speeds.values(), strict=True))
     made = [
-        ["puma560", f"{us:,.0f}", f"{them:,.0f}", f"{faster:.1f}", f"{LAW:,} steps/s", "yes" if us >= LAW else "**no**"]
+        [
+            "puma560",
+            f"{us:,.0f}",
+            f"{them:,.0f}",
+            f"{faster:.1f}",
+            f"{LAW:,} steps/s",
+            "yes" if us >= LAW else "**no**",
+        ]
     ]
-    return (
-        f"{under_a_law.__doc__}\n\n{lines('mechanism | steps/s | mujoco, steps/s | times faster | goal | met', made)}"
-    )
+    return f"{under_a_law.__doc__}\n\n{lines('mechanism | steps/s | mujoco, steps/s | times faster | goal | met', made)}"
 
 
 def row(compared: list[Version], rounds: int, name: str, count: int, steps: int) -> list[str]:
-    answers = in_turns(compared, rounds, work="simulate", name=name, trajectories=count, steps=steps)
+    answers = in_turns(
+        compared, rounds, work="simulate", name=name, trajectories=count, steps=steps
+    )
     now, before, faster = answers["now"], answers.get("base", []), ratio(answers, "seconds")
     speed, goal, met = median(now, "speed"), "", ""
     if (name, count) in GOALS:

@@ -23,7 +23,9 @@ def seconds_of(call: Callable[[], object], repeat: int) -> float:
     return (time.perf_counter() - start) / repeat
 
 
-def side_by_side(calls: dict[str, Callable[[], object]], rounds: int = 15, budget: float = 0.02) -> dict[str, Timing]:
+def side_by_side(
+    calls: dict[str, Callable[[], object]], rounds: int = 15, budget: float = 0.02
+) -> dict[str, Timing]:
     """Time the calls; the first one is what the others are compared with."""
     repeat = {}
     for name, call in calls.items():
@@ -36,6 +38,9 @@ def side_by_side(calls: dict[str, Callable[[], object]], rounds: int = 15, budge
             times[name].append(seconds_of(call, repeat[name]))
     first = next(iter(calls))
     return {
-        name: Timing(statistics.median(t), statistics.median(x / y for x, y in zip(t, times[first], strict=True)))
+        name: Timing(
+            statistics.median(t),
+            statistics.median(x / y for x, y in zip(t, times[first], strict=True)),
+        )
         for name, t in times.items()
     }

@@ -29,16 +29,23 @@ class Version:
     def start(self, **environment: str) -> subprocess.Popen[str]:
         made = {**os.environ, "PYTHONPATH": str(self.source), **environment}
         command = [sys.executable, "-W", "ignore", str(HERE / "probe.py")]
-        return subprocess.Popen(command, stdin=-1, stdout=-1, stderr=subprocess.DEVNULL, text=True, env=made)
+        return subprocess.Popen(
+            command, stdin=-1, stdout=-1, stderr=subprocess.DEVNULL, text=True, env=made
+        )
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """The answer of a process that lives on, warm."""
         self._process = self._process or self.start()
         return _answer(self._process, request)
 
-    def ask_anew(self, environment: Mapping[str, str] = MappingProxyType({}), **request: Any) -> dict[str, Any]:
+    def ask_anew(
+        self, environment: Mapping[str, str] = MappingProxyType({}), **request: Any
+    ) -> dict[str, Any]:
         """The answer of a new process with an empty cache."""
-        with TemporaryDirectory() as folder, self.start(ESLABON_CACHE=folder, **environment) as process:
+        with (
+            TemporaryDirectory() as folder,
+            self.start(ESLABON_CACHE=folder, **environment) as process,
+        ):
             answer = _answer(process, request)
             process.stdin.close()
             return answer
@@ -54,7 +61,9 @@ def versions(base: Path | None) -> list[Version]:
     return [Version("now", HERE.parent), *([Version("base", base)] if base else [])]
 
 
-def in_turns(compared: Sequence[Version], rounds: int, anew: bool = False, **request: Any) -> Answers:
+def in_turns(
+    compared: Sequence[Version], rounds: int, anew: bool = False, **request: Any
+) -> Answers:
     """Every version once a round; one that cannot answer has no answers."""
     made: Answers = {v.name: [] for v in compared}
     for _ in range(rounds):
@@ -75,7 +84,9 @@ def ratio(answers: Answers, key: str) -> float | None:
     """The median over rounds of the base's figure by this version's."""
     if len(answers.get("base", ())) != len(answers["now"]):
         return None
-    return statistics.median(b[key] / a[key] for a, b in zip(answers["now"], answers["base"], strict=True))
+    return statistics.median(
+        b[key] / a[key] for a, b in zip(answers["now"], answers["base"], strict=True)
+    )
 
 
 def lines(header: str, rows: list[list[str]]) -> str:

@@ -65,7 +65,8 @@ def measure(name: str, verb: str) -> str:
     call = getattr(m, verb)
     call(*given, **words)
     function = max(
-        (x for x in m.memory.values() if getattr(x, "__name__", "") == verb), key=lambda x: x.signature.operations
+        (x for x in m.memory.values() if getattr(x, "__name__", "") == verb),
+        key=lambda x: x.signature.operations,
     )
     size = len(function.general.code._kept.code)
     best = min(_seconds(lambda: call(*given, **words)) for _ in range(7))
@@ -87,12 +88,19 @@ def main() -> None:
     if len(sys.argv) == 3:
         print(measure(*sys.argv[1:]))
         return
-    print("| mechanism | verb | operations | trace, ms | emit, ms | LLVM, ms | code, kB | call, us |")
+    print(
+        "| mechanism | verb | operations | trace, ms | emit, ms | LLVM, ms | code, kB | call, us |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for row in ROWS:
         with tempfile.TemporaryDirectory() as cache:
             command = [sys.executable, __file__, *row]
-            print(subprocess.check_output(command, env={**os.environ, "ESLABON_CACHE": cache}, text=True), end="")
+            print(
+                subprocess.check_output(
+                    command, env={**os.environ, "ESLABON_CACHE": cache}, text=True
+                ),
+                end="",
+            )
 
 
 if __name__ == "__main__":

@@ -35,7 +35,10 @@ def table(rows, headings) -> str:
     for remark in dict.fromkeys(row.remark for row in rows):
         every = [row for row in rows if row.remark == remark]
         shown = every if len(every) <= MOST + 1 else every[:MOST]
-        lines += [[row.what, row.printed, row.computed, remark if row is shown[0] else "as above"] for row in shown]
+        lines += [
+            [row.what, row.printed, row.computed, remark if row is shown[0] else "as above"]
+            for row in shown
+        ]
         if len(every) > len(shown):
             lines.append([f"and {len(every) - len(shown)} more", "", "", "as above"])
     return "\n".join("| " + " | ".join(cell(text) for text in line) + " |" for line in lines)

@@ -42,7 +42,9 @@ def table() -> str:
         for name, m in mechanisms().items()
         if bool(m.loops) is closed
     ]
-    return "\n".join(["| name | mechanism | degrees of freedom | loops |", "|---|---|---:|---:|", *rows])
+    return "\n".join(
+        ["| name | mechanism | degrees of freedom | loops |", "|---|---|---:|---:|", *rows]
+    )
 
 
 def pictures() -> str:

@@ -32,7 +32,11 @@ def drawing(name: str) -> str:
     """A picture as the text of an SVG: a mechanism of the library at home, or the circle of the tutorial."""
     if name == "circle":
         motion = circle(0.03, 1.0, 101)
-        return svg(es.load("planar_3rrr").plot(motion.q[::4], trace="centre", theme="light", title="", size=(5, 4)))
+        return svg(
+            es.load("planar_3rrr").plot(
+                motion.q[::4], trace="centre", theme="light", title="", size=(5, 4)
+            )
+        )
     return svg(es.load(name).plot(theme="light", title="", size=(4.2, 3.2)))
 
 
@@ -45,9 +49,17 @@ def svg(figure) -> str:
 def animation():
     """The robot of the README: once around a circle, then a pause. Dark, so that it looks good on any page."""
     motion = circle(0.06, SECONDS, round(SECONDS * FRAMES_PER_SECOND) + 1)
-    q = np.concatenate([motion.q, np.repeat(motion.q[-1:], round(PAUSE * FRAMES_PER_SECOND), axis=0)])
+    q = np.concatenate(
+        [motion.q, np.repeat(motion.q[-1:], round(PAUSE * FRAMES_PER_SECOND), axis=0)]
+    )
     return es.load("planar_3rrr").animate(
-        q, fps=FRAMES_PER_SECOND, trace="centre", theme="dark", size=(520, 500), title="", frames=False
+        q,
+        fps=FRAMES_PER_SECOND,
+        trace="centre",
+        theme="dark",
+        size=(520, 500),
+        title="",
+        frames=False,
     )
 
 
@@ -57,7 +69,14 @@ def gif() -> bytes:
     palette = frames[-1].quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     first, *others = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     content = BytesIO()
-    first.save(content, "gif", save_all=True, append_images=others, duration=1000 // FRAMES_PER_SECOND, loop=0)
+    first.save(
+        content,
+        "gif",
+        save_all=True,
+        append_images=others,
+        duration=1000 // FRAMES_PER_SECOND,
+        loop=0,
+    )
     return content.getvalue()
 
 

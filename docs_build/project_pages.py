@@ -16,12 +16,16 @@ ELSEWHERE = {**PAGES, "notebooks.md": "examples/README.md"}  # pages of the site
 
 def on_files(files: Files, config, **_) -> Files:
     for page, source in PAGES.items():
-        text = re.sub(r"\]\(docs/", "](", written(source)).replace("](CHANGELOG.md)", "](changelog.md)")
+        text = re.sub(r"\]\(docs/", "](", written(source)).replace(
+            "](CHANGELOG.md)", "](changelog.md)"
+        )
         files.append(File.generated(config, page, content=text))
     leading = re.sub(r"\]\((\w+\.ipynb)\)", r"](notebooks/\1)", written("examples/README.md"))
     files.append(File.generated(config, "notebooks.md", content=leading))
     for notebook in (HEAD / "examples").glob("*.ipynb"):
-        files.append(File.generated(config, f"notebooks/{notebook.name}", abs_src_path=str(notebook)))
+        files.append(
+            File.generated(config, f"notebooks/{notebook.name}", abs_src_path=str(notebook))
+        )
     return files
 
 
@@ -43,5 +47,7 @@ def linked(markdown: str, folder: str) -> str:
     '[changes](../changelog.md#unreleased)'
     """
     for page, source in ELSEWHERE.items():
-        markdown = markdown.replace(f"]({relpath(f'../{source}', folder)}", f"]({relpath(page, folder)}")
+        markdown = markdown.replace(
+            f"]({relpath(f'../{source}', folder)}", f"]({relpath(page, folder)}"
+        )
     return markdown

@@ -24,7 +24,9 @@ def on_page_markdown(markdown: str, **_) -> str:
 def names(room: str, which: str | None = None) -> str:
     """A piece of the reference for each public name of a room, or for its classes, functions or errors only."""
     module = import_module(room)
-    every = [name for name in module.__all__ if which is None or WHICH[which](getattr(module, name))]
+    every = [
+        name for name in module.__all__ if which is None or WHICH[which](getattr(module, name))
+    ]
     return "\n\n".join(f"::: {place(module, name)}" for name in every)
 
 
@@ -46,9 +48,14 @@ def commands() -> str:
 
 
 def command(name: str, known, example: str) -> str:
-    rows = [f"| `{written(p)}` | {(getattr(p, 'help', '') or '').replace('|', '&#124;')} |" for p in known.params]
+    rows = [
+        f"| `{written(p)}` | {(getattr(p, 'help', '') or '').replace('|', '&#124;')} |"
+        for p in known.params
+    ]
     table = "\n".join(["| what is typed | |", "|---|---|", *rows]) if rows else ""
-    return "\n\n".join([f"## eslabon {name}", inspect.cleandoc(known.help or ""), f"    {example}", table])
+    return "\n\n".join(
+        [f"## eslabon {name}", inspect.cleandoc(known.help or ""), f"    {example}", table]
+    )
 
 
 def written(parameter) -> str:

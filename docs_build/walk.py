@@ -70,8 +70,13 @@ def main() -> None:
         print(", ".join(f"`{x}`" for x in sorted(first.frames)))
         return
     with tempfile.TemporaryDirectory() as cache:
-        command, places = [sys.executable, __file__, "--here"], {**os.environ, "ESLABON_CACHE": cache}
-        cold, warm = (subprocess.check_output(command, env=places, text=True).splitlines() for _ in range(2))
+        command, places = (
+            [sys.executable, __file__, "--here"],
+            {**os.environ, "ESLABON_CACHE": cache},
+        )
+        cold, warm = (
+            subprocess.check_output(command, env=places, text=True).splitlines() for _ in range(2)
+        )
     print("| call | files | wings | frames |\n|---|---|---|---|")
     for name, line in (("first, cold", cold[0]), ("first, warm", warm[0]), ("second", warm[1])):
         print(f"| {name} | {line} |")

@@ -87,11 +87,15 @@ class Held:
         parts = [self.m.constraint(q, **values), np.zeros(len(self.places))]
         if self.frame is not None:
             here = self.m.pose(q, self.frame, **values)
-            turn = rotation_vector_from_quaternion(quaternion_from_rotation(here[:3, :3] @ T[:3, :3].T))
+            turn = rotation_vector_from_quaternion(
+                quaternion_from_rotation(here[:3, :3] @ T[:3, :3].T)
+            )
             parts.append(np.concatenate([turn, here[:3, 3] - T[:3, 3]])[list(self.rows)])
         return np.concatenate(parts)
 
-    def state(self, s: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def state(
+        self, s: float, q: np.ndarray, v: np.ndarray, a: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The state beside (q, v, a) at another value of s."""
         values = self.values(s)
         T = None if self.frame is None else self.m.pose(q, self.frame)
@@ -107,9 +111,13 @@ class Held:
 
     def _bias(self, q: np.ndarray, v: np.ndarray, **values: Any) -> np.ndarray:
         """What the rows' rates make of the velocities, by differences along the motion."""
-        return differences(lambda h: self.stacked(np.asarray(integrate(self.m, q, h * v)), **values) @ v, 1e-3)
+        return differences(
+            lambda h: self.stacked(np.asarray(integrate(self.m, q, h * v)), **values) @ v, 1e-3
+        )
 
-    def states(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, h: float = STEP) -> dict[str, np.ndarray]:
+    def states(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, h: float = STEP
+    ) -> dict[str, np.ndarray]:
         """Those at h times the offsets, with the steps of the parameter as "s"."""
         s = h * OFFSETS
         found = [np.stack(x) for x in zip(*(self.state(float(x), q, v, a) for x in s), strict=True)]
@@ -122,7 +130,9 @@ def _solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     return found
 
 
-def motion(m: es.Mechanism, q: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def motion(
+    m: es.Mechanism, q: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Velocities and accelerations that keep the loops closed."""
     J, held = m.constraint_jacobian(q), Held(m)
     v = rng.normal(size=m.nv)

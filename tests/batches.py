@@ -12,7 +12,9 @@ import pytest
 Check = Callable[..., None]
 
 
-def each(names: str | tuple[str, ...], cases: Iterable[Any] | Callable[[], Iterable[Any]]) -> Callable[[Check], Check]:
+def each(
+    names: str | tuple[str, ...], cases: Iterable[Any] | Callable[[], Iterable[Any]]
+) -> Callable[[Check], Check]:
     """As `pytest.mark.parametrize`, but in one test: for cheap cases, which pytest takes longer to count than to run.
 
     Every case is checked, whatever fails before it. `cases` may be a function, called when the test runs. The cases
@@ -36,7 +38,9 @@ def each(names: str | tuple[str, ...], cases: Iterable[Any] | Callable[[], Itera
             assert count, "there is no case"
             if failures:
                 offenders = "\n".join(error.__notes__[-1] for error in failures)
-                raise BaseExceptionGroup(f"{len(failures)} of {count} cases fail:\n{offenders}\n", failures)
+                raise BaseExceptionGroup(
+                    f"{len(failures)} of {count} cases fail:\n{offenders}\n", failures
+                )
 
         signature = inspect.signature(test)
         fixtures = [p for key, p in signature.parameters.items() if key not in keys]

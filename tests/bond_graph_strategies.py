@@ -57,7 +57,10 @@ def graphs(draw, ends=ENDS, loops=2):
         leader = LEADERS[elements[j]][0]
         led = False
         if k:
-            a, between = f"j{draw(st.integers(0, k - 1))}", draw(st.sampled_from(["", "TF: 2", "GY: 3"]))
+            a, between = (
+                f"j{draw(st.integers(0, k - 1))}",
+                draw(st.sampled_from(["", "TF: 2", "GY: 3"])),
+            )
             connect(elements, bonds, a, j, between)
             led = led_by_the_other(elements, a, j, between)
             leader = draw(st.sampled_from([x for x in LEADERS[elements[j]] if x in ends]))
@@ -85,7 +88,9 @@ def degenerate_graphs(draw, ends=ENDS, loops=2):
         a = draw(st.integers(0, min(k, count) - 1))
         b = k if k < count else draw(st.integers(0, count - 1))
         if a != b:
-            connect(elements, bonds, f"j{a}", f"j{b}", draw(st.sampled_from(["", "TF: 2", "GY: 3"])))
+            connect(
+                elements, bonds, f"j{a}", f"j{b}", draw(st.sampled_from(["", "TF: 2", "GY: 3"]))
+            )
     for k in range(count):
         for _ in range(draw(st.integers(0, 2)) + (2 if count == 1 else 0)):
             attach(elements, bonds, f"j{k}", draw(st.sampled_from(ends)))
@@ -105,5 +110,8 @@ def with_general_values(g, seed):
     """The same graph with other values, so that no rank is lost by coincidence."""
     rng = np.random.default_rng(seed)
     values = ("I", "C", "R", "TF", "GY")
-    elements = (replace(x, value=float(rng.uniform(0.5, 2.0))) if x.kind in values else x for x in g.flat.elements)
+    elements = (
+        replace(x, value=float(rng.uniform(0.5, 2.0))) if x.kind in values else x
+        for x in g.flat.elements
+    )
     return es.BondGraph.of(replace(g.flat, elements=tuple(elements)))

@@ -30,13 +30,25 @@ if TYPE_CHECKING:  # a third of a second, for the tests that need it
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 INSTALL = "install it (apt-get install chromium, or playwright install chromium), or name one by ESLABON_CHROMIUM"
-PATIENCE = 300_000  # milliseconds, a fuse: a machine with much else to do shows a page after half a minute
+PATIENCE = (
+    300_000  # milliseconds, a fuse: a machine with much else to do shows a page after half a minute
+)
 ARGUMENTS = (
     "--no-sandbox",  # the sandbox of a container is the container
     "--disable-dev-shm-usage",  # /dev/shm is 64 MB in many containers
-    *("--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    *(
+        "--disable-quic",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+    ),
     # WebGL by software: the same pictures with and without a graphics card
-    *("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"),
+    *(
+        "--use-gl=angle",
+        "--use-angle=swiftshader",
+        "--enable-unsafe-swiftshader",
+        "--ignore-gpu-blocklist",
+    ),
 )
 
 
@@ -45,14 +57,21 @@ class Tab:
     """A page, and what was heard of it since it was opened."""
 
     page: Page
-    console: list[tuple[str, str]] = field(default_factory=list)  # kind ("log", "warning", "error", ...), text
+    console: list[tuple[str, str]] = field(
+        default_factory=list
+    )  # kind ("log", "warning", "error", ...), text
     errors: list[str] = field(default_factory=list)  # exceptions that nobody caught
-    failed: list[str] = field(default_factory=list)  # requests that were not answered, or by 4xx and 5xx
+    failed: list[str] = field(
+        default_factory=list
+    )  # requests that were not answered, or by 4xx and 5xx
 
     def __post_init__(self) -> None:
         self.page.on("console", lambda message: self.console.append((message.type, message.text)))
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("requestfailed", lambda request: self.failed.append(f"{request.url} ({request.failure})"))
+        self.page.on(
+            "requestfailed",
+            lambda request: self.failed.append(f"{request.url} ({request.failure})"),
+        )
         self.page.on("response", self._answered)
 
     def _answered(self, response: Any) -> None:
@@ -110,17 +129,27 @@ def opened(browser: Browser, width: int = 1200, height: int = 800, **options: An
 
 def install() -> None:
     """Chromium by apt-get, where this is a machine that lets us; what fails is said and does no harm."""
-    if executable() is not None or not shutil.which("apt-get") or getattr(os, "geteuid", lambda: 1)() != 0:
+    if (
+        executable() is not None
+        or not shutil.which("apt-get")
+        or getattr(os, "geteuid", lambda: 1)() != 0
+    ):
         return
     print("No Chromium for the tests in a browser; apt-get installs one.", flush=True)
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for command in ("update", "install -y --no-install-recommends chromium"):
         try:
             done = subprocess.run(
-                ["apt-get", "-qq", *command.split()], env=environment, capture_output=True, text=True, timeout=300
+                ["apt-get", "-qq", *command.split()],
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=300,
             )
         except subprocess.TimeoutExpired:
-            print(f"apt-get {command} takes more than five minutes; the tests in a browser are skipped.")
+            print(
+                f"apt-get {command} takes more than five minutes; the tests in a browser are skipped."
+            )
             return
         if done.returncode:
             said = (done.stderr.strip() or "no reason given").splitlines()[-1]

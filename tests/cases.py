@@ -48,7 +48,9 @@ def all_driven(m: es.Mechanism) -> es.Mechanism:
 
 def tree_of(m: es.Mechanism) -> es.Mechanism:
     """The tree that its loops and couplings close, with a motor in every joint."""
-    return all_driven(es.Mechanism(replace(m.description, loops=(), couplings=())) if m.closed else m)
+    return all_driven(
+        es.Mechanism(replace(m.description, loops=(), couplings=())) if m.closed else m
+    )
 
 
 def thickened(m: es.Mechanism, radius: float = 0.02) -> es.Mechanism:
@@ -70,18 +72,24 @@ def on_joints(m: es.Mechanism, tau: np.ndarray) -> np.ndarray:
 def closed_near(m: es.Mechanism, q: np.ndarray) -> np.ndarray:
     """A configuration that closes the loops, by Gauss and Newton."""
     for _ in range(12):
-        q = integrate(m, q, -np.linalg.lstsq(m.constraint_jacobian(q), m.constraint(q), rcond=1e-6)[0])
+        q = integrate(
+            m, q, -np.linalg.lstsq(m.constraint_jacobian(q), m.constraint(q), rcond=1e-6)[0]
+        )
     return q
 
 
-def rate_along(m: es.Mechanism, f: Callable[[np.ndarray], np.ndarray], q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def rate_along(
+    m: es.Mechanism, f: Callable[[np.ndarray], np.ndarray], q: np.ndarray, v: np.ndarray
+) -> np.ndarray:
     """df(q)/dt by central differences of eighth order over a hundredth of a radian or metre: round-off is left, 1e-14 of f.
 
     The exact derivative takes a graph that is several times as long as that of f.
     """
     weights = np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280])
     h = 0.01 / max(1.0, np.abs(v).max(initial=0.0))
-    ahead, behind = (f(np.stack([integrate(m, q, sign * k * h * v) for k in (1, 2, 3, 4)])) for sign in (1, -1))
+    ahead, behind = (
+        f(np.stack([integrate(m, q, sign * k * h * v) for k in (1, 2, 3, 4)])) for sign in (1, -1)
+    )
     return np.tensordot(weights, ahead - behind, axes=1) / h
 
 
@@ -92,7 +100,11 @@ def inert_parameter(m: es.Mechanism) -> str | None:
             other = m.with_parameters(**{name: 1.25 * value + (value == 0.0)})
         except es.EslabonError:
             continue
-        if (other.joints, other.loops, other.couplings) == (m.joints, m.loops, m.couplings) and other != m:
+        if (other.joints, other.loops, other.couplings) == (
+            m.joints,
+            m.loops,
+            m.couplings,
+        ) and other != m:
             return name
     return None
 
@@ -137,7 +149,11 @@ class Moving:
         self, m: es.Mechanism, q: np.ndarray, rng: np.random.Generator, v: np.ndarray | None = None, label: int = 0,
         case: Case | None = None,
     ) -> None:  # fmt: skip
-        self.m, self.q, self.label = m, q, label  # by the label it takes other formulations than its neighbours
+        self.m, self.q, self.label = (
+            m,
+            q,
+            label,
+        )  # by the label it takes other formulations than its neighbours
         self.case = case  # whose place in the covering design decides instead
         self.J = m.constraint_jacobian(q) if m.closed else np.zeros((0, m.nv))
         _, sizes, V = np.linalg.svd(self.J)
@@ -146,7 +162,11 @@ class Moving:
         self.row_sizes = sizes[: self.rank]
         self.v = self.free @ rng.normal(size=self.free.shape[1]) if v is None else v
         self.tau = rng.normal(size=m.nu)
-        self.gamma = -rate_along(m, m.constraint_jacobian, q, self.v) @ self.v if len(self.J) else np.zeros(0)
+        self.gamma = (
+            -rate_along(m, m.constraint_jacobian, q, self.v) @ self.v
+            if len(self.J)
+            else np.zeros(0)
+        )
         self.held = np.linalg.lstsq(self.J, self.gamma, rcond=1e-9)[0]
         self.a = self.held + self.free @ rng.normal(size=self.free.shape[1])
 
@@ -225,7 +245,10 @@ class Moving:
             return False
         rng, ranks = np.random.default_rng(0), set()
         for _ in range(3):
-            q = closed_near(self.m, integrate(self.m, self.q, 0.02 * allowed(self.J) @ rng.normal(size=self.m.nv)))
+            q = closed_near(
+                self.m,
+                integrate(self.m, self.q, 0.02 * allowed(self.J) @ rng.normal(size=self.m.nv)),
+            )
             if np.abs(self.m.constraint(q)).max(initial=0.0) > 1e-9:
                 return False
             sizes = np.linalg.svd(self.m.constraint_jacobian(q), compute_uv=False)
@@ -235,12 +258,18 @@ class Moving:
     @cached_property
     def traits(self) -> set[str]:
         """What numbers say, beside the description: whether the masses determine the motion, and the motors the forces."""
-        reached = np.linalg.matrix_rank(self.free[self.driven], 1e-6) if self.driven and self.free.size else 0
+        reached = (
+            np.linalg.matrix_rank(self.free[self.driven], 1e-6)
+            if self.driven and self.free.size
+            else 0
+        )
         determined = self.margin > (1e-6 if self.m.closed else 1e-9) and self.regular
         found = {
             "determined": determined,
-            "inertia everywhere": least_inertia(self.M, np.eye(self.m.nv)) > 1e-9,  # also in motions that loops prevent
-            "undetermined": self.inertia < 1e-15 and self.regular,  # between the two verbs may answer or refuse
+            "inertia everywhere": least_inertia(self.M, np.eye(self.m.nv))
+            > 1e-9,  # also in motions that loops prevent
+            "undetermined": self.inertia < 1e-15
+            and self.regular,  # between the two verbs may answer or refuse
             "controlled": not self.m.closed or (determined and reached == self.free.shape[1]),
             "uncontrolled": self.m.closed and determined and reached < self.free.shape[1],
             "independent motors": not self.m.closed or (determined and reached == len(self.driven)),
@@ -297,13 +326,19 @@ class Case:
     @property
     def forward_pairs(self) -> list[covering.Pair]:
         label = zlib.crc32(self.name.encode())
-        return _design("determined")[self.name] if self.determined else covering.some_of(self.mechanism, label)[:2]
+        return (
+            _design("determined")[self.name]
+            if self.determined
+            else covering.some_of(self.mechanism, label)[:2]
+        )
 
     @property
     def traits(self) -> set[str]:
         """What is known before anything is solved."""
         m = self.mechanism
-        found = shape_traits(m) | ({"determined", "inertia everywhere"} if self.determined else {"undetermined"})
+        found = shape_traits(m) | (
+            {"determined", "inertia everywhere"} if self.determined else {"undetermined"}
+        )
         if not m.closed:
             return found | {"controlled", "independent motors"}
         if not self.determined:
@@ -326,7 +361,9 @@ def _mechanism(case: Case) -> es.Mechanism:
 def _design(trait: str) -> dict[str, list[covering.Pair]]:
     """The pairs by which all cases with a trait are compared: by inverse dynamics if controlled, by forward if determined."""
     largest = covering.FEW if trait == "determined" else None
-    return covering.design({case.name: case.mechanism for case in ALL if trait in case.traits}, largest)
+    return covering.design(
+        {case.name: case.mechanism for case in ALL if trait in case.traits}, largest
+    )
 
 
 @cache
@@ -386,7 +423,9 @@ def with_drives() -> es.Mechanism:
 def with_springs() -> es.Mechanism:
     """Springs and a damper between bodies."""
     b = random_builder(seeded("springs"), ["revolute", "spherical", "prismatic", "revolute"])
-    b.spring("s", "body3", "ground", first=(0.1, 0, 0.2), second=(1, 2, 3), stiffness=50, length=0.4)
+    b.spring(
+        "s", "body3", "ground", first=(0.1, 0, 0.2), second=(1, 2, 3), stiffness=50, length=0.4
+    )
     b.spring("t", "body1", "body3", second=(0, 0.3, 0), stiffness=20, length=0.1)
     return b.spring("d", "body2", "ground", second=(1, 2, 3), damping=7).build()
 
@@ -394,7 +433,9 @@ def with_springs() -> es.Mechanism:
 def with_wrenches() -> es.Mechanism:
     """Constant wrenches in the axes of the ground and of a body, and an open one."""
     b = random_builder(seeded("wrenches"), ["revolute", "universal", "revolute"])
-    b.wrench("fixed", "body2", force=(1, 2, 3), moment=(0.1, 0, 0), at=(0.1, 0.2, 0.3), axes="ground")
+    b.wrench(
+        "fixed", "body2", force=(1, 2, 3), moment=(0.1, 0, 0), at=(0.1, 0.2, 0.3), axes="ground"
+    )
     b.wrench("carried", "body0", force=(-1, 0, 2), at=(0.3, 0, 0), axes="body")
     return b.wrench("open", "body1", at=(0, 0, 0.5), axes="body").build()
 
@@ -405,8 +446,14 @@ def damped_loop() -> es.Mechanism:
     b = es.Builder("damped_loop", gravity=d.gravity)
     b._items["bodies"], b._items["loops"] = [*d.bodies], [*d.loops]
     first, *rest = d.joints
-    driven = replace(first, viscous=(0.4,), coulomb=(0.3,), motor_inertia=(1e-2,), gear_ratio=(5.0,))
-    b._items["joints"] = [driven, replace(rest[0], viscous=(0.2,), stiffness=(3.0,), rest=(0.1,)), *rest[1:]]
+    driven = replace(
+        first, viscous=(0.4,), coulomb=(0.3,), motor_inertia=(1e-2,), gear_ratio=(5.0,)
+    )
+    b._items["joints"] = [
+        driven,
+        replace(rest[0], viscous=(0.2,), stiffness=(3.0,), rest=(0.1,)),
+        *rest[1:],
+    ]
     one, *_, last = (body.name for body in d.bodies)
     b.spring("s", last, "ground", (0.5, 0.1, 0), (1, 2, 0), stiffness=40, damping=5, length=0.3)
     b.wrench("load", one, force=(3, -1, 0), moment=(0, 0, 2), at=(0.4, 0, 0), axes="body")
@@ -426,7 +473,17 @@ def geared_loop() -> es.Mechanism:
 
 MIXED = ("revolute", "spherical", "prismatic", "universal", "revolute", "cylindrical")
 RARE = ("helical", "planar", "universal", "fixed", "revolute", "spherical")
-PLAIN = ("revolute", "prismatic", "revolute", "fixed", "revolute", "revolute", "prismatic", "revolute", "revolute")
+PLAIN = (
+    "revolute",
+    "prismatic",
+    "revolute",
+    "fixed",
+    "revolute",
+    "revolute",
+    "prismatic",
+    "revolute",
+    "revolute",
+)
 LOCKED = dict.fromkeys(("locked_loop", "fixed_loop", "locked_coupling"), 0)
 LETTERS = {"R": "revolute", "P": "prismatic", "F": "fixed"}
 

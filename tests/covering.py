@@ -16,8 +16,16 @@ from randomness import PROFILE
 
 FORMULATIONS = ("newton_euler", "lagrange", "lie", "gibbs_appell", "bond_graph", "quaternion")
 METHODS = ("multipliers", "elimination", "udwadia_kalaba")
-SIMPLE = {"revolute", "prismatic", "fixed"}  # the joints that quaternions describe, and MuJoCo with our coordinates
-LONG = ("lagrange", "gibbs_appell", "bond_graph")  # whose graphs are about three times as long as the others'
+SIMPLE = {
+    "revolute",
+    "prismatic",
+    "fixed",
+}  # the joints that quaternions describe, and MuJoCo with our coordinates
+LONG = (
+    "lagrange",
+    "gibbs_appell",
+    "bond_graph",
+)  # whose graphs are about three times as long as the others'
 FEW, MANY = 7, 12  # velocities, up to which the nightly run compares every formulation, and two
 
 Pair = tuple[str, str | None]
@@ -55,12 +63,20 @@ def meetings(m: es.Mechanism, pair: Pair) -> set[Meeting]:
     """What a formulation and a method meet in a mechanism."""
     formulation, method = pair
     in_joints = ("stiffness", "viscous", "coulomb", "motor_inertia")
-    met = {j.kind.kind for j in m.joints} | {x for x in in_joints if any(getattr(j, x) for j in m.joints)}
-    forces = {"springs": m.springs, "wrenches": m.wrenches, "no mass": any(b.mass == 0 for b in m.bodies)}
+    met = {j.kind.kind for j in m.joints} | {
+        x for x in in_joints if any(getattr(j, x) for j in m.joints)
+    }
+    forces = {
+        "springs": m.springs,
+        "wrenches": m.wrenches,
+        "no mass": any(b.mass == 0 for b in m.bodies),
+    }
     met |= {name for name, there in forces.items() if there}
     found = {(formulation, x) for x in met}
     if method:
-        cuts = {f"cut {loop.kind.kind}" for loop in m.loops} | ({"couplings"} if m.couplings else set())
+        cuts = {f"cut {loop.kind.kind}" for loop in m.loops} | (
+            {"couplings"} if m.couplings else set()
+        )
         found |= {(method, x) for x in (formulation, *cuts)}
     return found
 
@@ -70,13 +86,17 @@ def cost(m: es.Mechanism, pair: Pair) -> float:
     return 1 + (3 if pair[0] in LONG else 1) * m.nv**2 / 10
 
 
-def design(mechanisms: Mapping[str, es.Mechanism], largest: int | None = None) -> dict[str, list[Pair]]:
+def design(
+    mechanisms: Mapping[str, es.Mechanism], largest: int | None = None
+) -> dict[str, list[Pair]]:
     """The pairs of each mechanism: whichever adds most meetings for its cost, until none is left, and one of the others.
 
     A mechanism of many velocities that adds nothing is compared by a formulation with short graphs; one of more than
     `largest`, by none.
     """
-    every = {(name, pair): meetings(m, pair) for name, m in mechanisms.items() for pair in pairs_of(m)}
+    every = {
+        (name, pair): meetings(m, pair) for name, m in mechanisms.items() for pair in pairs_of(m)
+    }
     labels = {name: k for k, name in enumerate(mechanisms)}
     nightly = mechanisms if PROFILE == "nightly" else {}
     chosen = [(name, pair) for name, m in nightly.items() for pair in some_of(m, labels[name])]
@@ -88,5 +108,7 @@ def design(mechanisms: Mapping[str, es.Mechanism], largest: int | None = None) -
     small = {name for name, m in mechanisms.items() if largest is None or m.nv <= largest}
     for name in small - {name for name, _ in chosen}:
         m = mechanisms[name]
-        chosen.append((name, next(x for x in rotated(m, labels[name]) if m.nv <= MANY or x[0] not in LONG)))
+        chosen.append(
+            (name, next(x for x in rotated(m, labels[name]) if m.nv <= MANY or x[0] not in LONG))
+        )
     return {name: [pair for other, pair in chosen if other == name] for name in mechanisms}

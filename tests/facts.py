@@ -13,7 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 import eslabon as es
-from cases import Case, Moving, inert_parameter, least_inertia, on_joints, rate_along, thickened, tree_of
+from cases import (
+    Case,
+    Moving,
+    inert_parameter,
+    least_inertia,
+    on_joints,
+    rate_along,
+    thickened,
+    tree_of,
+)
 from eslabon.formulas.kinematics.tree import on_body, placements, relative
 from eslabon.model.configuration import integrate
 from oracles import FreeBodies, MujocoLoops, Oracle, motor_inertia, pinocchio_loops, unbalanced
@@ -41,7 +50,9 @@ def fact(needs: str = "") -> Callable[[Callable[[Moving], None]], Fact]:
     """State a fact of all mechanisms that have the traits named, separated by commas."""
 
     def state(check: Callable[[Moving], None]) -> Fact:
-        made = Fact(check.__name__, check, frozenset(x.strip() for x in needs.split(",") if x.strip()))
+        made = Fact(
+            check.__name__, check, frozenset(x.strip() for x in needs.split(",") if x.strip())
+        )
         ALL.append(made)
         return made
 
@@ -58,7 +69,9 @@ def check_all(state: Moving) -> None:
 def pairs(cases: Iterable[Case], facts: Iterable[Fact]) -> list[tuple[Case, Fact]]:
     """Every fact that applies to a case, case by case, so that one worker keeps a case's graphs."""
     stated = list(facts)
-    known = [(case, case.traits) for case in cases]  # found once a case: some build mechanisms to find out
+    known = [
+        (case, case.traits) for case in cases
+    ]  # found once a case: some build mechanisms to find out
     return [(case, one) for case, traits in known for one in stated if one.needs <= traits]
 
 
@@ -68,7 +81,9 @@ def agree(got: object, want: object, *terms: object, digits: float) -> None:
     assert got.shape == want.shape
     size = max(float(np.abs(x).max(initial=0.0)) for x in (got, want, *map(np.asarray, terms)))
     error = float(np.abs(got - want).max(initial=0.0))
-    assert error <= 10.0**-digits * size, f"differ by {error:.3g}, {error / size:.3g} of the terms' size {size:.3g}"
+    assert error <= 10.0**-digits * size, (
+        f"differ by {error:.3g}, {error / size:.3g} of the terms' size {size:.3g}"
+    )
 
 
 def nothing(residual: np.ndarray, *terms: object, digits: float) -> None:
@@ -83,15 +98,24 @@ def nothing(residual: np.ndarray, *terms: object, digits: float) -> None:
 def motion_keeps_the_loops_closed(s: Moving) -> None:
     m, rows = s.m, np.abs(s.J)
     nothing(m.constraint(s.q), 1.0, digits=9)
-    nothing(s.J @ s.v, rows @ np.abs(s.v), s.v, digits=9)  # rows of unit vectors; to what projection leaves
+    nothing(
+        s.J @ s.v, rows @ np.abs(s.v), s.v, digits=9
+    )  # rows of unit vectors; to what projection leaves
     h, move = 1e-4, np.random.default_rng(s.label).normal(size=m.nv)
     there = m.constraint(integrate(m, s.q, h * move)) - m.constraint(integrate(m, s.q, -h * move))
-    agree(there / (2 * h), s.J @ move, 1.0, digits=6)  # J v is the rate of the constraint; h^2 is left
+    agree(
+        there / (2 * h), s.J @ move, 1.0, digits=6
+    )  # J v is the rate of the constraint; h^2 is left
 
 
 @fact(needs="closed, determined")
 def accelerations_keep_the_loops_closed(s: Moving) -> None:
-    agree(s.J @ s.forward, s.gamma, np.abs(s.J) @ (s.push + np.abs(s.forward)), digits=min(9, s.digits))
+    agree(
+        s.J @ s.forward,
+        s.gamma,
+        np.abs(s.J) @ (s.push + np.abs(s.forward)),
+        digits=min(9, s.digits),
+    )
 
 
 # -- terms of the equations of motion ---------------------------------------------------------------------------------
@@ -145,7 +169,9 @@ def base_parameters_tell_all_that_motion_tells(s: Moving) -> None:
 def energy_rate(s: Moving, a: np.ndarray) -> tuple[float, np.ndarray]:
     """The rate of all energy, and the terms of it: a difference along the accelerations is exact, since v enters squared."""
     faster, slower = (np.asarray(s.m.energy(s.q, s.v + x)) for x in (a, -a))
-    terms = np.concatenate([s.m.derivative("energy", "q", s.q, s.v) * s.v, (faster - slower) / 2], axis=None)
+    terms = np.concatenate(
+        [s.m.derivative("energy", "q", s.q, s.v) * s.v, (faster - slower) / 2], axis=None
+    )
     return terms.sum(), np.append(terms, [s.acting.dissipated, s.acting.wrenches @ s.v])
 
 
@@ -167,7 +193,13 @@ def power_of_the_forces_needed_is_the_rate_of_energy(s: Moving) -> None:
     rate, terms = energy_rate(s, s.a)
     J = m.jacobian(s.q, body)
     power = on_joints(held, tau) @ s.v + wrench @ J @ s.v
-    agree(power + s.acting.wrenches @ s.v - s.acting.dissipated, rate, terms, s.needed * s.v, digits=min(9, s.digits))
+    agree(
+        power + s.acting.wrenches @ s.v - s.acting.dissipated,
+        rate,
+        terms,
+        s.needed * s.v,
+        digits=min(9, s.digits),
+    )
     work = J.T @ wrench
     change = on_joints(held, held.inverse_dynamics(s.q, s.v, s.a) - tau)
     agree(s.free.T @ change, s.free.T @ work, *s.forces, digits=min(10, s.digits))
@@ -180,9 +212,9 @@ def power_of_the_forces_needed_is_the_rate_of_energy(s: Moving) -> None:
 def formulations_agree_on_inverse_dynamics(s: Moving) -> None:
     m, digits = s.m, min(10, s.digits)
     tau = m.inverse_dynamics(s.q, s.v, s.a)
-    agree(s.free.T @ on_joints(m, tau), s.free.T @ s.needed, *s.forces, digits=digits) if m.closed else agree(
-        tau, s.needed[s.driven], *s.forces, digits=12
-    )
+    agree(
+        s.free.T @ on_joints(m, tau), s.free.T @ s.needed, *s.forces, digits=digits
+    ) if m.closed else agree(tau, s.needed[s.driven], *s.forces, digits=12)
     for pair in s.inverse_pairs:
         agree(m.inverse_dynamics(s.q, s.v, s.a, **pair), tau, *s.forces, digits=digits)
 
@@ -214,7 +246,10 @@ def a_motion_without_mass_is_refused(s: Moving) -> None:
 def a_motion_that_nothing_determines_is_refused(s: Moving) -> None:
     """Without mass, or at a singular configuration; in one sentence."""
     for pair in ({}, *s.forward_pairs):
-        refused(lambda pair=pair: s.m.forward_dynamics(s.q, s.v, s.tau, **pair), "moves no mass|singular configuration")
+        refused(
+            lambda pair=pair: s.m.forward_dynamics(s.q, s.v, s.tau, **pair),
+            "moves no mass|singular configuration",
+        )
 
 
 @fact(needs="uncontrolled, determined")
@@ -241,7 +276,13 @@ def hybrid_dynamics_is_forward_dynamics(s: Moving) -> None:
     tau, a = m.hybrid_dynamics(s.q, s.v, want)
     agree(a[s.driven], want[s.driven], a, s.push, digits=min(9, s.digits))
     found = m.forward_dynamics(s.q, s.v, tau)
-    agree(found, a, np.linalg.pinv(s.M) @ np.abs(s.forces).max(axis=0), s.push, digits=min(9, s.digits))
+    agree(
+        found,
+        a,
+        np.linalg.pinv(s.M) @ np.abs(s.forces).max(axis=0),
+        s.push,
+        digits=min(9, s.digits),
+    )
     if m.closed:
         agree(tau, s.tau, *s.forces, s.M @ s.forward, digits=min(9, s.digits))
 
@@ -286,7 +327,13 @@ def joints_transmit_what_they_hold_and_their_motors_force(s: Moving) -> None:
     for joint, wrench, plain in zip(m.joints, carried, bare, strict=False):
         if joint.nv and plain:
             S = np.asarray(joint.kind.motion(s.q[m.coordinates[joint.name]]))
-            agree(S.T @ wrench, force[m.velocities[joint.name]], carried, *s.forces, digits=min(9, s.digits))
+            agree(
+                S.T @ wrench,
+                force[m.velocities[joint.name]],
+                carried,
+                *s.forces,
+                digits=min(9, s.digits),
+            )
     placed = placements(m, s.q)
     for cut, wrench in zip(m.loops, carried[len(m.joints) :], strict=True):
         R, p = relative(*(on_body(placed, end.body, end.at) for end in (cut.first, cut.second)))
@@ -299,7 +346,13 @@ def reactions_follow_from_forces_too(s: Moving) -> None:
     """Also where motors work against one another, of which accelerations know nothing."""
     m, got = s.m, s.m.reactions(s.q, s.v, tau=s.tau)
     if {"controlled", "independent motors"} <= s.traits:
-        agree(got, m.reactions(s.q, s.v, s.forward), *s.forces, s.M @ s.forward, digits=min(8, s.digits))
+        agree(
+            got,
+            m.reactions(s.q, s.v, s.forward),
+            *s.forces,
+            s.M @ s.forward,
+            digits=min(8, s.digits),
+        )
     left, size = unbalanced(m, s.q, s.v, s.forward, got)
     nothing(left, size, got, digits=min(9, s.digits))
 
@@ -317,7 +370,12 @@ def pinocchio_has_the_same_tree(s: Moving) -> None:
 @fact(needs="determined, tree")
 def pinocchio_accelerates_the_same_tree_alike(s: Moving) -> None:
     force = on_joints(s.m, s.tau)
-    agree(s.forward, Oracle(s.tree).forward_dynamics(s.q, s.v, force + s.acting.push), s.push, digits=s.digits)
+    agree(
+        s.forward,
+        Oracle(s.tree).forward_dynamics(s.q, s.v, force + s.acting.push),
+        s.push,
+        digits=s.digits,
+    )
 
 
 @fact(needs="determined, closed, cuts of points, inertia everywhere")
@@ -336,8 +394,12 @@ def mujoco_accelerates_the_same_mechanism_alike(s: Moving) -> None:
     nothing(theirs.gap, 1.0, digits=9)
     force = on_joints(m, s.tau)
     a = m.forward_dynamics(s.q, s.v, s.tau)
-    agree(a, theirs.accelerations(force + s.acting.push), s.push, digits=min(7, s.digits))  # its floor for inertias
-    work = (theirs.inverse_dynamics(a) - s.acting.push) * s.v  # of the tree: forces of the loops are in it, and do none
+    agree(
+        a, theirs.accelerations(force + s.acting.push), s.push, digits=min(7, s.digits)
+    )  # its floor for inertias
+    work = (
+        theirs.inverse_dynamics(a) - s.acting.push
+    ) * s.v  # of the tree: forces of the loops are in it, and do none
     agree(work.sum(), force @ s.v, work, np.abs(s.M @ a) * np.abs(s.v), digits=8)
 
 
@@ -347,11 +409,18 @@ def free_bodies_held_together_move_and_are_held_alike(s: Moving) -> None:
     m, apart = s.m, FreeBodies(s.m, s.tree, s.q, s.v)
     rates, _ = apart.solve(on_joints(m, s.tau))
     spins = np.abs(apart.V).max(initial=0.0) ** 2, np.abs(m.gravity).max(), s.push
-    for k, body in [*enumerate(m.bodies, 1)][s.label % min(3, len(m.bodies)) :: 3]:  # of other mechanisms others
+    for k, body in [*enumerate(m.bodies, 1)][
+        s.label % min(3, len(m.bodies)) :: 3
+    ]:  # of other mechanisms others
         got = m.acceleration(s.q, s.v, s.forward, body.name, axes="aligned")
         agree(got, apart.acceleration(rates, k), rates, *spins, digits=min(8, s.digits - 1))
     change = np.vdot(apart.V, np.tensordot(apart.M, rates) - apart.weight)
-    agree(s.tau @ s.v[s.driven], change, np.tensordot(apart.M, rates) * apart.V, digits=min(8, s.digits))
+    agree(
+        s.tau @ s.v[s.driven],
+        change,
+        np.tensordot(apart.M, rates) * apart.V,
+        digits=min(8, s.digits),
+    )
     known = m.determined_reactions(s.q)
     assert np.array_equal(known, ~apart.open_reactions())
     _, carried = apart.solve(on_joints(m, s.tau))
@@ -379,7 +448,9 @@ def a_design_is_the_mechanism_with_its_parameters(s: Moving) -> None:
     value = m.parameters[name]
     step = abs(value) or 1.0
     h = 1e-3 * step * np.array([-2, -1, 1, 2, 250])
-    low, less, more, high, other = s.tree.inverse_dynamics(s.q, s.v, s.a, parameters={name: value + h})
+    low, less, more, high, other = s.tree.inverse_dynamics(
+        s.q, s.v, s.a, parameters={name: value + h}
+    )
     variant = s.tree.with_parameters(**{name: value + h[-1]})
     agree(other, variant.inverse_dynamics(s.q, s.v, s.a), *s.forces, digits=12)
     slope = s.tree.derivative("inverse_dynamics", name, s.q, s.v, s.a)
@@ -398,11 +469,19 @@ def derivatives_are_slopes(s: Moving) -> None:
     agree(m.derivative("inverse_dynamics", "q", s.q, s.v, s.a), by_forces, *s.forces, digits=7)
     if s.margin > 1e-4:  # else accelerations are steeper than differences see
         by_accelerations = slope(s, lambda q: m.forward_dynamics(q, s.v, s.tau))
-        agree(m.derivative("forward_dynamics", "q", s.q, s.v, s.tau), by_accelerations, s.forward, digits=5)
+        agree(
+            m.derivative("forward_dynamics", "q", s.q, s.v, s.tau),
+            by_accelerations,
+            s.forward,
+            digits=5,
+        )
 
 
 def slope(s: Moving, f: Callable[[np.ndarray], np.ndarray], h: float = 2e-3) -> np.ndarray:
     """The derivative by q along each velocity, by central differences at h and h/2 extrapolated: h^4 is left."""
     steps = np.eye(s.m.nv)
-    one, two = ((f(integrate(s.m, s.q, x * steps)) - f(integrate(s.m, s.q, -x * steps))) / (2 * x) for x in (h, h / 2))
+    one, two = (
+        (f(integrate(s.m, s.q, x * steps)) - f(integrate(s.m, s.q, -x * steps))) / (2 * x)
+        for x in (h, h / 2)
+    )
     return np.moveaxis((4 * two - one) / 3, 0, -1)

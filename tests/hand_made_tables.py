@@ -9,7 +9,14 @@ from randomness import seeded
 
 
 def table(
-    parameters, values, failed=None, *, states=1, nominal=0.045, reason="five_bar: the loop is open by {} m.", **about
+    parameters,
+    values,
+    failed=None,
+    *,
+    states=1,
+    nominal=0.045,
+    reason="five_bar: the loop is open by {} m.",
+    **about,
 ):
     """A table of parameters (rows,) by name and of values by name and unit; failed rows have a reason."""
     import pyarrow as pa
@@ -21,7 +28,9 @@ def table(
         columns["state"] = np.tile(np.arange(states), rows // states)
     columns |= parameters
     columns |= {name: np.where(failed, np.nan, value) for (name, _), value in values.items()}
-    columns["reason"] = pa.array([reason.format(k / 8) if bad else None for k, bad in enumerate(failed)], pa.string())
+    columns["reason"] = pa.array(
+        [reason.format(k / 8) if bad else None for k, bad in enumerate(failed)], pa.string()
+    )
     known = [Column(name, "m", "parameter", nominal) for name in parameters]
     known += [Column(name, unit, "value") for name, unit in values]
     return SweepTable("five_bar", known, pa.table(columns), about)
@@ -44,7 +53,9 @@ def hill(x, y):
 
 def grid(x=25, y=21):
     """Two parameters on a grid; long links fail."""
-    a, b = (each.ravel() for each in np.meshgrid(np.linspace(0.03, 0.06, x), np.linspace(0.03, 0.06, y)))
+    a, b = (
+        each.ravel() for each in np.meshgrid(np.linspace(0.03, 0.06, x), np.linspace(0.03, 0.06, y))
+    )
     return table({"L2": a, "L3": b}, {("torque", "N m"): hill(a, b)}, a + b > 0.112, method="grid")
 
 
@@ -52,4 +63,6 @@ def sampled(count=300, parameters=("L2", "L3"), **about):
     """Parameters anywhere."""
     x = seeded("sampled").uniform(0.03, 0.06, (len(parameters), count))
     values = {("torque", "N m"): hill(x[0], x[1]), ("frequency", "Hz"): 100 * x[-1]}
-    return table(dict(zip(parameters, x, strict=True)), values, x[0] + x[1] > 0.112, method="sobol", **about)
+    return table(
+        dict(zip(parameters, x, strict=True)), values, x[0] + x[1] > 0.112, method="sobol", **about
+    )

@@ -10,4 +10,6 @@ CLOSED = (
     "four_bar_spring", "n_four_bar", "parallelogram", "planar_3rrr", "rojas_7r_loop", "rojas_hexiflex", "rssr",
     "sarrus", "slider_crank", "spatial_four_bar", "stewart_gough",
 )  # fmt: skip
-DETERMINED = tuple(name for name in CLOSED if name != "rssr")  # as many actuators as degrees of freedom
+DETERMINED = tuple(
+    name for name in CLOSED if name != "rssr"
+)  # as many actuators as degrees of freedom

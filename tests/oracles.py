@@ -48,7 +48,10 @@ def simple_joints(joint: Joint) -> list:
         case "helical":
             return [pin.JointModelHelicalUnaligned(axes[0], kind.pitch)]
         case "cylindrical":
-            return [pin.JointModelRevoluteUnaligned(axes[0]), pin.JointModelPrismaticUnaligned(axes[0])]
+            return [
+                pin.JointModelRevoluteUnaligned(axes[0]),
+                pin.JointModelPrismaticUnaligned(axes[0]),
+            ]
         case "universal":
             return [pin.JointModelRevoluteUnaligned(a) for a in axes]
         case "planar":
@@ -105,7 +108,9 @@ class Oracle:
         self.q_map[m.coordinates[joint.name]], self.v_map[m.velocities[joint.name]] = q_at, v_at
         self.where[joint.child] = (parent, place)
         body = m.body(joint.child)
-        inertia = pin.Inertia(float(body.mass), np.array(body.com), np.asarray(body.inertia_matrix()))
+        inertia = pin.Inertia(
+            float(body.mass), np.array(body.com), np.asarray(body.inertia_matrix())
+        )
         self.model.appendBodyToJoint(parent, inertia, place)
 
     def q(self, q: np.ndarray) -> np.ndarray:
@@ -148,7 +153,9 @@ class Oracle:
 
     def _joint_jacobian(self, joint: int) -> np.ndarray:
         """Six rows, also where Pinocchio makes a vector of one column."""
-        return pin.getJointJacobian(self.model, self.data, joint, pin.LOCAL).reshape(6, self.model.nv)
+        return pin.getJointJacobian(self.model, self.data, joint, pin.LOCAL).reshape(
+            6, self.model.nv
+        )
 
     def pose(self, q: np.ndarray, name: str) -> np.ndarray:
         pin.forwardKinematics(self.model, self.data, self.q(q))
@@ -162,7 +169,9 @@ class Oracle:
         J = offset.toActionMatrixInverse() @ self._joint_jacobian(joint)
         return np.vstack([J[3:], J[:3]])[:, self.v_map]
 
-    def motion(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    def motion(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, name: str
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Body twist and its rate, angular part first."""
         joint, offset = self.frame(name)
         pin.forwardKinematics(self.model, self.data, self.q(q), self.v(v), self.v(a))
@@ -173,7 +182,9 @@ class Oracle:
 def motor_inertia(m: Mechanism) -> np.ndarray:
     """What the motors' rotors add to the inertia of each velocity."""
     ratios = [(j.motor_inertia or (0.0,) * j.nv, j.gear_ratio or (1.0,) * j.nv) for j in m.joints]
-    return np.array([x * n * n for own, gears in ratios for x, n in zip(own, gears, strict=True)], dtype=float)
+    return np.array(
+        [x * n * n for own, gears in ratios for x, n in zip(own, gears, strict=True)], dtype=float
+    )
 
 
 @dataclass
@@ -191,9 +202,13 @@ class Acting:
             place = self.m.velocities[joint.name]
             if joint.stiffness:
                 rest = np.array(joint.rest or (0.0,) * joint.nv)
-                self.springs[place] -= np.multiply(joint.stiffness, self.q[self.m.coordinates[joint.name]] - rest)
+                self.springs[place] -= np.multiply(
+                    joint.stiffness, self.q[self.m.coordinates[joint.name]] - rest
+                )
             self.resistance[place] += np.multiply(joint.viscous or 0.0, self.v[place])
-            self.resistance[place] += np.multiply(joint.coulomb or 0.0, np.tanh(self.v[place] / 1e-3))
+            self.resistance[place] += np.multiply(
+                joint.coulomb or 0.0, np.tanh(self.v[place] / 1e-3)
+            )
         for spring in self.m.springs:
             J, span = self._stretch(oracle, spring)
             length = np.linalg.norm(span)
@@ -202,15 +217,24 @@ class Acting:
             self.resistance += spring.damping * along * (along @ self.v)
         for wrench in self.m.wrenches:
             if not wrench.given:
-                turn = oracle.pose(self.q, wrench.body)[:3, :3] if wrench.axes == "body" else np.eye(3)
-                parts = [turn @ np.array(x or (0.0, 0.0, 0.0)) for x in (wrench.moment, wrench.force)]
-                self.wrenches += oracle.point_jacobian(self.q, wrench.body, wrench.at).T @ np.concatenate(parts)
+                turn = (
+                    oracle.pose(self.q, wrench.body)[:3, :3] if wrench.axes == "body" else np.eye(3)
+                )
+                parts = [
+                    turn @ np.array(x or (0.0, 0.0, 0.0)) for x in (wrench.moment, wrench.force)
+                ]
+                self.wrenches += oracle.point_jacobian(
+                    self.q, wrench.body, wrench.at
+                ).T @ np.concatenate(parts)
 
     def _stretch(self, oracle: Oracle, spring: object) -> tuple[np.ndarray, np.ndarray]:
         """From a spring's first end to its second, and that vector's Jacobian."""
         placed = placements(self.m, self.q)
         ends = (spring.first, spring.second)
-        J, K = (oracle.point_jacobian(self.q, end.body, np.asarray(end.at.translation()))[3:] for end in ends)
+        J, K = (
+            oracle.point_jacobian(self.q, end.body, np.asarray(end.at.translation()))[3:]
+            for end in ends
+        )
         near, far = (on_body(placed, end.body, end.at)[1] for end in ends)
         return K - J, far - near
 
@@ -226,14 +250,22 @@ class Acting:
 
 def coincident_points(kind: object) -> list[np.ndarray]:
     """Points of a cut joint's two frames that coincide; who holds them together holds the joint."""
-    more = {"spherical": [], "revolute": [unit(a) for a in kind.axes], "fixed": [*np.eye(3)[:2]]}[kind.kind]
+    more = {"spherical": [], "revolute": [unit(a) for a in kind.axes], "fixed": [*np.eye(3)[:2]]}[
+        kind.kind
+    ]
     return [np.zeros(3), *more]
 
 
-def pinocchio_loops(m: Mechanism, tree: Mechanism, q: np.ndarray, v: np.ndarray, force: np.ndarray) -> tuple:
+def pinocchio_loops(
+    m: Mechanism, tree: Mechanism, q: np.ndarray, v: np.ndarray, force: np.ndarray
+) -> tuple:
     """Accelerations of a closed mechanism under forces in all joints, and the Jacobian of Pinocchio's constraints."""
     oracle = Oracle(tree)
-    model, made, data = oracle.model, pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    model, made, data = (
+        oracle.model,
+        pin.StdVec_RigidConstraintModel(),
+        pin.StdVec_RigidConstraintData(),
+    )
     for loop in m.loops:
         whole = loop.kind.kind == "fixed"
         form = pin.ContactType.CONTACT_6D if whole else pin.ContactType.CONTACT_3D
@@ -246,9 +278,13 @@ def pinocchio_loops(m: Mechanism, tree: Mechanism, q: np.ndarray, v: np.ndarray,
             data.append(made[-1].createData())
     pin.initConstraintDynamics(model, oracle.data, made, data)
     settings = pin.ProximalSettings(1e-13, 1e-9, 100)  # two points of a hinge are one row too many
-    a = pin.constraintDynamics(model, oracle.data, oracle.q(q), oracle.v(v), oracle.v(force), made, data, settings)
+    a = pin.constraintDynamics(
+        model, oracle.data, oracle.q(q), oracle.v(v), oracle.v(force), made, data, settings
+    )
     rows = sum(6 if constraint.type == pin.ContactType.CONTACT_6D else 3 for constraint in made)
-    J = np.reshape(pin.getConstraintsJacobian(model, oracle.data, made, data), (rows, model.nv))  # flat for one column
+    J = np.reshape(
+        pin.getConstraintsJacobian(model, oracle.data, made, data), (rows, model.nv)
+    )  # flat for one column
     return a[oracle.v_map], J[:, oracle.v_map]
 
 
@@ -265,7 +301,11 @@ class MujocoLoops:
         import mujoco
 
         ends = [
-            Frame(f"{loop.name} {k} {side}", end.body, Pose(tuple(end.at.translation() + end.at.rotation() @ point)))
+            Frame(
+                f"{loop.name} {k} {side}",
+                end.body,
+                Pose(tuple(end.at.translation() + end.at.rotation() @ point)),
+            )
             for loop in self.m.loops
             for k, point in enumerate(coincident_points(loop.kind))
             for side, end in (("first", loop.first), ("second", loop.second))
@@ -275,7 +315,11 @@ class MujocoLoops:
         self.at = [self.model.joint(j.name).dofadr[0] for j in self.m.joints if j.nv]
         self.data.qpos[self.at], self.data.qvel[self.at] = self.q, self.v
         mujoco.mj_forward(self.model, self.data)
-        M, jacobians, rates = np.zeros((n, n)), np.zeros((len(ends), 3, n)), np.zeros((len(ends), 3, n))
+        M, jacobians, rates = (
+            np.zeros((n, n)),
+            np.zeros((len(ends), 3, n)),
+            np.zeros((len(ends), 3, n)),
+        )
         mujoco.mj_fullM(self.model, self.data, M)
         sites = [self.model.site(f.name).id for f in ends]
         for k, site in enumerate(sites):
@@ -284,7 +328,9 @@ class MujocoLoops:
             mujoco.mj_jacDot(self.model, self.data, rates[k], None, point, body)
         self.M, self.h = M[np.ix_(self.at, self.at)], self.data.qfrc_bias[self.at]
         self.gap = self.data.site_xpos[sites[1::2]] - self.data.site_xpos[sites[::2]]
-        self.J, self.rate = ((x[1::2] - x[::2]).reshape(-1, n)[:, self.at] for x in (jacobians, rates))
+        self.J, self.rate = (
+            (x[1::2] - x[::2]).reshape(-1, n)[:, self.at] for x in (jacobians, rates)
+        )
 
     def accelerations(self, force: np.ndarray) -> np.ndarray:
         """By the KKT system of these."""
@@ -321,7 +367,10 @@ def mujoco_model(m: Mechanism, least: float = 0.0):
         here.mass, here.ipos, here.explicitinertial = float(body.mass) + least, list(body.com), True
         here.fullinertia = [float(x) + least * (k < 3) for k, x in enumerate(body.inertia)]
         if joint.nv:
-            kind = {"revolute": mujoco.mjtJoint.mjJNT_HINGE, "prismatic": mujoco.mjtJoint.mjJNT_SLIDE}[joint.kind.kind]
+            kind = {
+                "revolute": mujoco.mjtJoint.mjJNT_HINGE,
+                "prismatic": mujoco.mjtJoint.mjJNT_SLIDE,
+            }[joint.kind.kind]
             here.add_joint(name=joint.name, type=kind, axis=[float(x) for x in joint.kind.axes[0]])
         made[joint.child] = here
     for frame in m.frames:
@@ -349,33 +398,53 @@ def unbalanced(
     for body in m.bodies:
         joint, offset = oracle.where[body.name]
         V, A = (offset.actInv(x[joint]) for x in (oracle.data.v, oracle.data.a))
-        c, I, w = np.array(body.com, dtype=float), np.asarray(body.inertia_matrix(), dtype=float), V.angular
-        at_mass = A.linear + np.cross(w, V.linear) + np.cross(A.angular, c) + np.cross(w, np.cross(w, c))
+        c, I, w = (
+            np.array(body.com, dtype=float),
+            np.asarray(body.inertia_matrix(), dtype=float),
+            V.angular,
+        )
+        at_mass = (
+            A.linear + np.cross(w, V.linear) + np.cross(A.angular, c) + np.cross(w, np.cross(w, c))
+        )
         force = body.mass * (at_mass - placed[body.name][0].T @ np.array(m.gravity))
         moment = I @ A.angular + np.cross(w, I @ w) + np.cross(c, force)
         total[body.name] = in_ground(placed[body.name], np.concatenate([moment, force]))
-    passed = [(j.parent, j.child, in_ground(placed[j.child], w)) for j, w in zip(m.joints, carried, strict=False)]
+    passed = [
+        (j.parent, j.child, in_ground(placed[j.child], w))
+        for j, w in zip(m.joints, carried, strict=False)
+    ]
     for cut, wrench in zip(m.loops, carried[len(m.joints) :], strict=True):
         passed.append(
-            (cut.first.body, cut.second.body, in_ground(on_body(placed, cut.second.body, cut.second.at), wrench))
+            (
+                cut.first.body,
+                cut.second.body,
+                in_ground(on_body(placed, cut.second.body, cut.second.at), wrench),
+            )
         )
     for spring in m.springs:
         near, far = (on_body(placed, end.body, end.at)[1] for end in (spring.first, spring.second))
         length = np.linalg.norm(far - near)
         along = (near - far) / (length or 1.0)
         speeds = [
-            oracle.point_jacobian(q, end.body, end.at.translation())[3:] @ v for end in (spring.first, spring.second)
+            oracle.point_jacobian(q, end.body, end.at.translation())[3:] @ v
+            for end in (spring.first, spring.second)
         ]
         rate = along @ (speeds[0] - speeds[1])
         pull = (spring.stiffness * (length - spring.length) + spring.damping * rate) * along
-        passed.append((spring.first.body, spring.second.body, np.concatenate([np.cross(far, pull), pull])))
+        passed.append(
+            (spring.first.body, spring.second.body, np.concatenate([np.cross(far, pull), pull]))
+        )
     for wrench in m.wrenches:
         if not wrench.given:
             R, _ = placed[wrench.body]
             turn = R if wrench.axes == "body" else np.eye(3)
-            moment, force = (turn @ np.array(x or (0.0, 0.0, 0.0)) for x in (wrench.moment, wrench.force))
+            moment, force = (
+                turn @ np.array(x or (0.0, 0.0, 0.0)) for x in (wrench.moment, wrench.force)
+            )
             point = on_body(placed, wrench.body, Pose(tuple(wrench.at)))[1]
-            passed.append(("ground", wrench.body, np.concatenate([moment + np.cross(point, force), force])))
+            passed.append(
+                ("ground", wrench.body, np.concatenate([moment + np.cross(point, force), force]))
+            )
     size = max(np.abs(x).max(initial=0.0) for x in (*total.values(), *(w for _, _, w in passed)))
     for giver, taker, wrench in passed:
         total[giver], total[taker] = total[giver] + wrench, total[taker] - wrench
@@ -385,7 +454,9 @@ def unbalanced(
 def transmissible(kind: object, A: np.ndarray) -> np.ndarray:
     """The wrenches that a joint can transmit without a motor, in its second frame; A turns the first frame into it."""
     axes, every = [unit(a) for a in kind.axes], [*np.eye(3)]
-    along, across = ([A @ axes[0]], [A @ x for x in np.linalg.svd(axes[:1])[2][1:]]) if axes else ([], [])
+    along, across = (
+        ([A @ axes[0]], [A @ x for x in np.linalg.svd(axes[:1])[2][1:]]) if axes else ([], [])
+    )
     moments, forces = {
         "revolute": (across, every),
         "prismatic": (every, across),
@@ -398,7 +469,9 @@ def transmissible(kind: object, A: np.ndarray) -> np.ndarray:
         "fixed": (every, every),
     }[kind.kind]
     thread = [[*-kind.pitch * along[0], *along[0]]] if kind.kind == "helical" else []
-    return np.array([[*x, 0, 0, 0] for x in moments] + [[0, 0, 0, *x] for x in forces] + thread).reshape(-1, 6)
+    return np.array(
+        [[*x, 0, 0, 0] for x in moments] + [[0, 0, 0, *x] for x in forces] + thread
+    ).reshape(-1, 6)
 
 
 class FreeBodies:
@@ -413,17 +486,28 @@ class FreeBodies:
         T = np.array([oracle.pose(q, name) for name in self.names])
         self.R, self.c = T[:, :3, :3], T[:, :3, 3] + np.einsum("bij,bj->bi", T[:, :3, :3], self.com)
         n = len(self.names)
-        self.V, self.M, self.weight, self.gyroscopic = np.zeros((n, 6)), np.zeros((n, 6, n, 6)), *np.zeros((2, n, 6))
+        self.V, self.M, self.weight, self.gyroscopic = (
+            np.zeros((n, 6)),
+            np.zeros((n, 6, n, 6)),
+            *np.zeros((2, n, 6)),
+        )
         for k, b in enumerate(m.bodies, 1):
             twist, _ = oracle.motion(q, v, 0 * v, b.name)
-            self.V[k] = *self.R[k] @ twist[:3], *self.R[k] @ (twist[3:] + np.cross(twist[:3], self.com[k]))
+            self.V[k] = (
+                *self.R[k] @ twist[:3],
+                *self.R[k] @ (twist[3:] + np.cross(twist[:3], self.com[k])),
+            )
             inertia = self.R[k] @ np.asarray(b.inertia_matrix()) @ self.R[k].T
             self.M[k, :3, k, :3], self.M[k, 3:, k, 3:] = inertia, b.mass * np.eye(3)
             self.weight[k, 3:] = b.mass * np.array(m.gravity)
             self.gyroscopic[k, :3] = -np.cross(self.V[k, :3], inertia @ self.V[k, :3])
-        self.wrenches, self.twists = zip(*((N.real, G.real) for N, G in self.relative()), strict=True)
+        self.wrenches, self.twists = zip(
+            *((N.real, G.real) for N, G in self.relative()), strict=True
+        )
         self.J = np.vstack([N @ G for N, G in zip(self.wrenches, self.twists, strict=True)])
-        self.late = np.vstack([N @ G for N, G in self.relative(1e-30j)]).imag @ self.V.ravel() / 1e-30
+        self.late = (
+            np.vstack([N @ G for N, G in self.relative(1e-30j)]).imag @ self.V.ravel() / 1e-30
+        )
         self.motions = [np.asarray(j.kind.motion(q[m.coordinates[j.name]])) for j in m.joints]
 
     def relative(self, step: complex = 0.0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -439,7 +523,12 @@ class FreeBodies:
             origin = c[b] + R[b] @ (np.asarray(second.at.translation()) - self.com[b])
             G = np.zeros((6, len(self.names), 6), complex)
             for body, sign in ((a, -1), (b, 1)):
-                shift = np.block([[np.eye(3), np.zeros((3, 3))], [np.cross(origin - c[body], np.eye(3)), np.eye(3)]])
+                shift = np.block(
+                    [
+                        [np.eye(3), np.zeros((3, 3))],
+                        [np.cross(origin - c[body], np.eye(3)), np.eye(3)],
+                    ]
+                )
                 G[:, body] = sign * np.kron(np.eye(2), B.T) @ shift
             G[:, 0] = 0  # the ground stands still
             yield transmissible(kind, B.T @ A), G.reshape(6, -1)
@@ -450,18 +539,27 @@ class FreeBodies:
         for k, (joint, S) in enumerate(zip(self.m.joints, self.motions, strict=True)):
             motors[k] = np.linalg.pinv(S.T) @ force[self.m.velocities[joint.name]]
         load = (self.weight + self.gyroscopic).ravel() + np.einsum("kij,ki->j", self.twists, motors)
-        K = np.block([[self.M.reshape(size, size), -self.J.T], [self.J, np.zeros((len(self.J), len(self.J)))]])
+        K = np.block(
+            [
+                [self.M.reshape(size, size), -self.J.T],
+                [self.J, np.zeros((len(self.J), len(self.J)))],
+            ]
+        )
         x = np.linalg.lstsq(K, np.concatenate([load, -self.late]), rcond=1e-13)[0]
         return x[:size].reshape(-1, 6), self.transmitted(x[size:]) + motors
 
     def transmitted(self, sizes: np.ndarray) -> np.ndarray:
         ends = np.cumsum([len(N) for N in self.wrenches])[:-1]
-        return np.array([part @ N for part, N in zip(np.split(sizes, ends), self.wrenches, strict=True)])
+        return np.array(
+            [part @ N for part, N in zip(np.split(sizes, ends), self.wrenches, strict=True)]
+        )
 
     def acceleration(self, rates: np.ndarray, k: int) -> np.ndarray:
         """Of a body's frame, in the ground's axes, from the rates of its spin and of the speed of its centre of mass."""
         (turn, push), spin, lever = np.split(rates[k], 2), self.V[k, :3], -self.R[k] @ self.com[k]
-        return np.array([*turn, *(push + np.cross(turn, lever) + np.cross(spin, np.cross(spin, lever)))])
+        return np.array(
+            [*turn, *(push + np.cross(turn, lever) + np.cross(spin, np.cross(spin, lever)))]
+        )
 
     def open_reactions(self) -> np.ndarray:
         """Which components are changed by loads that are locked in and move nothing."""

@@ -16,5 +16,7 @@ def pendulum_chain(n: int) -> Any:
         speed = ca.jtimes(p, q, v)
         kinetic, potential = kinetic + 0.5 * ca.dot(speed, speed), potential + 9.81 * p[1]
     momentum = ca.gradient(kinetic, v)
-    tau = ca.jtimes(momentum, v, a) + ca.jtimes(momentum, q, v) - ca.gradient(kinetic - potential, q)
+    tau = (
+        ca.jtimes(momentum, v, a) + ca.jtimes(momentum, q, v) - ca.gradient(kinetic - potential, q)
+    )
     return ca.Function("tau", [q, v, a], [ca.cse(tau)], ["q", "v", "a"], ["tau"])

@@ -36,7 +36,9 @@ def random_kind(rng: np.random.Generator, kind: str) -> dict:
     if kind == "universal":
         made["axis"] = (rng.normal(size=3), rng.normal(size=3))
     elif kind not in ("spherical", "free", "fixed"):
-        made["axis"] = rng.normal(size=3) if rng.random() < 0.7 else rng.choice(["x", "y", "z", "-x", "-z"])
+        made["axis"] = (
+            rng.normal(size=3) if rng.random() < 0.7 else rng.choice(["x", "y", "z", "-x", "-z"])
+        )
     if kind == "helical":
         made["pitch"] = rng.choice([-1, 1]) * rng.uniform(0.05, 0.5)
     return made
@@ -67,35 +69,59 @@ def random_builder(rng: np.random.Generator, kinds: list[str], branched: bool = 
         b.body(f"body{k}", mass, rng.normal(size=3) / 5, random_inertia(rng, mass))
         start = rng.integers(-1, k) if branched else k - 1
         parent = "ground" if start < 0 else f"body{start}"
-        b.joint(f"joint{k}", parent=parent, child=f"body{k}", at=random_pose(rng), **random_kind(rng, kind))
+        b.joint(
+            f"joint{k}",
+            parent=parent,
+            child=f"body{k}",
+            at=random_pose(rng),
+            **random_kind(rng, kind),
+        )
     b.frame("tip", f"body{len(kinds) - 1}", random_pose(rng))
     return b
 
 
-def random_tree(rng: np.random.Generator, kinds: list[str] | None = None, branched: bool = True) -> Mechanism:
+def random_tree(
+    rng: np.random.Generator, kinds: list[str] | None = None, branched: bool = True
+) -> Mechanism:
     """A tree with the given joint kinds, or a few of any kind."""
     kinds = list(rng.choice(list(KINDS), size=rng.integers(2, 7))) if kinds is None else kinds
-    return random_builder(rng, kinds if any(k != "fixed" for k in kinds) else ["revolute"], branched).build()
+    return random_builder(
+        rng, kinds if any(k != "fixed" for k in kinds) else ["revolute"], branched
+    ).build()
 
 
-def random_closed(rng: np.random.Generator, kinds: list[str], cuts: list[str]) -> tuple[Mechanism, np.ndarray]:
+def random_closed(
+    rng: np.random.Generator, kinds: list[str], cuts: list[str]
+) -> tuple[Mechanism, np.ndarray]:
     """A tree with cut joints between random bodies, and a configuration that closes them."""
     b = random_builder(rng, kinds)
     tree = b.build()
     q = random_coordinates(rng, tree)
     placed = placements(tree, q)
-    b._items["joints"] = [replace(j, home=tuple(q[tree.coordinates[j.name]]) or None) for j in b._items["joints"]]
+    b._items["joints"] = [
+        replace(j, home=tuple(q[tree.coordinates[j.name]]) or None) for j in b._items["joints"]
+    ]
     for k, kind in enumerate(cuts):
         here, there = (f"body{i}" for i in rng.choice(len(kinds), size=2, replace=False))
         arguments = random_kind(rng, kind)
-        cut, at = joint_kind(kind, arguments.get("axis"), arguments.get("pitch"), "cut"), random_pose(rng)
+        cut, at = (
+            joint_kind(kind, arguments.get("axis"), arguments.get("pitch"), "cut"),
+            random_pose(rng),
+        )
         coordinate = rng.uniform(-1, 1, cut.nq) if cut.nq == cut.nv else rng.normal(size=cut.nq)
         add_loop(b, f"loop{k}", cut, placed, here, there, at, coordinate)
     return b.build(), q
 
 
 def add_loop(
-    b: Builder, name: str, cut: JointKind, placed: Any, here: str, there: str, at: Any, coordinate: np.ndarray
+    b: Builder,
+    name: str,
+    cut: JointKind,
+    placed: Any,
+    here: str,
+    there: str,
+    at: Any,
+    coordinate: np.ndarray,
 ) -> None:
     """A cut joint from `at` on the body `here` to wherever the body `there` stands if the joint has this coordinate."""
     first, second = pose(at, "first"), np.eye(4)

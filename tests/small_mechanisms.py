@@ -95,14 +95,21 @@ def light_beside_a_loop() -> Mechanism:
 
 def random_with_fixed(rng: np.random.Generator, moving: int) -> Mechanism:
     """A tree of `moving` joints of one degree of freedom each with fixed joints anywhere between them."""
-    kinds = ["fixed"] * int(rng.integers(1, 4)) + list(rng.choice(["revolute", "prismatic", "helical"], moving))
+    kinds = ["fixed"] * int(rng.integers(1, 4)) + list(
+        rng.choice(["revolute", "prismatic", "helical"], moving)
+    )
     return random_builder(rng, [str(k) for k in rng.permutation(kinds)]).build()
 
 
 def random_locked(rng: np.random.Generator) -> Mechanism:
     """Up to three joints in a row in space, the last body welded to the ground where it stands: nothing moves."""
     count = int(rng.integers(1, 4))
-    kinds = [str(k) for k in rng.permutation([*rng.choice(["revolute", "prismatic", "helical"], count), "fixed"])]
+    kinds = [
+        str(k)
+        for k in rng.permutation(
+            [*rng.choice(["revolute", "prismatic", "helical"], count), "fixed"]
+        )
+    ]
     b = random_builder(rng, kinds, branched=False)
     last = f"body{count}"
     R, p = placements(tree := b.build(), np.zeros(tree.nq))[last]

@@ -75,7 +75,9 @@ def joint_kinds(draw: st.DrawFn, names: tuple[str, ...] = ALL_KINDS) -> JointKin
 def planar_kinds(draw: st.DrawFn, names: tuple[str, ...]) -> JointKind:
     """A joint kind that leaves bodies in the plane z = 0: turns about z, slides along the plane."""
     name = draw(st.sampled_from(names))
-    along = draw(st.sampled_from(["x", "y", (1, 2, 0)])) if name in ("prismatic", "universal") else "z"
+    along = (
+        draw(st.sampled_from(["x", "y", (1, 2, 0)])) if name in ("prismatic", "universal") else "z"
+    )
     axis = {"spherical": None, "fixed": None, "universal": ("z", along)}.get(name, along)
     return joint_kind(name, axis, None, "joint")
 
@@ -111,7 +113,9 @@ def start(draw: st.DrawFn) -> Builder:
     return b
 
 
-def add_body(draw: st.DrawFn, b: Builder, kind: JointKind, parent: str, at: Any, light: bool, acting: bool) -> str:
+def add_body(
+    draw: st.DrawFn, b: Builder, kind: JointKind, parent: str, at: Any, light: bool, acting: bool
+) -> str:
     """One more body on its joint; the joint may have a motor with inertia and a spring."""
     size, density = parameter("size"), parameter("density")
     k, (xyz, rpy), (mass, com, moments) = len(b._items["bodies"]), at, draw(solids(light))
@@ -174,7 +178,9 @@ def actuated(draw: st.DrawFn, b: Builder, subset: bool = True) -> Mechanism:
 def degenerate_trees(draw: st.DrawFn, subset: bool = True, **options: Any) -> State:
     """Any tree, with any velocities: bodies without mass, joints all fixed, and velocities of zero are among them."""
     m = actuated(draw, draw(builders(**options)), subset)
-    return State(m, integrate(m, m.neutral(), draw(vectors(m.nv))), draw(vectors(m.nv)), draw(vectors(m.nv)))
+    return State(
+        m, integrate(m, m.neutral(), draw(vectors(m.nv))), draw(vectors(m.nv)), draw(vectors(m.nv))
+    )
 
 
 @st.composite
@@ -240,11 +246,13 @@ def degenerate_loops(draw: st.DrawFn, **options: Any) -> State:
     tree, q = stand(draw, b, eighths)
     bodies = [body.name for body in tree.bodies]
     geared = add_gear(draw, b, tree, q)
-    ends = st.tuples(st.sampled_from(bodies), st.sampled_from(["ground", *bodies]), points, turns).filter(
-        lambda x: x[0] != x[1]
-    )
+    ends = st.tuples(
+        st.sampled_from(bodies), st.sampled_from(["ground", *bodies]), points, turns
+    ).filter(lambda x: x[0] != x[1])
     loops = st.tuples(ends, joint_kinds(CUTS), vectors(5))
-    for k, ((here, there, *at), cut, move) in enumerate(draw(st.lists(loops, min_size=1 - geared, max_size=2))):
+    for k, ((here, there, *at), cut, move) in enumerate(
+        draw(st.lists(loops, min_size=1 - geared, max_size=2))
+    ):
         coordinate = cut.integrate(np.array(cut.neutral()), move[: cut.nv])
         add_loop(b, f"loop{k}", cut, placements(tree, q), here, there, at, coordinate)
     m = actuated(draw, b)
@@ -286,7 +294,9 @@ def dof_between(tree: Mechanism, here: str, there: str) -> int:
     return sum((first | second)[name] for name in first.keys() ^ second.keys())
 
 
-def add_moving_loops(draw: st.DrawFn, b: Builder, tree: Mechanism, q: np.ndarray, family: Family, first: str) -> None:
+def add_moving_loops(
+    draw: st.DrawFn, b: Builder, tree: Mechanism, q: np.ndarray, family: Family, first: str
+) -> None:
     """One or two cut joints, the first of the given kind if it can be, and perhaps a gear."""
     bodies = [body.name for body in reversed(tree.bodies)]
     pairs = [(x, y) for x in bodies for y in ("ground", *bodies) if x != y]
@@ -302,11 +312,15 @@ def add_moving_loops(draw: st.DrawFn, b: Builder, tree: Mechanism, q: np.ndarray
         count = family.constraints[cut.kind]
         here, there = draw(st.sampled_from([x for x in pairs if paths[x] > count]))
         coordinate = cut.integrate(np.array(cut.neutral()), draw(vectors(5))[: cut.nv])
-        add_loop(b, f"loop{k}", cut, placements(tree, q), here, there, draw(family.poses), coordinate)
+        add_loop(
+            b, f"loop{k}", cut, placements(tree, q), here, there, draw(family.poses), coordinate
+        )
         dof -= count
 
 
-def close_loops(draw: st.DrawFn, b: Builder, family: Family, first: str, acting: bool) -> tuple[Mechanism, np.ndarray]:
+def close_loops(
+    draw: st.DrawFn, b: Builder, family: Family, first: str, acting: bool
+) -> tuple[Mechanism, np.ndarray]:
     """The tree closed where it stands, with springs and motors."""
     if acting:
         add_spring(draw, b)
@@ -361,7 +375,9 @@ def library_loops(draw: st.DrawFn, most: int, acting: bool) -> tuple[Mechanism, 
     names = [x for x in LENGTHS if library(x).nv <= 2 * most and (acting or not library(x).springs)]
     name = draw(st.sampled_from(names))
     factors = {x: draw(st.sampled_from([1.0, 1.1, 0.9])) for x in LENGTHS[name]}
-    other = library(name).with_parameters(**{x: library(name).parameters[x] * f for x, f in factors.items()})
+    other = library(name).with_parameters(
+        **{x: library(name).parameters[x] * f for x, f in factors.items()}
+    )
     motors = draw(subsets([j.name for j in other.joints if j.nv]))
     m = Mechanism(replace(other.description, name=f"drawn_{name}", actuated=tuple(motors)))
     return m, assemble(m, integrate(m, m.home(), draw(vectors(m.nv)) / 8))
@@ -393,14 +409,18 @@ def basis_of_motions(J: np.ndarray) -> np.ndarray:
 
 
 @st.composite
-def moving_loops(draw: st.DrawFn, most: int = 4, acting: bool = True, scaled: bool = False) -> State:
+def moving_loops(
+    draw: st.DrawFn, most: int = 4, acting: bool = True, scaled: bool = False
+) -> State:
     """A closed mechanism that moves: planar, spatial, or of the library with other lengths.
 
     It has at most about `most` bodies, all with mass. The velocities keep the loops closed and are
     not zero; the accelerations keep them closed too. `acting` allows springs and motors with
     inertia; with `scaled`, the parameters `size` and `density` scale lengths and masses.
     """
-    kinds = (planar_loops, spatial_loops) if scaled else (planar_loops, spatial_loops, library_loops)
+    kinds = (
+        (planar_loops, spatial_loops) if scaled else (planar_loops, spatial_loops, library_loops)
+    )
     m, q = draw(st.one_of(*(kind(most, acting) for kind in kinds)))
     closure = closure_equations(m)
     J = closure(q, np.zeros(m.nv))[1]

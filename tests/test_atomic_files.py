@@ -13,7 +13,9 @@ from eslabon.atomic_files import check_writable, moved_into_place, write
 from eslabon.errors import ReadError
 
 
-def test_an_old_file_survives_a_failed_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_file_survives_a_failed_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write(tmp_path / "deep" / "a.txt", "old")
 
     def fails(*_: object) -> None:
@@ -47,14 +49,18 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_the_work(tmp_path: 
     old = write(tmp_path / "file", "old")
     check_writable(old)
     assert old.read_text() == "old"
-    read_only = ["/proc/none.html"] if Path("/proc").is_dir() else []  # a folder that nobody can write to
+    read_only = (
+        ["/proc/none.html"] if Path("/proc").is_dir() else []
+    )  # a folder that nobody can write to
     for place in (tmp_path, old / "below.html", *read_only):
         with pytest.raises(ReadError, match="cannot be written"):
             check_writable(place)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
-def test_a_file_keeps_its_permissions_and_a_private_one_is_private_from_the_start(tmp_path: Path) -> None:
+def test_a_file_keeps_its_permissions_and_a_private_one_is_private_from_the_start(
+    tmp_path: Path,
+) -> None:
     path = write(tmp_path / "a.txt", "old")
     path.chmod(0o640)
     assert stat.S_IMODE(write(path, "new").stat().st_mode) == 0o640

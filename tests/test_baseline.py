@@ -22,7 +22,10 @@ from baseline.answers import ROOT, Counts, answer, decode_array, encode, without
 def recording(**answers: Any) -> dict[str, Any]:
     """A recording of one closed mechanism and one tree, with the same answers."""
     made = {name: answer(lambda x=x: x() if callable(x) else x) for name, x in answers.items()}
-    return {"subjects": {"loop": "closed", "arm": "tree"}, "answers": {"loop": made, "arm": copy.deepcopy(made)}}
+    return {
+        "subjects": {"loop": "closed", "arm": "tree"},
+        "answers": {"loop": made, "arm": copy.deepcopy(made)},
+    }
 
 
 def fail() -> None:
@@ -84,10 +87,14 @@ def test_a_hundred_drawn_mechanisms_load_and_most_loops_move() -> None:
         m = states.load(name)
         q, v, _, _ = (np.array(states.stored_states()[name][key]) for key in ("q", "v", "a", "tau"))
         assert (m.name, len(q), len(v)) == (name, m.nq, m.nv)
-        assert (states.DRAWN / f"{name}.toml").read_text().startswith("# "), "a comment says how it was drawn"
+        assert (states.DRAWN / f"{name}.toml").read_text().startswith("# "), (
+            "a comment says how it was drawn"
+        )
         kinds |= {type(j.kind).__name__ for j in m.joints}
         closed += m.closed
-        moving += m.closed and np.abs(v).max(initial=0.0) > 1e-6  # the velocities keep the loops closed
+        moving += (
+            m.closed and np.abs(v).max(initial=0.0) > 1e-6
+        )  # the velocities keep the loops closed
     assert len(kinds) == 9
     assert closed >= 40
     assert moving >= 30
@@ -99,21 +106,30 @@ def test_every_mechanism_of_the_library_has_a_state() -> None:
 
 
 def test_the_folder_is_small() -> None:
-    assert sum(f.stat().st_size for f in states.HERE.rglob("*") if f.suffix != ".pyc" and f.is_file()) < 500_000
+    assert (
+        sum(f.stat().st_size for f in states.HERE.rglob("*") if f.suffix != ".pyc" and f.is_file())
+        < 500_000
+    )
 
 
 # -- answers ---------------------------------------------------------------------------------------
 
 
 def test_numbers_keep_every_bit() -> None:
-    for x in (np.random.default_rng(0).normal(size=(2, 3)), np.array([np.nan, np.inf, -0.0]), np.array(1 + 2j)):
+    for x in (
+        np.random.default_rng(0).normal(size=(2, 3)),
+        np.array([np.nan, np.inf, -0.0]),
+        np.array(1 + 2j),
+    ):
         found = decode_array(encode(x))
         assert found.tobytes() == x.tobytes()
         assert found.shape == x.shape
 
 
 def test_texts_have_no_paths_of_this_machine() -> None:
-    assert without_paths(f"{ROOT}/src/a.toml and {Path.home()}/b") == "<root>/src/a.toml and <home>/b"
+    assert (
+        without_paths(f"{ROOT}/src/a.toml and {Path.home()}/b") == "<root>/src/a.toml and <home>/b"
+    )
 
 
 def test_an_object_must_be_read_by_the_table() -> None:
@@ -121,7 +137,11 @@ def test_an_object_must_be_read_by_the_table() -> None:
 
 
 def test_a_subject_is_recorded_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = [c for c in calls.MECHANISM_CALLS if c.name in ("outline", "home", "joint.unknown", "pose.too_short")]
+    wanted = [
+        c
+        for c in calls.MECHANISM_CALLS
+        if c.name in ("outline", "home", "joint.unknown", "pose.too_short")
+    ]
     monkeypatch.setattr(record, "calls_of", lambda name: (calls.MechanismCase(name), wanted))
     found = record.record_subject("elbow")
     made = {"subjects": {"elbow": found.kind}, "answers": {"elbow": found.answers}}
@@ -179,7 +199,9 @@ def test_counts_may_grow_by_two_per_cent_and_by_five_where_loops_are_checked() -
     def grown(total: int) -> list[str]:
         new = recording(**{**BASE, "cost": Counts(add=100, mul=total - 100)})
         allowed = {"cost": compare.Precision(closed_growth=1.05)}
-        found = compare.sorted_out(list(compare.differences(recording(**BASE), new, allowed)), [])[0]
+        found = compare.sorted_out(list(compare.differences(recording(**BASE), new, allowed)), [])[
+            0
+        ]
         return sorted(d.subject for d in found)
 
     assert (grown(190), grown(203), grown(208), grown(212)) == ([], [], ["arm"], ["arm", "loop"])
@@ -206,7 +228,10 @@ def test_another_type_of_error_is_another_verdict() -> None:
     def other() -> None:
         raise es.SingularityError("loop 'tip' stays open by 0.0416 m after 12 steps.")
 
-    assert failures(recording(**BASE), recording(**{**BASE, "refused": other})) == ["verdict", "verdict"]
+    assert failures(recording(**BASE), recording(**{**BASE, "refused": other})) == [
+        "verdict",
+        "verdict",
+    ]
 
 
 def test_round_off_in_a_message_is_no_difference_and_digits_in_names_are_letters() -> None:
@@ -224,7 +249,9 @@ def write_list(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_listed_difference_is_accepted_and_one_that_does_not_occur_is_reported(tmp_path: Path) -> None:
+def test_a_listed_difference_is_accepted_and_one_that_does_not_occur_is_reported(
+    tmp_path: Path,
+) -> None:
     text = """[[expected]]
     reason = "issue 1: the rank is two"
     calls = "ra*"
@@ -255,7 +282,9 @@ def test_a_listed_difference_is_accepted_and_one_that_does_not_occur_is_reported
         ('reason = "issue 1"\ncall = "pose"', "unknown keys"),
     ],
 )
-def test_a_list_without_reasons_or_limits_is_refused(tmp_path: Path, text: str, sentence: str) -> None:
+def test_a_list_without_reasons_or_limits_is_refused(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
     with pytest.raises(SystemExit, match=sentence):
         compare.read_expected(write_list(tmp_path, f"[[expected]]\n{text}"))
 

@@ -15,7 +15,9 @@ def test_without_chromium_the_test_is_skipped_by_name(monkeypatch):
     monkeypatch.setenv("ESLABON_CHROMIUM", "/nowhere/chromium")
     monkeypatch.delenv("ESLABON_BROWSER_TESTS", raising=False)
     with (
-        pytest.raises(pytest.skip.Exception, match=r"no Chromium at /nowhere/chromium: install it \(apt-get"),
+        pytest.raises(
+            pytest.skip.Exception, match=r"no Chromium at /nowhere/chromium: install it \(apt-get"
+        ),
         browser.chromium(),
     ):
         pass
@@ -24,7 +26,10 @@ def test_without_chromium_the_test_is_skipped_by_name(monkeypatch):
 def test_where_chromium_is_required_its_want_is_a_failure(monkeypatch):
     monkeypatch.setenv("ESLABON_CHROMIUM", "/nowhere/chromium")
     monkeypatch.setenv("ESLABON_BROWSER_TESTS", "required")
-    with pytest.raises(pytest.fail.Exception, match="no Chromium at /nowhere/chromium"), browser.chromium():
+    with (
+        pytest.raises(pytest.fail.Exception, match="no Chromium at /nowhere/chromium"),
+        browser.chromium(),
+    ):
         pass
 
 
@@ -69,7 +74,10 @@ def test_apt_installs_chromium_where_there_is_none(bare_machine, capsys):
 def test_what_apt_refuses_is_said_and_does_no_harm(bare_machine, capsys):
     program(bare_machine / "apt-get", "echo 'E: no network' >&2; exit 100")
     browser.install()
-    assert "apt-get update failed (E: no network); the tests in a browser are skipped." in capsys.readouterr().out
+    assert (
+        "apt-get update failed (E: no network); the tests in a browser are skipped."
+        in capsys.readouterr().out
+    )
 
 
 def test_who_may_not_install_is_left_alone(bare_machine, monkeypatch):
@@ -81,6 +89,8 @@ def test_who_may_not_install_is_left_alone(bare_machine, monkeypatch):
 
 def test_the_file_is_a_program_too():
     done = subprocess.run(
-        [sys.executable, Path(browser.__file__)], env=os.environ | {"ESLABON_CHROMIUM": "x"}, capture_output=True
+        [sys.executable, Path(browser.__file__)],
+        env=os.environ | {"ESLABON_CHROMIUM": "x"},
+        capture_output=True,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

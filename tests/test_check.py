@@ -121,7 +121,11 @@ def test_mistakes_of_the_yaml_beside_are_found_there(tmp_path):
     [
         ("a.toml", 'name = "a"\n[bodies\n', 2),
         ("a.urdf", '<robot name="a">\n<link>\n</robot>', 3),
-        ("a.xml", '<mujoco>\n<worldbody>\n<body><joint type="hing"/></body></worldbody></mujoco>', 3),
+        (
+            "a.xml",
+            '<mujoco>\n<worldbody>\n<body><joint type="hing"/></body></worldbody></mujoco>',
+            3,
+        ),
     ],
 )
 def test_text_that_cannot_be_parsed_says_where(tmp_path, name, text, line):
@@ -145,7 +149,11 @@ def test_the_library_and_the_examples_have_no_errors(tmp_path):
 
 
 def test_what_is_odd_is_a_warning(tmp_path):
-    b = es.Builder("odd").body("a", 1.0, (0.5, 0, 0)).joint("q", "revolute", "ground", "a", home=2.0, limits=(-1, 1))
+    b = (
+        es.Builder("odd")
+        .body("a", 1.0, (0.5, 0, 0))
+        .joint("q", "revolute", "ground", "a", home=2.0, limits=(-1, 1))
+    )
     b.parameter("spare", 1.0)
     with pytest.warns(es.ModelWarning):
         path = b.actuate().build().save(tmp_path / "odd.toml")
@@ -197,7 +205,9 @@ def test_a_toml_file_is_refused_if_and_only_if_an_error_is_found(tmp_path_factor
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text) - 1))
         stop = min(len(text), start + data.draw(st.sampled_from([0, 1, 3, 10, 100])))
-        text = text[:start] + data.draw(st.sampled_from([*WORDS, text[start:stop] * 2])) + text[stop:]
+        text = (
+            text[:start] + data.draw(st.sampled_from([*WORDS, text[start:stop] * 2])) + text[stop:]
+        )
     path = tmp_path_factory.mktemp("garbled") / "x.toml"
     path.write_text(text)
     agree(path)

@@ -67,7 +67,9 @@ def example(tmp_path, monkeypatch):
     """The words of a command's example, in a folder where its files are."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "study.toml").write_text(STUDY)
-    es.Builder("one").body("a", 1.0, (1, 0, 0)).joint("q", "revolute", "ground", "a").build().save("robot.urdf")
+    es.Builder("one").body("a", 1.0, (1, 0, 0)).joint("q", "revolute", "ground", "a").build().save(
+        "robot.urdf"
+    )
     return lambda name: shlex.split(EXAMPLES[name])[1:]
 
 
@@ -140,7 +142,9 @@ def test_a_column_of_zeros_that_was_asked_for_is_printed(words, heads):
 
 def test_show_a_file_and_draw_it(tmp_path):
     es.load("five_bar").save(tmp_path / "mine.toml")
-    assert "five_bar" in said("show", str(tmp_path / "mine.toml"), "--svg", str(tmp_path / "mine.svg"))
+    assert "five_bar" in said(
+        "show", str(tmp_path / "mine.toml"), "--svg", str(tmp_path / "mine.svg")
+    )
     assert (tmp_path / "mine.svg").read_text().startswith("<svg")
 
 
@@ -174,7 +178,9 @@ def test_inverse_kinematics_undo_the_pose(tmp_path):
 def test_a_position_alone_may_be_reached():
     for name, place in (("panda_like", [0.3, 0.2, 0.5]), ("five_bar", [0.05, 0.08, 0.0])):
         (q,) = data("ik", name, "--position", " ".join(map(str, place)))["solutions"]
-        np.testing.assert_allclose(es.load(name).pose(np.hstack(list(q.values())))[:3, 3], place, atol=1e-9)
+        np.testing.assert_allclose(
+            es.load(name).pose(np.hstack(list(q.values())))[:3, 3], place, atol=1e-9
+        )
 
 
 @pytest.mark.parametrize("target", ["0.02 0.09", "0.02 0.09 -70"])
@@ -199,7 +205,9 @@ def driven(tmp_path):
         "q2", "revolute", "crank", "arm", at=(1, 0, 0), axis="z"
     )
     path = tmp_path / "driven.toml"
-    b.actuate("q2").drive("motor", "q1", "0.2 + 3*t + t**2").frame("tip", "arm", at=(1, 0, 0)).build().save(path)
+    b.actuate("q2").drive("motor", "q1", "0.2 + 3*t + t**2").frame(
+        "tip", "arm", at=(1, 0, 0)
+    ).build().save(path)
     return str(path)
 
 
@@ -213,7 +221,9 @@ def test_driven_mechanisms_are_asked_at_a_time(driven):
     np.testing.assert_allclose(data("pose", driven, *at)["matrix"], m.pose(q), atol=1e-9)
     found = data("torques", driven, *at, "--v", "0.4", "--a", "0.1")["tau"]
     np.testing.assert_allclose(list(found.values()), m.inverse_dynamics(q, v, a, t=t), atol=1e-9)
-    found = data("torques", driven, "--time", str(t))  # at home, moving as little as the drive allows
+    found = data(
+        "torques", driven, "--time", str(t)
+    )  # at home, moving as little as the drive allows
     np.testing.assert_allclose(np.hstack(list(found["v"].values())), [v[0], 0], atol=1e-9)
     for start in (0.0, t):
         found = data("simulate", driven, "--start", str(start), "--time", "0.2")
@@ -234,11 +244,23 @@ def test_torques_are_the_inverse_dynamics(name):
 
 def test_simulate_moves_and_saves(tmp_path):
     path = tmp_path / "swing.csv"
-    found = data("simulate", "double_pendulum", "--q", "60 30", "--degrees", "--time", "0.5", "--out", str(path))
+    found = data(
+        "simulate",
+        "double_pendulum",
+        "--q",
+        "60 30",
+        "--degrees",
+        "--time",
+        "0.5",
+        "--out",
+        str(path),
+    )
     motion = es.Motion.load(path)
     np.testing.assert_allclose(motion["q2"].q, found["q"]["q2"])
     assert len(found["t"]) == 11
-    assert "deg" in said("simulate", "double_pendulum", "--q", "60 30", "--degrees", "--method", "rk4")
+    assert "deg" in said(
+        "simulate", "double_pendulum", "--q", "60 30", "--degrees", "--method", "rk4"
+    )
 
 
 def test_workspace_gives_every_configuration(tmp_path):
@@ -332,10 +354,18 @@ def test_names_files_and_frames_are_completed(tmp_path, monkeypatch):
     assert list(paths(f"{tmp_path}/del")) == [f"{tmp_path}/delicate.urdf"]
 
     def completed(line):
-        words = {"_ESLABON_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split()))}
+        words = {
+            "_ESLABON_COMPLETE": "complete_bash",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(len(line.split())),
+        }
         script = "from eslabon.cli import main; main()"
         done = subprocess.run(
-            [sys.executable, "-c", script], env={**os.environ, **words}, capture_output=True, text=True, check=False
+            [sys.executable, "-c", script],
+            env={**os.environ, **words},
+            capture_output=True,
+            text=True,
+            check=False,
         )
         return done.stdout.split()
 
@@ -402,7 +432,10 @@ WRONG = [
     (("pose", "puma560", "--q", "1 2 x"), "--q takes finite numbers"),
     (("pose", "puma560", "--q", "1 2 3 4 5 nan"), "--q takes finite numbers"),
     (("pose", "puma560", "--q", "1,2,3,4,5,-inf"), "--q takes finite numbers"),
-    (("pose", "puma560", "--q", "1 2"), "q has 2 values in its last axis; puma560 has 6 coordinates."),
+    (
+        ("pose", "puma560", "--q", "1 2"),
+        "q has 2 values in its last axis; puma560 has 6 coordinates.",
+    ),
     (("pose", "puma560", "--q", ""), "q has 0 values in its last axis; puma560 has 6 coordinates."),
     (("pose", "puma560", "--q", "1 2 3 4 5 6 7", "--degrees"), "q has 7 values"),
     (("pose", "puma560", "--degrees"), "give --q or --actuated too"),
@@ -465,13 +498,17 @@ def test_from_the_shell_it_is_the_same():
 
 
 def test_a_configuration_that_does_not_close_is_said():
-    assert "This configuration violates loop closure by 0.0909" in said("pose", "five_bar", "--q", "1 1 1 1")
+    assert "This configuration violates loop closure by 0.0909" in said(
+        "pose", "five_bar", "--q", "1 1 1 1"
+    )
 
 
 def test_small_mechanisms_are_shown(tmp_path, monkeypatch, capsys):
     for name, make in SMALL.items():
         path = make().save(tmp_path / f"{name}.toml")
-        monkeypatch.setattr(sys, "argv", ["eslabon", "show", str(path), "--svg", str(tmp_path / f"{name}.svg")])
+        monkeypatch.setattr(
+            sys, "argv", ["eslabon", "show", str(path), "--svg", str(tmp_path / f"{name}.svg")]
+        )
         with pytest.raises(SystemExit) as end:
             main()
         assert not end.value.code
@@ -482,5 +519,9 @@ def test_a_simulation_that_passes_limits_says_so(tmp_path):
     for limits, told in (((-0.5, 0.5), True), ((-9.0, 9.0), False)):
         b = es.Builder("arm", gravity=(0, -9.81, 0)).body("arm", mass=1.0, com=(0.5, 0, 0))
         b.joint("q", "revolute", "ground", "arm", limits=limits).build().save(tmp_path / "arm.toml")
-        said = CliRunner().invoke(app, ["simulate", str(tmp_path / "arm.toml"), "--time", "0.5"]).output
+        said = (
+            CliRunner()
+            .invoke(app, ["simulate", str(tmp_path / "arm.toml"), "--time", "0.5"])
+            .output
+        )
         assert ("beyond its limits" in said) == told

@@ -32,6 +32,8 @@ def test_the_help_of_a_command_is_plain(name):
 
 
 def test_the_list_has_a_line_for_each_command():
-    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": str(TERMINAL), "TERM": "dumb"}).stdout
+    shown = (
+        CliRunner().invoke(app, ["--help"], env={"COLUMNS": str(TERMINAL), "TERM": "dumb"}).stdout
+    )
     for name in COMMANDS:
         assert re.search(rf"│ {name} +{re.escape(first_paragraph(name))}", shown), name

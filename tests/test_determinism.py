@@ -9,8 +9,16 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-CLOCKS = {f"{clock}{unit}" for clock in ("time", "perf_counter", "monotonic", "process_time") for unit in ("", "_ns")}
-PROFILE = {"deadline", "derandomize", "database"}  # of hypothesis: for all tests alike, in randomness.py
+CLOCKS = {
+    f"{clock}{unit}"
+    for clock in ("time", "perf_counter", "monotonic", "process_time")
+    for unit in ("", "_ns")
+}
+PROFILE = {
+    "deadline",
+    "derandomize",
+    "database",
+}  # of hypothesis: for all tests alike, in randomness.py
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -23,7 +31,13 @@ def at_import(node: ast.AST) -> Iterator[ast.AST]:
     """All that is evaluated when a module is imported: defaults and decorators, but no bodies of functions."""
     parts = ast.iter_child_nodes(node)
     if isinstance(node, FUNCTIONS):
-        parts = iter([*node.args.defaults, *filter(None, node.args.kw_defaults), *getattr(node, "decorator_list", [])])
+        parts = iter(
+            [
+                *node.args.defaults,
+                *filter(None, node.args.kw_defaults),
+                *getattr(node, "decorator_list", []),
+            ]
+        )
     for part in parts:
         yield part
         yield from at_import(part)
@@ -48,14 +62,26 @@ def own_statements(function: ast.AST) -> Iterator[ast.AST]:
 def offences(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
     for node in at_import(tree):
         if called(node)[-1:] == ["default_rng"]:
-            yield node, "a generator at module level: a table takes seeded(...), a test the fixture rng"
+            yield (
+                node,
+                "a generator at module level: a table takes seeded(...), a test the fixture rng",
+            )
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and shared(node.value):
-            yield node, "a generator that tests share: draw from seeded(...) at once, or take the fixture rng"
-        if isinstance(node, FUNCTIONS) and any(map(shared, [*node.args.defaults, *node.args.kw_defaults])):
+            yield (
+                node,
+                "a generator that tests share: draw from seeded(...) at once, or take the fixture rng",
+            )
+        if isinstance(node, FUNCTIONS) and any(
+            map(shared, [*node.args.defaults, *node.args.kw_defaults])
+        ):
             yield node, "a generator as a default, which all calls share"
     for node in ast.walk(tree):
         name = called(node)
-        if name[:-1] in (["np", "random"], ["random"]) and name[-1].islower() and name[-1] != "default_rng":
+        if (
+            name[:-1] in (["np", "random"], ["random"])
+            and name[-1].islower()
+            and name[-1] != "default_rng"
+        ):
             yield node, "the generator of the whole process"
         if name[-1:] == ["default_rng"] and not (node.args or node.keywords):
             yield node, "a generator without a seed"
@@ -73,7 +99,11 @@ def offences(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
             for part in own_statements(node):
                 if given and isinstance(part, ast.Return) and part.value is None:
                     yield part, "an example that is passed over in silence: assume(...) counts it"
-                if node.name.startswith("test_") and called(part)[:1] == ["time"] and called(part)[-1] in CLOCKS:
+                if (
+                    node.name.startswith("test_")
+                    and called(part)[:1] == ["time"]
+                    and called(part)[-1] in CLOCKS
+                ):
                     yield part, "a clock in a test: count steps or calls"
 
 

@@ -28,7 +28,11 @@ OWN_TESTS = ("describe_your_mechanism.md",)  # whose pieces do not follow one an
 
 
 def blocks(page, language):
-    return [code for kind, _, code in BLOCK.findall((HERE / page).read_text(encoding="utf-8")) if kind == language]
+    return [
+        code
+        for kind, _, code in BLOCK.findall((HERE / page).read_text(encoding="utf-8"))
+        if kind == language
+    ]
 
 
 def pages():
@@ -54,7 +58,9 @@ def run(page, folder):
                 exec(compile("\n" * line + code, str(HERE / page), "exec"), names)
             printed = out.getvalue(), found.end()
         elif kind == "text" and printed and not text[printed[1] : found.start()].strip():
-            assert doctest.OutputChecker().check_output(code, printed[0], LOOSE), f"{page} prints\n{printed[0]}"
+            assert doctest.OutputChecker().check_output(code, printed[0], LOOSE), (
+                f"{page} prints\n{printed[0]}"
+            )
 
 
 @pytest.fixture
@@ -91,7 +97,9 @@ def test_the_other_examples_of_the_page(folder):
     b.joint("q1", "revolute", "ground", "crank").joint("q2", "revolute", "crank", "coupler").joint(
         "q3", "revolute", "ground", "rocker"
     )
-    tree = to_urdf(b.build()).replace("</robot>", blocks("docs/describe_your_mechanism.md", "xml")[1] + "</robot>")
+    tree = to_urdf(b.build()).replace(
+        "</robot>", blocks("docs/describe_your_mechanism.md", "xml")[1] + "</robot>"
+    )
     (folder / "four_bar.urdf").write_text(tree)
     exec(code[2], {"b": b})
     (written,), (built,) = es.load("four_bar.urdf").loops, b.build().loops
@@ -148,7 +156,11 @@ def test_pages_use_the_words_of_the_field(page):
 
 
 def linked_pages():
-    every = [*HERE.glob("*.md"), *(HERE / "docs").rglob("*.md"), HERE / "reproductions" / "README.md"]
+    every = [
+        *HERE.glob("*.md"),
+        *(HERE / "docs").rglob("*.md"),
+        HERE / "reproductions" / "README.md",
+    ]
     return sorted(page.relative_to(HERE).as_posix() for page in every)
 
 
@@ -157,7 +169,9 @@ def test_links_and_pictures_exist_in_the_repository(page):
     """For readers of the repository; `test_site` follows the links of the site, anchors too."""
     path = HERE / page
     text = path.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)[)#]", text) + re.findall(r'src="([^"]+)"', text):
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)[)#]", text) + re.findall(
+        r'src="([^"]+)"', text
+    ):
         assert (path.parent / target).exists(), f"{page} links to {target}"
 
 
@@ -167,15 +181,30 @@ def test_links_and_pictures_exist_in_the_repository(page):
 def rows_of(page):
     """The cells of all tables of a page, row by row."""
     lines = (HERE / page).read_text(encoding="utf-8").splitlines()
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in lines
+        if line.startswith("|")
+    ]
 
 
 def test_the_installation_page_lists_every_extra():
-    extras = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    described = {row[0].strip("`"): " ".join(row) for row in rows_of("docs/install.md") if row[0].strip("`") in extras}
+    extras = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    described = {
+        row[0].strip("`"): " ".join(row)
+        for row in rows_of("docs/install.md")
+        if row[0].strip("`") in extras
+    }
     assert set(described) == set(extras)
     for name, needs in extras.items():
-        included = {extra for need in needs for extra in re.findall(r"eslabon\[(.+)\]", need) if name != "dev"}
+        included = {
+            extra
+            for need in needs
+            for extra in re.findall(r"eslabon\[(.+)\]", need)
+            if name != "dev"
+        }
         for extra in ",".join(included).split(","):
             assert f"`{extra}`" in described[name] or not extra, f"{name} includes {extra}"
 
@@ -206,11 +235,17 @@ def test_the_cache_is_where_the_installation_page_says(platform, environment, fo
 def test_the_cache_has_the_size_that_the_installation_page_says():
     from eslabon.compiler.store import LIMIT
 
-    assert f"beyond {LIMIT // 2**20} MB" in (HERE / "docs" / "install.md").read_text(encoding="utf-8")
+    assert f"beyond {LIMIT // 2**20} MB" in (HERE / "docs" / "install.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def shell_lines():
-    return [line for line in "".join(blocks("docs/install.md", "sh")).splitlines() if line.startswith("eslabon")]
+    return [
+        line
+        for line in "".join(blocks("docs/install.md", "sh")).splitlines()
+        if line.startswith("eslabon")
+    ]
 
 
 @pytest.mark.parametrize("line", shell_lines())
@@ -221,11 +256,15 @@ def test_shell_lines_of_the_installation_page_run(line):
 
 def test_the_stability_page_lists_every_submodule():
     modules = {f"es.{name}" for name in es.__all__ if isinstance(getattr(es, name), ModuleType)}
-    listed = {row[0].strip("`") for row in rows_of("docs/stability.md") if row[0].startswith("`es.")}
+    listed = {
+        row[0].strip("`") for row in rows_of("docs/stability.md") if row[0].startswith("`es.")
+    }
     assert listed == modules
 
 
-@pytest.mark.parametrize("page", ["docs/stability.md", "docs/limits.md", "docs/conventions.md", "docs/install.md"])
+@pytest.mark.parametrize(
+    "page", ["docs/stability.md", "docs/limits.md", "docs/conventions.md", "docs/install.md"]
+)
 def test_names_on_a_page_exist(page):
     """Names of `es` in running text; those in code run."""
     text = re.sub(r"^```.*?^```$", "", (HERE / page).read_text(encoding="utf-8"), flags=re.S | re.M)

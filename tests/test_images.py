@@ -16,8 +16,12 @@ HASH = re.compile(
     r"\b(?:[mp]|image)[0-9a-f]{10}\b"
 )  # matplotlib's names of markers, clips and pictures follow from their digits
 PICTURE = re.compile(r"data:image/png;base64,([A-Za-z0-9+/=\s]+)")
-LARGEST_SHIFT = 0.02  # points: round-off on another machine moves a line by far less, a wrong angle by far more
-LARGEST_DIFFERENCE = 6.0  # root mean square of 255: what 64 colours leave; a robot that moved on makes over 18
+LARGEST_SHIFT = (
+    0.02  # points: round-off on another machine moves a line by far less, a wrong angle by far more
+)
+LARGEST_DIFFERENCE = (
+    6.0  # root mean square of 255: what 64 colours leave; a robot that moved on makes over 18
+)
 LARGEST_FILE = {".gif": 1_000_000, ".svg": 150_000}  # bytes
 
 
@@ -29,7 +33,8 @@ def skeleton_and_numbers(svg: str) -> tuple[str, np.ndarray]:
 def pictures_inside(svg: str) -> list[np.ndarray]:
     """The pixels of shaded solids, which matplotlib writes as one picture into the drawing."""
     return [
-        np.asarray(Image.open(BytesIO(b64decode(data))).convert("RGBA"), dtype=float) for data in PICTURE.findall(svg)
+        np.asarray(Image.open(BytesIO(b64decode(data))).convert("RGBA"), dtype=float)
+        for data in PICTURE.findall(svg)
     ]
 
 
@@ -50,11 +55,19 @@ def test_a_drawing_is_fresh(name):
 
 def test_a_changed_drawing_is_seen():
     """The comparison fails for another mechanism, and for one that stands otherwise."""
-    assert skeleton_and_numbers(committed("delta"))[0] != skeleton_and_numbers(committed("five_bar"))[0]
+    assert (
+        skeleton_and_numbers(committed("delta"))[0]
+        != skeleton_and_numbers(committed("five_bar"))[0]
+    )
     (solids,), (others,) = (pictures_inside(committed(name)) for name in ("delta", "stewart_gough"))
     assert solids.shape != others.shape or difference(solids, others) > LARGEST_DIFFERENCE
     moved = committed("five_bar").replace("L 1", "L 2")
-    assert np.abs(skeleton_and_numbers(moved)[1] - skeleton_and_numbers(committed("five_bar"))[1]).max() > LARGEST_SHIFT
+    assert (
+        np.abs(
+            skeleton_and_numbers(moved)[1] - skeleton_and_numbers(committed("five_bar"))[1]
+        ).max()
+        > LARGEST_SHIFT
+    )
 
 
 def frames_of_the_gif(count: int) -> list[np.ndarray]:

@@ -32,5 +32,7 @@ loaded("pictures")
 def test_numbers_need_no_scipy_and_pictures_matplotlib_alone(tmp_path):
     environment = {**os.environ, "ESLABON_CACHE": str(tmp_path), "MPLBACKEND": "agg"}
     code = CALLS.replace("{slow}", repr(set(SLOW)))
-    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    made = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
     assert made.stdout.splitlines() == ["import", "numbers", "pictures matplotlib"]

@@ -5,7 +5,16 @@ import pickle
 import pytest
 
 import eslabon as es
-from eslabon.language import Phrase, checked, needs_no_translation, phrase, plural, tables, translated, watched
+from eslabon.language import (
+    Phrase,
+    checked,
+    needs_no_translation,
+    phrase,
+    plural,
+    tables,
+    translated,
+    watched,
+)
 
 
 def test_a_phrase_is_its_english_text():
@@ -26,11 +35,16 @@ def test_texts_within_a_phrase_are_translated_too():
 
 
 def test_plural():
-    assert [plural(n, "{n} pole", "{n} poles") for n in (0, 1, 2)] == ["0 poles", "1 pole", "2 poles"]
+    assert [plural(n, "{n} pole", "{n} poles") for n in (0, 1, 2)] == [
+        "0 poles",
+        "1 pole",
+        "2 poles",
+    ]
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "9.81", "theta2', rad/s", "m.pose", "`es.load('delta')`", "p13·cos(q3)", "q_a"]
+    "text",
+    ["", " ", "9.81", "theta2', rad/s", "m.pose", "`es.load('delta')`", "p13·cos(q3)", "q_a"],
 )
 def test_symbols_need_no_translation(text):
     with watched() as usage:

@@ -101,8 +101,12 @@ def test_a_mechanism_that_cannot_be_assembled_shows_its_tables():
 
 def test_kinematics(elbow):
     assert "paradoxical" in text_of(es.load("bennett").mobility())
-    assert "Hervé's subgroups, in E 3*4 - 10 - 0 passive 2" in text_of(es.load("five_bar").mobility())
-    assert "has lost its translation" in text_of(elbow.singularity([0.0, 0.0], "tool", "translation"))
+    assert "Hervé's subgroups, in E 3*4 - 10 - 0 passive 2" in text_of(
+        es.load("five_bar").mobility()
+    )
+    assert "has lost its translation" in text_of(
+        elbow.singularity([0.0, 0.0], "tool", "translation")
+    )
     ellipsoid = elbow.manipulability([0.0, 1.0], "tool", "translation")
     assert "0.841471" in text_of(ellipsoid)
     assert "img" in parsed(ellipsoid._repr_html_()).seen
@@ -196,7 +200,11 @@ def test_identification(pendulum, rng):
     t = np.linspace(0, 4, 161)
     law = lambda t, q, v: [3 * np.sin(2 * t), np.sin(5 * t)]  # noqa: E731
     motion = pendulum.simulate([0.3, 0.1], None, t, es.simulate.traced(law))
-    recording = {"t": motion.t, "q": motion.q, "tau": motion.tau + 0.01 * rng.normal(size=motion.tau.shape)}
+    recording = {
+        "t": motion.t,
+        "q": motion.q,
+        "tau": motion.tau + 0.01 * rng.normal(size=motion.tau.shape),
+    }
     found = pendulum.identify(recording, friction=())
     assert found.names[0] in text_of(found)
     assert "standard error" in text_of(found)
@@ -212,11 +220,20 @@ def test_reports():
     from eslabon.reproductions import Report, Row, Section, Verdict
     from eslabon.reproductions.document import Document
 
-    rows = (Row("M11", "1.5", "1.5", 0.0, Verdict.AGREES), Row("M12", "2", "3", 1.0, Verdict.WRONG, "a slip of sign"))
+    rows = (
+        Row("M11", "1.5", "1.5", 0.0, Verdict.AGREES),
+        Row("M12", "2", "3", 1.0, Verdict.WRONG, "a slip of sign"),
+    )
     document = Document(("A. Author",), "A paper on arms", "2026")
     report = Report("paper", document, "What it says", (Section("Table 1", "masses", rows),))
     text = text_of(report)
-    for word in ("A paper on arms", "print is wrong", "Table 1", "M12 2 3 1 ✗ print is wrong 1", "a slip of sign"):
+    for word in (
+        "A paper on arms",
+        "print is wrong",
+        "Table 1",
+        "M12 2 3 1 ✗ print is wrong 1",
+        "a slip of sign",
+    ):
         assert word in text
     assert repr(report) == "<Report on paper: 1 agrees, 1 print is wrong>"
     assert "masses" in text_of(report.sections[0])
@@ -263,7 +280,11 @@ def returned():
                 continue
             for word in re.findall(r"[A-Z]\w+", str(f.__annotations__.get("return", ""))):
                 found = names_of(f.__module__).get(word)
-                if inspect.isclass(found) and found.__module__.startswith("eslabon") and word not in INTERNAL:
+                if (
+                    inspect.isclass(found)
+                    and found.__module__.startswith("eslabon")
+                    and word not in INTERNAL
+                ):
                     yield f"{owner.__name__}.{name}", found
 
 
@@ -273,7 +294,10 @@ def names_of(module):
     made = dict(vars(sys.modules[module]))
     for node in ast.walk(ast.parse(inspect.getsource(sys.modules[module]))):
         if isinstance(node, ast.ImportFrom) and node.module.startswith("eslabon"):
-            made |= {x.asname or x.name: getattr(import_module(node.module), x.name, None) for x in node.names}
+            made |= {
+                x.asname or x.name: getattr(import_module(node.module), x.name, None)
+                for x in node.names
+            }
     return made
 
 
@@ -301,7 +325,14 @@ def test_names_are_escaped():
     assert "script" not in page.seen
     b = es.Builder("arm", gravity=(0, 0, -9.81), note=EVIL).body("a<b", mass=1.0, com=(0.1, 0, 0))
     m = b.joint("<i>", "revolute", "ground", "a<b", axis="y").actuate("<i>").build()
-    for thing in (m, m.mobility(), m.simulate([0.1], None, 0.01), m.linearize([0.0]), m.coordinates, m.bond_graph()):
+    for thing in (
+        m,
+        m.mobility(),
+        m.simulate([0.1], None, 0.01),
+        m.linearize([0.0]),
+        m.coordinates,
+        m.bond_graph(),
+    ):
         page = parsed(thing._repr_html_())
         assert not {"script", "i"} & page.seen
     assert "<i>" in text_of(m)
@@ -373,19 +404,37 @@ def test_sparks_of_odd_data():
 # -- in a browser ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("paper", "ink"), [("#ffffff", "rgb(20, 20, 20)"), ("#111111", "rgb(230, 230, 230)")])
+@pytest.mark.parametrize(
+    ("paper", "ink"), [("#ffffff", "rgb(20, 20, 20)"), ("#111111", "rgb(230, 230, 230)")]
+)
 def test_displays_look_right_in_light_and_dark(tab, tmp_path, motor, paper, ink):
     m = es.load("five_bar")
-    things = (m, m.mobility(), m.linearize(m.home()), m.simulate(m.home(), None, 0.01), motor, m.parameters)
+    things = (
+        m,
+        m.mobility(),
+        m.linearize(m.home()),
+        m.simulate(m.home(), None, 0.01),
+        motor,
+        m.parameters,
+    )
     outside = "<table id='outside'><tr><td>not ours</td></tr></table>"
     page = f"<!DOCTYPE html><meta charset='utf-8'><body style='background:{paper};color:{ink}'>{outside}"
     file = tmp_path / "shown.html"
     file.write_text(page + "".join(thing._repr_html_() for thing in things), "utf-8")
     tab.page.goto(file.as_uri())
     assert not tab.complaints
-    colours = tab.page.evaluate("[...document.querySelectorAll('.es-table td')].map(x => getComputedStyle(x).color)")
+    colours = tab.page.evaluate(
+        "[...document.querySelectorAll('.es-table td')].map(x => getComputedStyle(x).color)"
+    )
     assert set(colours) == {ink}
-    assert tab.page.evaluate("getComputedStyle(document.querySelector('#outside td')).borderBottomWidth") == "0px"
-    assert tab.page.evaluate("document.documentElement.scrollWidth") <= 1200  # what is wide scrolls in its own frame
+    assert (
+        tab.page.evaluate(
+            "getComputedStyle(document.querySelector('#outside td')).borderBottomWidth"
+        )
+        == "0px"
+    )
+    assert (
+        tab.page.evaluate("document.documentElement.scrollWidth") <= 1200
+    )  # what is wide scrolls in its own frame
     assert tab.page.locator(".es-shown").count() == len(things)
     assert tab.page.evaluate("[...document.images].every(x => x.complete && x.naturalWidth > 100)")

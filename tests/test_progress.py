@@ -149,7 +149,9 @@ except KeyboardInterrupt:
 def test_ctrl_c_ends_compiling(tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     environment = {**os.environ, "ESLABON_CACHE": str(tmp_path)}
-    run = subprocess.Popen([sys.executable, "-c", COMPILING], stdout=subprocess.PIPE, stderr=theirs, env=environment)
+    run = subprocess.Popen(
+        [sys.executable, "-c", COMPILING], stdout=subprocess.PIPE, stderr=theirs, env=environment
+    )
     os.close(theirs)
     said = b""
     while b"compiling linearize" not in said:

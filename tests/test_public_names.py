@@ -20,7 +20,13 @@ ROOMS = (
     "viewer",
 )
 CLASSES = (es.Mechanism, es.Builder, es.BondGraph)
-DATA = ("DOCUMENTS", "PALETTE", "REPRESENTATIONS", "ROLES", "THEMES")  # constants have a comment, not a docstring
+DATA = (
+    "DOCUMENTS",
+    "PALETTE",
+    "REPRESENTATIONS",
+    "ROLES",
+    "THEMES",
+)  # constants have a comment, not a docstring
 
 
 def public_names():

@@ -28,7 +28,11 @@ def questions() -> dict[str, list[str]]:
 
 def state_of_a_five_bar() -> dict:
     """The names that the table uses, for a mechanism with a loop and motors with limits."""
-    m = es.load("five_bar").with_joint("theta2", effort_limit=0.01).with_joint("theta5", effort_limit=0.01)
+    m = (
+        es.load("five_bar")
+        .with_joint("theta2", effort_limit=0.01)
+        .with_joint("theta5", effort_limit=0.01)
+    )
     q, v, a = m.complete([2.0, 1.0], [0.1, 0.2], [0.0, 0.0])
     path = es.paths.joint_path([[2.0, 1.0], [1.7, 1.3]], es.paths.cycloidal(0.3))
     return {
@@ -48,7 +52,9 @@ def recording_of_a_pendulum() -> dict:
 
 OTHER_MECHANISMS = {  # where a five-bar does not suit
     "What are its masses and friction?": recording_of_a_pendulum,
-    "How does it run elsewhere?": lambda: {"m": es.load("puma560")},  # a URDF holds all that a serial arm has
+    "How does it run elsewhere?": lambda: {
+        "m": es.load("puma560")
+    },  # a URDF holds all that a serial arm has
 }
 
 
@@ -70,7 +76,9 @@ def test_the_kinds_of_control_exist():
     """Computed torque, LQR, Kalman, adaptive: what the table says after `es.control`."""
     (answer,) = re.findall(r"`es\.control`: (.*) \|", TEXT)
     for kind in answer.split(", "):
-        assert any(kind.lower().replace(" ", "_") in name.lower() for name in es.control.__all__), kind
+        assert any(kind.lower().replace(" ", "_") in name.lower() for name in es.control.__all__), (
+            kind
+        )
 
 
 def shell_lines() -> list[str]:
@@ -81,7 +89,9 @@ def shell_lines() -> list[str]:
 def test_every_shell_line_runs(line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("webbrowser.open", lambda *_, **__: True)
-    monkeypatch.setattr("eslabon.viewer.browser_view.View.wait", lambda view: view.stop())  # not until Ctrl-C
+    monkeypatch.setattr(
+        "eslabon.viewer.browser_view.View.wait", lambda view: view.stop()
+    )  # not until Ctrl-C
     ran = CliRunner().invoke(app, shlex.split(line)[1:])
     if ran.exception is not None and not isinstance(ran.exception, SystemExit):
         raise ran.exception
@@ -105,7 +115,9 @@ def test_the_extras_exist(page):
     project = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = re.findall(r"\.\[([\w,]+)\]", (HERE / page).read_text(encoding="utf-8"))
     assert named
-    assert {extra for extras in named for extra in extras.split(",")} <= set(project["optional-dependencies"])
+    assert {extra for extras in named for extra in extras.split(",")} <= set(
+        project["optional-dependencies"]
+    )
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------
@@ -113,7 +125,9 @@ def test_the_extras_exist(page):
 
 def row(*cells: str) -> list[str]:
     """The cells of the row of the benchmarks that begins with these."""
-    (found,) = re.findall(rf"^\| {re.escape(' | '.join(cells))} \| (.*) \|$", BENCHMARKS, flags=re.M)
+    (found,) = re.findall(
+        rf"^\| {re.escape(' | '.join(cells))} \| (.*) \|$", BENCHMARKS, flags=re.M
+    )
     return found.split(" | ")
 
 

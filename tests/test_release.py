@@ -48,7 +48,11 @@ def test_the_version_is_stated_once():
     assert "version" not in PROJECT["project"]
     assert PROJECT["project"]["dynamic"] == ["version"]
     built = subprocess.run(
-        [sys.executable, "-m", "hatchling", "version"], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "hatchling", "version"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert built.stdout.strip() == es.__version__
 
@@ -88,14 +92,19 @@ def test_the_citation_is_valid():
     for reference in citation["references"]:
         assert {"authors", "title", "type"} <= reference.keys() <= REFERENCE_KEYS
         assert reference["type"] in REFERENCE_TYPES
-        assert all(author.keys() == {"family-names", "given-names"} for author in reference["authors"])
+        assert all(
+            author.keys() == {"family-names", "given-names"} for author in reference["authors"]
+        )
         assert "doi" not in reference or re.fullmatch(r"10\.\d{4,}/\S+", reference["doi"])
         assert ("journal" in reference) == (reference["type"] == "article")
 
 
 def test_the_citation_names_the_documents_that_are_reproduced():
     """Titles, years and authors as `es.reproductions` has them."""
-    cited = {reference["title"].casefold(): reference for reference in read_yaml("CITATION.cff")["references"]}
+    cited = {
+        reference["title"].casefold(): reference
+        for reference in read_yaml("CITATION.cff")["references"]
+    }
     names = ("rojas", "morales", "yime", "diaz", "mendez")
     documents = {d.title.casefold(): d for d in (_document(name) for name in names)}
     assert cited.keys() == documents.keys()
@@ -139,7 +148,9 @@ def test_a_workflow_asks_for_little(name):
 @pytest.mark.parametrize("name", WORKFLOWS, ids=lambda p: p.stem)
 def test_actions_are_pinned_by_a_version(name):
     workflow = read_yaml(name)
-    used = [part["uses"] for part in (*steps(workflow), *workflow["jobs"].values()) if "uses" in part]
+    used = [
+        part["uses"] for part in (*steps(workflow), *workflow["jobs"].values()) if "uses" in part
+    ]
     for action in used:
         if action.startswith("./"):
             assert (ROOT / action).is_file()
@@ -214,7 +225,9 @@ def test_every_dependency_has_a_floor():
         *PROJECT["project"]["dependencies"],
         *(x for name, extra in EXTRAS.items() if name != "dev" for x in extra),
     ]
-    assert not [line for line in users if not _parts(line) and not re.fullmatch(r"[\w-]+>=[\d.]+", line)]
+    assert not [
+        line for line in users if not _parts(line) and not re.fullmatch(r"[\w-]+>=[\d.]+", line)
+    ]
 
 
 def test_the_nightly_run_can_be_repeated():
@@ -262,11 +275,14 @@ def test_a_form_for_issues_is_valid(name):
 
 def test_there_is_a_form_for_each_kind_of_issue():
     assert {path.stem for path in FORMS} == {"bug", "feature", "mechanism", "wrong_number"}
-    assert isinstance(read_yaml(GITHUB / "ISSUE_TEMPLATE" / "config.yml")["blank_issues_enabled"], bool)
+    assert isinstance(
+        read_yaml(GITHUB / "ISSUE_TEMPLATE" / "config.yml")["blank_issues_enabled"], bool
+    )
 
 
 @pytest.mark.parametrize(
-    "name", ["SECURITY.md", "CODE_OF_CONDUCT.md", "CITATION.cff", ".github/PULL_REQUEST_TEMPLATE.md"]
+    "name",
+    ["SECURITY.md", "CODE_OF_CONDUCT.md", "CITATION.cff", ".github/PULL_REQUEST_TEMPLATE.md"],
 )
 def test_no_address_is_invented(name):
     """Reports go through the forge, so that no mailbox has to be kept."""
@@ -280,7 +296,10 @@ def test_no_address_is_invented(name):
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
     subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-d", str(folder)], cwd=ROOT, capture_output=True, check=True
+        [sys.executable, "-m", "hatchling", "build", "-d", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
     )
     return folder
 
@@ -288,7 +307,9 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def complaints() -> Any:
     """The function of the script that the workflows run before anything is published."""
-    spec = importlib.util.spec_from_file_location("check_distributions", GITHUB / "scripts" / "check_distributions.py")
+    spec = importlib.util.spec_from_file_location(
+        "check_distributions", GITHUB / "scripts" / "check_distributions.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.complaints
@@ -320,5 +341,11 @@ def test_a_file_too_few_or_too_many_in_the_wheel_is_found(distributions, complai
 def test_pinocchio_is_imported_in_one_place():
     """It has no packages for Windows: `from oracles import pin` skips the tests that need it, where it is missing."""
     own = Path(__file__)
-    tests = [path for path in (ROOT / "tests").rglob("*.py") if path.name != "oracles.py" and path != own]
-    assert not [path.name for path in tests if re.search(r"^\s*(import|from) pinocchio", path.read_text("utf-8"), re.M)]
+    tests = [
+        path for path in (ROOT / "tests").rglob("*.py") if path.name != "oracles.py" and path != own
+    ]
+    assert not [
+        path.name
+        for path in tests
+        if re.search(r"^\s*(import|from) pinocchio", path.read_text("utf-8"), re.M)
+    ]

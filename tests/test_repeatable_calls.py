@@ -13,7 +13,9 @@ import pytest
 import eslabon as es
 from randomness import PROFILE
 
-OFTEN = 1000 if PROFILE == "nightly" else 400  # calls; a formula that was compiled after 300 gave another last bit then
+OFTEN = (
+    1000 if PROFILE == "nightly" else 400
+)  # calls; a formula that was compiled after 300 gave another last bit then
 NAMES = ("delta", "five_bar", "stewart_gough", "bricard")
 
 
@@ -73,7 +75,9 @@ LONG = (
 @pytest.mark.parametrize("name", ["elbow", "five_bar"] if PROFILE == "nightly" else ["elbow"])
 def test_every_verb_gives_the_same_bits_again(name: str, monkeypatch) -> None:
     """The verbs and their arguments are those of the baseline's table; the nightly run asks them a thousand times, others thrice."""
-    monkeypatch.setenv("ESLABON_OPTIMIZATION", "0")  # as in tests/test_warm_processes.py, which asks the same
+    monkeypatch.setenv(
+        "ESLABON_OPTIMIZATION", "0"
+    )  # as in tests/test_warm_processes.py, which asks the same
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
     from baseline.answers import answer
     from baseline.calls import calls_of
@@ -81,5 +85,7 @@ def test_every_verb_gives_the_same_bits_again(name: str, monkeypatch) -> None:
     case, calls = calls_of(name)
     for call in calls:
         count = 3 if PROFILE != "nightly" else 10 if call.name.startswith(LONG) else OFTEN
-        found = {json.dumps(answer(lambda call=call: call.read(call.make(case)))) for _ in range(count)}
+        found = {
+            json.dumps(answer(lambda call=call: call.read(call.make(case)))) for _ in range(count)
+        }
         assert len(found) == 1, call.name

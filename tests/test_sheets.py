@@ -50,12 +50,16 @@ def test_a_column_of_zeros_is_printed_unless_it_is_optional(zero):
 
 
 def test_an_optional_column_with_one_number_is_printed_and_zero_vectors_in_it_are_blank():
-    sheet = Sheet("", ("name", "at [m]"), [("a", (0.0, 0.0)), ("b", (0.0, 1.0))], optional=("at [m]",))
+    sheet = Sheet(
+        "", ("name", "at [m]"), [("a", (0.0, 0.0)), ("b", (0.0, 1.0))], optional=("at [m]",)
+    )
     assert [line.split() for line in printed(sheet).splitlines()[1:]] == [["a"], ["b", "0", "1"]]
 
 
 def test_a_column_without_anything_is_left_out():
-    assert printed(Sheet("", ("a", "b", "c"), [(1, "", None), (2, "", ())])).splitlines()[0].split() == ["a"]
+    assert printed(Sheet("", ("a", "b", "c"), [(1, "", None), (2, "", ())])).splitlines()[
+        0
+    ].split() == ["a"]
 
 
 # -- CSV ------------------------------------------------------------------------------------------------------------
@@ -86,7 +90,12 @@ def test_sheets_write_names_that_spreadsheets_do_not_run(mark):
 
 def swinging():
     body = {"mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0.1, 0.1, 0.1)}
-    return es.Builder("odd").body("arm", **body).joint(FORMULA, "revolute", "ground", "arm").actuate(FORMULA)
+    return (
+        es.Builder("odd")
+        .body("arm", **body)
+        .joint(FORMULA, "revolute", "ground", "arm")
+        .actuate(FORMULA)
+    )
 
 
 def test_motions_write_joints_that_spreadsheets_do_not_run_and_read_them_back(tmp_path):
@@ -100,7 +109,9 @@ def test_motions_write_joints_that_spreadsheets_do_not_run_and_read_them_back(tm
     again = es.Motion.load(path)
     assert again.columns == motion.columns
     assert (again.q == motion.q).all()
-    table = tmp_path / "table.csv"  # a table of the user's own, with names as a spreadsheet shows them and as they are
+    table = (
+        tmp_path / "table.csv"
+    )  # a table of the user's own, with names as a spreadsheet shows them and as they are
     for name in (FORMULA, f"'{FORMULA}"):
         lines = [f"t,{name}.q,{name}.tau", *(f"{0.01 * k},0.1,0.2" for k in range(20))]
         table.write_text("\n".join(lines))
@@ -109,7 +120,13 @@ def test_motions_write_joints_that_spreadsheets_do_not_run_and_read_them_back(tm
 
 def test_sweeps_write_names_and_reasons_that_spreadsheets_do_not_run(tmp_path):
     body = {"mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0.1, 0.1, 0.1)}
-    m = es.Builder("odd").body("=arm", **body).joint("q", "revolute", "ground", "=arm").actuate("q").build()
+    m = (
+        es.Builder("odd")
+        .body("=arm", **body)
+        .joint("q", "revolute", "ground", "=arm")
+        .actuate("q")
+        .build()
+    )
 
     def weight(design):
         if design.bodies[0].mass > 2.5:
@@ -117,7 +134,9 @@ def test_sweeps_write_names_and_reasons_that_spreadsheets_do_not_run(tmp_path):
         return {"=weight": -design.bodies[0].mass}
 
     table = es.sweep(m, weight, {"=arm.mass": (1.0, 2.0, 3.0)}, method="grid")
-    head, *rows = csv.reader(io.StringIO(table.save(tmp_path / "table.csv").read_text(), newline=""))
+    head, *rows = csv.reader(
+        io.StringIO(table.save(tmp_path / "table.csv").read_text(), newline="")
+    )
     assert not any(run_by_a_spreadsheet(cell) for row in (head, *rows) for cell in row)
     names = [from_inert(cell) for cell in head]
     assert {"=weight", "reason"} <= set(names)

@@ -22,7 +22,15 @@ LOADS = {
     "audio": "src",
     "object": "data",
 }
-LOADING = {"stylesheet", "icon", "preload", "modulepreload", "preconnect", "dns-prefetch", "manifest"}
+LOADING = {
+    "stylesheet",
+    "icon",
+    "preload",
+    "modulepreload",
+    "preconnect",
+    "dns-prefetch",
+    "manifest",
+}
 
 
 class Page(HTMLParser):
@@ -53,21 +61,32 @@ def external(address: str) -> bool:
 def test_the_site(tmp_path, monkeypatch):
     """One test, so that the site is built once; it ends in a browser, if there is one."""
     monkeypatch.setenv("NO_MKDOCS_2_WARNING", "1")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--site-dir",
+        str(tmp_path),
+    ]
     built = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr[-3000:]
     pages = {path.resolve(): Page(path) for path in tmp_path.rglob("*.html")}
     assert len(pages) > 40
     for path, page in pages.items():
         name = path.relative_to(tmp_path)
-        assert not [address for address in page.loads if external(address)], f"{name} needs a network"
+        assert not [address for address in page.loads if external(address)], (
+            f"{name} needs a network"
+        )
         for address in [*page.links, *page.loads]:
             check_link(pages, path, name, address)
         check_equations(name, path.read_text(encoding="utf-8"))
     for sheet in tmp_path.rglob("*.css"):
-        assert not re.findall(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//", sheet.read_text(encoding="utf-8")), (
-            sheet.name
-        )
+        assert not re.findall(
+            r"(?:url\(|@import)\s*['\"]?(?:https?:)?//", sheet.read_text(encoding="utf-8")
+        ), sheet.name
     look_at_pages(tmp_path)
 
 
@@ -94,7 +113,10 @@ def look_at_page(browser, site, name):
 
 def look_at_contents(tab, site):
     tab.page.goto((site / "formulations/lie.html").as_uri())
-    assert tab.page.eval_on_selector("math[display=block]", "e => e.getBoundingClientRect().height") > 20
+    assert (
+        tab.page.eval_on_selector("math[display=block]", "e => e.getBoundingClientRect().height")
+        > 20
+    )
     tab.page.goto((site / "index.html").as_uri())
     pictures = "all => all.map(e => e.naturalWidth > 0)"
     assert tab.page.eval_on_selector_all(".first img, .strip img", pictures) == [True] * 5
@@ -103,7 +125,15 @@ def look_at_contents(tab, site):
 def look_at_pages_on_a_phone(browser, site):
     """Nothing is wider than the screen: tables and code scroll by themselves."""
     with opened(browser, width=PHONE) as tab:
-        for name in ("index", "install", "tutorial", "conventions", "limits", "stability", "gallery"):
+        for name in (
+            "index",
+            "install",
+            "tutorial",
+            "conventions",
+            "limits",
+            "stability",
+            "gallery",
+        ):
             tab.page.goto((site / f"{name}.html").as_uri())
             assert tab.page.evaluate("document.documentElement.scrollWidth") <= PHONE, name
 
@@ -114,7 +144,9 @@ def check_link(pages, path, name, address):
     parts = urlsplit(address)
     root = next(folder for folder in path.parents if (folder / "sitemap.xml").exists())
     target = (
-        root / parts.path.lstrip("/") if parts.path.startswith("/") else path.parent / unquote(parts.path)
+        root / parts.path.lstrip("/")
+        if parts.path.startswith("/")
+        else path.parent / unquote(parts.path)
     ).resolve()
     target = path if not parts.path else target / "index.html" if target.is_dir() else target
     assert target.exists(), f"{name} links to {address}"

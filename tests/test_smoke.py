@@ -19,7 +19,9 @@ def test_loops_close_and_poses_are_reached(five_bar):
     assert np.abs(five_bar.constraint(q)).max() < 1e-12
     elbow = es.load("elbow")
     T = elbow.pose([0.3, 0.4], "tool")
-    assert np.allclose(elbow.pose(elbow.inverse_kinematics(T, guess=[0.2, 0.3]), "tool"), T, atol=1e-9)
+    assert np.allclose(
+        elbow.pose(elbow.inverse_kinematics(T, guess=[0.2, 0.3]), "tool"), T, atol=1e-9
+    )
 
 
 def test_a_simulation_keeps_energy_and_loops(five_bar):
@@ -41,11 +43,15 @@ def test_a_linear_model_is_stabilised():
 def test_a_bond_graph_moves_as_its_mechanism():
     arm = es.load("elbow")
     q, v, tau = [0.3, 0.4], [0.5, -0.2], [1.0, 2.0]
-    assert np.allclose(arm.forward_dynamics(q, v, tau, "bond_graph"), arm.forward_dynamics(q, v, tau), rtol=1e-9)
+    assert np.allclose(
+        arm.forward_dynamics(q, v, tau, "bond_graph"), arm.forward_dynamics(q, v, tau), rtol=1e-9
+    )
 
 
 def test_designs_are_swept():
-    table = es.sweep(es.load("elbow"), "condition", over={"a1": (0.5, 1.5)}, samples=8, motion=[0.3, 0.4])
+    table = es.sweep(
+        es.load("elbow"), "condition", over={"a1": (0.5, 1.5)}, samples=8, motion=[0.3, 0.4]
+    )
     assert len(table) == 8
 
 

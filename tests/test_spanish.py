@@ -47,8 +47,12 @@ def test_the_code_is_the_same_but_for_comments(pair):
     ours, theirs = BLOCK.findall(spanish), BLOCK.findall(english)
     for k, ((kind, title, code), other) in enumerate(zip(ours, theirs, strict=False), 1):
         same = (kind, title) == other[:2] and meaning(kind, code) == meaning(kind, other[2])
-        assert same, f"block {k} of {name} is not that of {original}, which begins\n{other[2][:200]}"
-    assert len(ours) == len(theirs), f"{original} has {len(theirs)} blocks of code, {name} {len(ours)}"
+        assert same, (
+            f"block {k} of {name} is not that of {original}, which begins\n{other[2][:200]}"
+        )
+    assert len(ours) == len(theirs), (
+        f"{original} has {len(theirs)} blocks of code, {name} {len(ours)}"
+    )
 
 
 def prose(text):
@@ -57,14 +61,18 @@ def prose(text):
 
 def test_options_and_names_are_the_same(pair):
     """What stands between back ticks is for the computer, in any language."""
-    ours, theirs = (set(re.findall(r"`([^`]+)`", " ".join(prose(text).split()))) for _, text in pair)
+    ours, theirs = (
+        set(re.findall(r"`([^`]+)`", " ".join(prose(text).split()))) for _, text in pair
+    )
     assert ours - theirs <= OF_SPANISH_ONLY
     assert not theirs - ours
 
 
 def test_links_lead_to_the_same_pages(pair):
     """To the Spanish page where there is one."""
-    ours, theirs = ({target(name, link) for link in re.findall(r"\]\(([^)]+)\)", text)} for name, text in pair)
+    ours, theirs = (
+        {target(name, link) for link in re.findall(r"\]\(([^)]+)\)", text)} for name, text in pair
+    )
     translated = {english: spanish for spanish, english in PAGES.items()}
     (name, _), (original, _) = pair
     wanted = {translated.get(page, page) for page in theirs - {name}}
@@ -73,34 +81,57 @@ def test_links_lead_to_the_same_pages(pair):
 
 
 def target(page, link):
-    return normpath((Path(page).parent / link.partition("#")[0]).as_posix()) if link[0] != "#" else page
+    return (
+        normpath((Path(page).parent / link.partition("#")[0]).as_posix())
+        if link[0] != "#"
+        else page
+    )
 
 
 def test_sections_are_the_same(pair):
-    ours, theirs = ([len(x) for x in re.findall(r"^(#+) ", prose(text), flags=re.M)] for _, text in pair)
+    ours, theirs = (
+        [len(x) for x in re.findall(r"^(#+) ", prose(text), flags=re.M)] for _, text in pair
+    )
     assert ours == theirs
 
 
-ENDINGS = (("", ""), ("s", ""), ("es", ""), ("iones", "ión"), ("ces", "z"), ("a", "o"), ("as", "o"), ("ores", "or"))
+ENDINGS = (
+    ("", ""),
+    ("s", ""),
+    ("es", ""),
+    ("iones", "ión"),
+    ("ces", "z"),
+    ("a", "o"),
+    ("as", "o"),
+    ("ores", "or"),
+)
 
 
 @pytest.fixture(scope="module")
 def known():
     """The dictionary has singulars; verbs are in the list as the pages use them."""
     words = SpellChecker(language="es")
-    words.word_frequency.load_words((HERE / "docs_build" / "words_es.txt").read_text(encoding="utf-8").split())
-    return lambda word: any(word.removesuffix(x) + y in words for x, y in ENDINGS if word.endswith(x))
+    words.word_frequency.load_words(
+        (HERE / "docs_build" / "words_es.txt").read_text(encoding="utf-8").split()
+    )
+    return lambda word: any(
+        word.removesuffix(x) + y in words for x, y in ENDINGS if word.endswith(x)
+    )
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_spanish_page_is_spelled(known, page):
     """Words in small letters, those in comments of the code too; names are left to their owners."""
     text = (HERE / page).read_text(encoding="utf-8")
-    comments = [found for _, _, code in BLOCK.findall(text) for found in re.findall(r"\s# (.*)", code)]
+    comments = [
+        found for _, _, code in BLOCK.findall(text) for found in re.findall(r"\s# (.*)", code)
+    ]
     comments += re.findall(r"^    .*\s# (.*)", text, flags=re.M)
     for pattern in NO_PROSE:
         text = re.sub(pattern, " ", text, flags=re.S | re.M if "*?" in pattern else re.M)
-    text += "\n".join(re.sub(r"`[^`]*`|\S*[_.=()\[\]\"'`^]\S+|delta is to have.*", " ", c) for c in comments)
+    text += "\n".join(
+        re.sub(r"`[^`]*`|\S*[_.=()\[\]\"'`^]\S+|delta is to have.*", " ", c) for c in comments
+    )
     text = re.sub(r'"[\w-]+"', " ", text)  # values of options
     words = set(re.findall(r"(?<![\w.'-])[a-záéíóúüñ]{3,}(?![\w-]|\.\w|')", text))
     unknown = sorted(word for word in words if not known(word))

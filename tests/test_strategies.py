@@ -51,7 +51,10 @@ def closure_function(m: es.Mechanism) -> casadi.Function:
     for loop in m.loops:
         first, second = (on_body(placed, end.body, end.at) for end in (loop.first, loop.second))
         rows.append(loop.kind.residual(*relative(first, second)))
-    rows += [q[m.coordinates[c.joint]] - c.ratio * q[m.coordinates[c.source]] - c.offset for c in m.couplings]
+    rows += [
+        q[m.coordinates[c.joint]] - c.ratio * q[m.coordinates[c.source]] - c.offset
+        for c in m.couplings
+    ]
     return casadi.Function("closure", [q], [casadi.densify(casadi.vertcat(*rows))])
 
 
@@ -77,7 +80,9 @@ def moves(s: State) -> bool:
         return False
     step, back = STEP * s.v / size, np.linalg.pinv(J, rcond=1e-6)
     q = integrate(m, s.q, step)
-    for _ in range(12):  # of Newton's method with a constant Jacobian, which gains about two digits in each
+    for _ in range(
+        12
+    ):  # of Newton's method with a constant Jacobian, which gains about two digits in each
         q = integrate(m, q, -back @ closure(m, q))
     closed = np.abs(closure(m, q)).max(initial=0.0) < 1e-11
     return closed and np.linalg.norm(difference(m, q, s.q) - step) < STEP / 4
@@ -85,7 +90,9 @@ def moves(s: State) -> bool:
 
 def kinds_of(states: list[State]) -> tuple[set[str], set[str]]:
     """The kinds of their joints and of their cut joints."""
-    return {j.kind.kind for s in states for j in s.m.joints}, {c.kind.kind for s in states for c in s.m.loops}
+    return {j.kind.kind for s in states for j in s.m.joints}, {
+        c.kind.kind for s in states for c in s.m.loops
+    }
 
 
 def test_loops_move() -> None:
@@ -153,7 +160,11 @@ def verdict(drawn: tuple[dict, list]) -> str:
         g = es.BondGraph("drawn", *drawn)
         if not g.order:
             return "no states"
-        return "finite" if np.isfinite(g.rates(np.ones(g.order), np.ones(len(g.inputs)))).all() else "not finite"
+        return (
+            "finite"
+            if np.isfinite(g.rates(np.ones(g.order), np.ones(len(g.inputs)))).all()
+            else "not finite"
+        )
     except es.ModelError as error:
         return "one bond" if "at least two" in str(error) else "conflict"
 
@@ -162,7 +173,9 @@ def kinds_in(drawn: list[tuple[dict, list]]) -> set[str]:
     return {kind.partition(":")[0] for elements, _ in drawn for kind in elements.values()}
 
 
-@pytest.mark.parametrize("options", [(), (("loops", 0),), (("ends", ("Se", "I: 1", "C: 1", "R: 1")),)])
+@pytest.mark.parametrize(
+    "options", [(), (("loops", 0),), (("ends", ("Se", "I: 1", "C: 1", "R: 1")),)]
+)
 def test_bond_graphs_have_states_and_finite_rates(options: tuple) -> None:
     drawn = draws(graphs, *options, count=40 if options else COUNT)
     verdicts = [verdict(x) for x in drawn]

@@ -74,7 +74,9 @@ def test_the_file_says_what_the_call_in_python_says(typed, table):
 
 
 def test_tables_figures_and_the_parts_in_a_folder(typed, table):
-    code, said, _ = typed("sweep", "study.toml", "--plot", "designs.png", "--theme", "dark", "--output", "all.csv")
+    code, said, _ = typed(
+        "sweep", "study.toml", "--plot", "designs.png", "--theme", "dark", "--output", "all.csv"
+    )
     assert code == 0
     assert "Sweep of elbow: 24 designs" in said
     assert "what was varied" in said
@@ -108,14 +110,18 @@ def test_an_interrupted_sweep_says_how_to_go_on_and_goes_on(typed, table, monkey
     code, said, _ = typed("sweep", "study.toml")
     assert code == 0
     assert seen == [0, 1, 2, 2]  # nothing twice but what was not finished
-    np.testing.assert_array_equal(es.sweeps.read("study_sweep")["peak_torque"], table["peak_torque"])
+    np.testing.assert_array_equal(
+        es.sweeps.read("study_sweep")["peak_torque"], table["peak_torque"]
+    )
 
 
 def test_a_large_sweep_is_confirmed(typed, tmp_path, monkeypatch):
     (tmp_path / "study.toml").write_text(FILE.replace("chunk = 8", "most = 20"))
     code, _, told = typed("sweep", "study.toml")
     assert code == 2
-    assert "The sweep has 24 points, more than most = 20; give --yes to run it" in " ".join(told.split())
+    assert "The sweep has 24 points, more than most = 20; give --yes to run it" in " ".join(
+        told.split()
+    )
     assert not (tmp_path / "study_sweep").exists()
     answers = iter([False, True])
     asked = []
@@ -129,7 +135,9 @@ def test_a_large_sweep_is_confirmed(typed, tmp_path, monkeypatch):
 
 def test_designs_that_fail_are_told(typed, tmp_path):
     text = 'mechanism = "five_bar"\n[sweep]\nquantity = "condition"\nsamples = 20\n[sweep.over]\nL3 = [0.03, 0.1]\n'
-    (tmp_path / "study.toml").write_text(text + "[sweep.options]\nmotion = [[2.0, 1.0], [2.2, 0.9]]\n")
+    (tmp_path / "study.toml").write_text(
+        text + "[sweep.options]\nmotion = [[2.0, 1.0], [2.2, 0.9]]\n"
+    )
     code, said, _ = typed("sweep", "study.toml", "--json")
     found = json.loads(said)
     assert code == 0
@@ -142,13 +150,22 @@ def test_designs_that_fail_are_told(typed, tmp_path):
     [
         (("[sweep]", "[sweeps]"), "study.toml: a study has no key 'sweeps'; did you mean 'sweep'?"),
         (("samples = 24", "sample = 24"), "[sweep] has no key 'sample'; did you mean 'samples'?"),
-        (("samples = 24", 'samples = "many"'), "[sweep]: 'samples' is a whole number or a list; it is 'many'"),
+        (
+            ("samples = 24", 'samples = "many"'),
+            "[sweep]: 'samples' is a whole number or a list; it is 'many'",
+        ),
         (("samples = 24", "samples = 0"), "samples is a whole number, at least 1; it is 0."),
         (('quantity = "peak_torque"', ""), "[sweep] needs 'quantity', as in quantity ="),
         (('quantity = "peak_torque"', 'quantity = "peak_torqe"'), "did you mean 'peak_torque'?"),
-        (('a1 = ["500 mm", "1.5 m"]', "a11 = [0.5, 1.5]"), "there is no parameter 'a11'; did you mean 'a1'?"),
+        (
+            ('a1 = ["500 mm", "1.5 m"]', "a11 = [0.5, 1.5]"),
+            "there is no parameter 'a11'; did you mean 'a1'?",
+        ),
         (('a1 = ["500 mm", "1.5 m"]', "a1 = [1.5, 1.5]"), "is an empty range, from 1.5 to 1.5"),
-        (('a1 = ["500 mm", "1.5 m"]', 'a1 = ["500 kg", "1.5 m"]'), "is in kg, and the parameter is in m"),
+        (
+            ('a1 = ["500 mm", "1.5 m"]', 'a1 = ["500 kg", "1.5 m"]'),
+            "is in kg, and the parameter is in m",
+        ),
         (("time = 0.5", "tim = 0.5"), "a motion of a sweep has no key 'tim'; did you mean 'time'?"),
         (("time = 0.5", "time = -1"), "the motion's time is a number greater than zero"),
         (("motion =", "motoin ="), "peak_torque has no option 'motoin'; did you mean 'motion'?"),
@@ -200,7 +217,9 @@ def test_the_file_of_the_how_to_page_runs(typed, tmp_path):
 
 def test_where_every_design_fails_the_exit_code_says_so(typed, tmp_path):
     text = 'mechanism = "five_bar"\n[sweep]\nquantity = "condition"\nsamples = 5\n[sweep.over]\nL3 = [0.03, 0.04]\n'
-    (tmp_path / "study.toml").write_text(text + "[sweep.options]\nmotion = [[2.0, 1.0], [2.2, 0.9]]\n")
+    (tmp_path / "study.toml").write_text(
+        text + "[sweep.options]\nmotion = [[2.0, 1.0], [2.2, 0.9]]\n"
+    )
     code, said, _ = typed("sweep", "study.toml", "--plot", "none.png")
     assert code == 1
     assert "5 designs, 5 failed" in said
@@ -211,4 +230,7 @@ def test_the_folder_of_another_sweep_is_refused(typed):
     assert typed("sweep", "study.toml")[0] == 0
     code, _, told = typed("sweep", "study.toml", "--samples", "30")
     assert code == 2
-    assert "study_sweep has the results of another sweep: the number of samples differs" in " ".join(told.split())
+    assert (
+        "study_sweep has the results of another sweep: the number of samples differs"
+        in " ".join(told.split())
+    )

@@ -17,7 +17,14 @@ def offered():
     q = m.modes["up"]
     g = es.BondGraph.load("morales_puma")
     lm = m.linearize(q)
-    names = {"es": es, "m": m, "motion": m.simulate(q, None, 0.01), "lm": lm, "modes": lm.modes(), "g": g}
+    names = {
+        "es": es,
+        "m": m,
+        "motion": m.simulate(q, None, 0.01),
+        "lm": lm,
+        "modes": lm.modes(),
+        "g": g,
+    }
     names |= {
         "run": g.simulate([0.0] * 4, 0.01, [0.0, 0.0]),
         "rest": m.equilibrium(q),
@@ -100,4 +107,6 @@ def test_verbs_say_what_they_take():
     ]  # fmt: skip
     for name, f in inspect.getmembers(m, inspect.ismethod):
         if not name.startswith("_") and inspect.getdoc(f):
-            assert not any("Unpack" in str(p.annotation) for p in inspect.signature(f).parameters.values())
+            assert not any(
+                "Unpack" in str(p.annotation) for p in inspect.signature(f).parameters.values()
+            )

@@ -33,15 +33,25 @@ NAMES = {
 def of_the_library(name: str, quantity: str) -> Any:
     """SymPy takes up to a second and more for it, and several tests look at the same."""
     sources = "src/**/*.py", f"src/eslabon/robots/{name}.*"
-    return make_once(f"equations-{name}-{quantity}", sources, lambda: es.load(name).equations(quantity))
+    return make_once(
+        f"equations-{name}-{quantity}", sources, lambda: es.load(name).equations(quantity)
+    )
 
 
 def terms(m: es.Mechanism, quantity: str, *inputs: Any) -> dict[str, np.ndarray]:
     """The printed results by name, as matrices; the inputs are in the equations' order."""
     found = of_the_library(m.name, quantity) if m.name in READABLE else m.equations(quantity)
-    shown = [n for n in NAMES[quantity] if (m.closed or n in "MhQ") and (m.rheonomic or not n.endswith("_t"))]
-    values = [x.reshape(e.shape) for x, e in zip(found.function()(*inputs), found.results, strict=True)]
-    return dict(zip(shown, values, strict=True))  # a letter of a parameter is not the name of a result
+    shown = [
+        n
+        for n in NAMES[quantity]
+        if (m.closed or n in "MhQ") and (m.rheonomic or not n.endswith("_t"))
+    ]
+    values = [
+        x.reshape(e.shape) for x, e in zip(found.function()(*inputs), found.results, strict=True)
+    ]
+    return dict(
+        zip(shown, values, strict=True)
+    )  # a letter of a parameter is not the name of a result
 
 
 def joint_forces(m: es.Mechanism, q: np.ndarray, v: np.ndarray, **more: Any) -> np.ndarray:
@@ -53,7 +63,9 @@ def joint_forces(m: es.Mechanism, q: np.ndarray, v: np.ndarray, **more: Any) -> 
     return tree.inverse_dynamics(q, v, np.zeros(m.nv), **more)
 
 
-def check_motion(m: es.Mechanism, q: np.ndarray, v: np.ndarray, tau: np.ndarray, **given: Any) -> None:
+def check_motion(
+    m: es.Mechanism, q: np.ndarray, v: np.ndarray, tau: np.ndarray, **given: Any
+) -> None:
     """M, h, Q, Phi, J and gamma at any state, loops closed or not."""
     found = terms(m, "equations_of_motion", q, v, tau, *given.values(), *m.parameters.values())
     close = {"rtol": 1e-9, "atol": 1e-9}
@@ -71,25 +83,37 @@ def check_motion(m: es.Mechanism, q: np.ndarray, v: np.ndarray, tau: np.ndarray,
         np.testing.assert_allclose(found["gamma"][:, 0], -change @ v, **close)
 
 
-def check_reduced(m: es.Mechanism, q: np.ndarray, v_i: np.ndarray, tau: np.ndarray, **given: Any) -> None:
+def check_reduced(
+    m: es.Mechanism, q: np.ndarray, v_i: np.ndarray, tau: np.ndarray, **given: Any
+) -> None:
     """At a closed configuration the velocities keep the loops closed, and the accelerations are the native ones."""
     p = structure(m).partition
     i, e = list(p.independent), list(p.dependent)
-    v, a, numbers = np.zeros((m.nv, 1)), np.zeros((m.nv, 1)), (*given.values(), *m.parameters.values())
+    v, a, numbers = (
+        np.zeros((m.nv, 1)),
+        np.zeros((m.nv, 1)),
+        (*given.values(), *m.parameters.values()),
+    )
     found = terms(m, "velocity_coefficients", q, v, *numbers)
     v[i, 0] = v_i
     v[e] = found["K"] @ v[i] + found.get("K_t", 0.0)
     found = terms(m, "reduced_equations", q, v, tau, *numbers)
     a[i] = np.linalg.solve(found["M_r"], found["Q_r"] - found["h_r"])
     a[e] = found["K"] @ a[i] + found["d"]
-    want = m.forward_dynamics(q, v[:, 0], tau, **given)  # which refuses velocities that violate closure
+    want = m.forward_dynamics(
+        q, v[:, 0], tau, **given
+    )  # which refuses velocities that violate closure
     np.testing.assert_allclose(a[:, 0], want, rtol=1e-7, atol=1e-7 * np.abs(want).max())
 
 
 @pytest.mark.parametrize("name", READABLE)
 def test_the_library(name: str) -> None:
     m, rng = es.load(name), seeded(len(name))
-    q, v, tau = integrate(m, m.home(), rng.normal(size=m.nv) / 3), rng.normal(size=m.nv), rng.normal(size=m.nu)
+    q, v, tau = (
+        integrate(m, m.home(), rng.normal(size=m.nv) / 3),
+        rng.normal(size=m.nv),
+        rng.normal(size=m.nu),
+    )
     check_motion(m, q, v, tau)
     if m.nv <= 5:
         check_reduced(m, m.project(q), rng.normal(size=m.dof), tau)
@@ -117,12 +141,18 @@ def driven_arm() -> es.Mechanism:
 
 def test_driving_constraints_print_the_time() -> None:
     m, t = driven_arm(), 0.7
-    q, v, tau = np.array([0.3 * np.sin(2 * t), 0.4]), np.array([0.6 * np.cos(2 * t), -0.8]), np.array([0.5])
+    q, v, tau = (
+        np.array([0.3 * np.sin(2 * t), 0.4]),
+        np.array([0.6 * np.cos(2 * t), -0.8]),
+        np.array([0.5]),
+    )
     check_motion(m, q, v, tau, t=t)
     check_reduced(m, q, v[1:], tau, t=t)
     found = terms(m, "equations_of_motion", q, v, tau, t)
     np.testing.assert_allclose(found["J"] @ v + found["Phi_t"][:, 0], 0, atol=1e-12)
-    np.testing.assert_allclose(found["J"] @ m.forward_dynamics(q, v, tau, t=t), found["gamma"][:, 0], atol=1e-9)
+    np.testing.assert_allclose(
+        found["J"] @ m.forward_dynamics(q, v, tau, t=t), found["gamma"][:, 0], atol=1e-9
+    )
     assert "Phi_t = -0.6*cos(2*t)" in str(m.equations("equations_of_motion"))
     assert "t" in m.c_source("constraint").header
 
@@ -171,7 +201,9 @@ def test_every_line_can_be_typeset(name: str) -> None:
 
     parser = MathTextParser("path")
     m = es.load(name)
-    quantities = ["gravity_forces"] if name not in READABLE else ["equations_of_motion", "reduced_equations"]
+    quantities = (
+        ["gravity_forces"] if name not in READABLE else ["equations_of_motion", "reduced_equations"]
+    )
     for quantity in quantities if m.closed else ["equations_of_motion", "energy"]:
         text = of_the_library(name, quantity).latex()
         lines = formulas(text)
@@ -192,7 +224,10 @@ def test_every_line_can_be_typeset(name: str) -> None:
 def test_equations_are_no_longer_than_the_graph(s: State) -> None:
     """Also where loops are solved for, at most so many operations are written as are computed."""
     m = s.m
-    found, operations = m.equations("forward_dynamics", long=True), m._graph("forward_dynamics", {}).n_instructions()
+    found, operations = (
+        m.equations("forward_dynamics", long=True),
+        m._graph("forward_dynamics", {}).n_instructions(),
+    )
     lines = {e for _, e in found.definitions} | {e for result in found.results for e in result}
     assert sum(int(e.count_ops()) for e in lines) < 2 * operations + 100
 
@@ -206,15 +241,21 @@ def test_what_is_too_long_to_be_read_is_printed_on_demand() -> None:
     assert found.results[0].shape == (18, 18)
     operations = int(re.search(about, str(refused.value))[1])  # of the graph: 5596
     lines = {e for _, e in found.definitions} | {e for result in found.results for e in result}
-    assert sum(int(e.count_ops()) for e in lines) < 2 * operations  # what is longer would not be printed in seconds
+    assert (
+        sum(int(e.count_ops()) for e in lines) < 2 * operations
+    )  # what is longer would not be printed in seconds
 
 
 def test_reduced_equations_need_loops() -> None:
-    with pytest.raises(es.ModelError, match="elbow has no loops, so all its velocities are independent"):
+    with pytest.raises(
+        es.ModelError, match="elbow has no loops, so all its velocities are independent"
+    ):
         es.load("elbow").equations("reduced_equations")
 
 
 def test_a_function_of_equations_says_what_it_takes() -> None:
     f = es.load("elbow").equations("mass_matrix").function()
-    with pytest.raises(es.InputError, match=r"in this order and with so many numbers each: q \(2\), a1 \(1\)"):
+    with pytest.raises(
+        es.InputError, match=r"in this order and with so many numbers each: q \(2\), a1 \(1\)"
+    ):
         f([0.1, 0.2])

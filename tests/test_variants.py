@@ -47,14 +47,18 @@ def test_many_variants_compile_no_more_than_one(monkeypatch):
     made = []
     compiled = evaluator._compiled
     monkeypatch.setattr(
-        evaluator, "_compiled", lambda m, request, key: made.append(request) or compiled(m, request, key)
+        evaluator,
+        "_compiled",
+        lambda m, request, key: made.append(request) or compiled(m, request, key),
     )
     m = es.load("five_bar")
     for L in np.linspace(0.038, 0.042, 4):
         answers(m.variant(L2=L, m2=0.009))
     several = len(made)
     answers(m.variant(L2=0.0413, m2=0.0091))
-    assert len(made) == several  # what was interpreted at first has been asked for often enough by now
+    assert (
+        len(made) == several
+    )  # what was interpreted at first has been asked for often enough by now
 
 
 def test_a_variant_of_a_variant_differs_in_both():
@@ -73,7 +77,9 @@ def test_parameters_of_a_call_go_before_those_of_a_variant():
     masses = np.array([0.01, 0.02])
     expected = [m.with_parameters(L2=0.05, m2=x).inverse_dynamics(q, w, a) for x in masses]
     for _ in range(2):  # the careful way, then the quick one
-        np.testing.assert_allclose(v.inverse_dynamics(q, w, a, parameters={"m2": masses}), expected, rtol=1e-12)
+        np.testing.assert_allclose(
+            v.inverse_dynamics(q, w, a, parameters={"m2": masses}), expected, rtol=1e-12
+        )
 
 
 def test_a_variant_refuses_what_the_mechanism_does():

@@ -57,10 +57,18 @@ def test_whatever_belongs_to_a_mechanism_travels_and_stays_as_it_is():
     m = es.load("five_bar").with_mode("mine", es.load("five_bar").home())
     m.inverse_dynamics(m.project(m.home()), np.zeros(m.nv), np.zeros(m.nv))
     tables = (m.parameters, m.coordinates, m.velocities, m.body_places, m.carriers)
-    for again in (pickle.loads(pickle.dumps(tables)), copy.deepcopy(tables), [copy.copy(x) for x in tables]):
+    for again in (
+        pickle.loads(pickle.dumps(tables)),
+        copy.deepcopy(tables),
+        [copy.copy(x) for x in tables],
+    ):
         assert list(again) == list(tables)
         for table in again:
-            for change in (lambda t: t.update(x=1), lambda t: t.pop(next(iter(t))), lambda t: t.setdefault("x", 1)):
+            for change in (
+                lambda t: t.update(x=1),
+                lambda t: t.pop(next(iter(t))),
+                lambda t: t.setdefault("x", 1),
+            ):
                 with pytest.raises(TypeError, match="cannot be changed"):
                     change(table)
     assert np.array_equal(pickle.loads(pickle.dumps(m.modes))["mine"], m.modes["mine"])
@@ -91,10 +99,14 @@ def test_what_was_asked_before_changes_no_answer(quantity):
         ]
     for options in asked:
         fresh = es.load("scara")
-        assert np.array_equal(getattr(used, quantity)(*arrays, **options), getattr(fresh, quantity)(*arrays, **options))
+        assert np.array_equal(
+            getattr(used, quantity)(*arrays, **options),
+            getattr(fresh, quantity)(*arrays, **options),
+        )
         for by in ("q", "a1"):
             assert np.array_equal(
-                used.derivative(quantity, by, *arrays, **options), fresh.derivative(quantity, by, *arrays, **options)
+                used.derivative(quantity, by, *arrays, **options),
+                fresh.derivative(quantity, by, *arrays, **options),
             )
 
 
@@ -106,20 +118,26 @@ def test_parameters_of_a_call_are_those_of_another_mechanism():
     for k in range(2):
         other = m.with_parameters(a1=values[k])
         np.testing.assert_allclose(many[k], other.mass_matrix(q[k]), rtol=1e-14)
-        np.testing.assert_allclose(m.mass_matrix(q[k], parameters={"a1": float(values[k])}), many[k], rtol=1e-14)
+        np.testing.assert_allclose(
+            m.mass_matrix(q[k], parameters={"a1": float(values[k])}), many[k], rtol=1e-14
+        )
     both = {"a2": 0.5, "a1": 0.7}
     np.testing.assert_allclose(
-        m.pose(q[0], frame="tool", parameters=both), m.with_parameters(**both).pose(q[0], frame="tool"), rtol=1e-14
+        m.pose(q[0], frame="tool", parameters=both),
+        m.with_parameters(**both).pose(q[0], frame="tool"),
+        rtol=1e-14,
     )
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("mass", -1.0), ("mass", np.nan), ("moment", -0.1), ("axis", 0.0), ("length", 0.0)]
+    ("name", "value"),
+    [("mass", -1.0), ("mass", np.nan), ("moment", -0.1), ("axis", 0.0), ("length", 0.0)],
 )
 def test_values_that_no_mechanism_has_are_refused_in_a_call_too(name, value):
     b = es.Builder("odd")
     mass, moment, axis, length = (
-        b.parameter(x, y) for x, y in (("mass", 1.0), ("moment", 0.1), ("axis", 1.0), ("length", 2.0))
+        b.parameter(x, y)
+        for x, y in (("mass", 1.0), ("moment", 0.1), ("axis", 1.0), ("length", 2.0))
     )
     b.body("rod", mass=mass, com=(1 / length, 0, 0), inertia=(moment, 0.2, 0.2))
     m = b.joint("q1", "revolute", "ground", "rod", axis=(0, 0, axis)).build()
@@ -128,7 +146,10 @@ def test_values_that_no_mechanism_has_are_refused_in_a_call_too(name, value):
         with pytest.raises(es.EslabonError, match=r"\.$"):
             call([0.0], parameters={name: value})
         with pytest.raises(es.EslabonError, match=r"\.$"):
-            call(np.zeros((3, 1)), parameters={name: np.array([m.parameters[name], value, m.parameters[name]])})
+            call(
+                np.zeros((3, 1)),
+                parameters={name: np.array([m.parameters[name], value, m.parameters[name]])},
+            )
     assert np.array_equal(m.mass_matrix([0.0], parameters={name: m.parameters[name]}), good)
 
 
@@ -136,7 +157,11 @@ def test_a_quaternion_of_length_zero_is_no_configuration():
     """Wherever a configuration goes in; what is not a number goes through, as everywhere."""
     b = es.Builder("ball")
     b.body("a", mass=1.0, com=(0.1, 0, 0), inertia=(1, 1, 1)).joint("first", "free", "ground", "a")
-    m = b.body("b", mass=1.0, com=(0.1, 0, 0), inertia=(1, 1, 1)).joint("second", "spherical", "a", "b").build()
+    m = (
+        b.body("b", mass=1.0, com=(0.1, 0, 0), inertia=(1, 1, 1))
+        .joint("second", "spherical", "a", "b")
+        .build()
+    )
     zero, rest = m.neutral(), np.zeros(m.nv)
     zero[m.coordinates["second"]] = 0.0
     many = np.array([m.neutral(), zero, m.neutral()])
@@ -191,9 +216,12 @@ def test_what_was_asked_once_is_found_at_once(name, monkeypatch):
         out = tuple(map(np.empty_like, found)) if isinstance(found, tuple) else np.empty_like(found)
         some = {"parameters": parameters}
         calls = [
-            (getattr(m, verb), arrays, x) for x in ({}, some, {"threads": 2}, {"out": out}, {**some, **bounds}, bounds)
+            (getattr(m, verb), arrays, x)
+            for x in ({}, some, {"threads": 2}, {"out": out}, {**some, **bounds}, bounds)
         ]
-        calls += [(m.derivative, [verb, "q", *arrays], x) for x in ({}, some, {"threads": 2}, bounds)]
+        calls += [
+            (m.derivative, [verb, "q", *arrays], x) for x in ({}, some, {"threads": 2}, bounds)
+        ]
         for f, given, more in calls:
             expected = flat(f(*given, **own, **more))
             with monkeypatch.context() as patch:
@@ -208,9 +236,19 @@ def test_names_in_turns_change_no_answer(name):
     for verb, arrays in verbs_of(m).items():
         call = getattr(m, verb)
         plain = flat(call(*arrays))
-        for given in (dict(some), dict(some[:1]), {}, dict(some[::-1]), Table(some), None, dict(some[:1])):
+        for given in (
+            dict(some),
+            dict(some[:1]),
+            {},
+            dict(some[::-1]),
+            Table(some),
+            None,
+            dict(some[:1]),
+        ):
             found = flat(call(*arrays, parameters=given))
-            np.testing.assert_allclose(found, plain, rtol=1e-9, atol=1e-10 * max(1.0, np.abs(plain).max()))
+            np.testing.assert_allclose(
+                found, plain, rtol=1e-9, atol=1e-10 * max(1.0, np.abs(plain).max())
+            )
 
 
 def test_a_derivative_takes_what_its_verb_takes(rng):
@@ -222,7 +260,9 @@ def test_a_derivative_takes_what_its_verb_takes(rng):
     ahead, behind = (m.inverse_dynamics(q + s * step, v, a, external=wrench) for s in (1, -1))
     np.testing.assert_allclose(got, (ahead - behind).T / 2e-6, rtol=1e-6, atol=1e-7)
     out = np.empty_like(got)
-    assert m.derivative("inverse_dynamics", "q", q, v, a, external=wrench, out=out, threads=1) is out
+    assert (
+        m.derivative("inverse_dynamics", "q", q, v, a, external=wrench, out=out, threads=1) is out
+    )
     assert np.array_equal(out, got)
     closed = es.load("five_bar")
     s = a_motion(closed)
@@ -271,7 +311,9 @@ def test_hybrid_dynamics_writes_into_both_arrays():
 
 @pytest.mark.parametrize("cut", ["spherical", "universal", None])
 def test_a_row_that_is_no_number_stays_by_itself(cut, rng):
-    m, q = random_closed(rng, ["revolute", "spherical", "revolute", "prismatic"], [cut] if cut else [])
+    m, q = random_closed(
+        rng, ["revolute", "spherical", "revolute", "prismatic"], [cut] if cut else []
+    )
     v, a, tau = rng.normal(size=m.nv), rng.normal(size=m.nv), rng.normal(size=m.nu)
     q, v, a = m.project(q, v, a) if m.closed else (q, v, a)
     for verb, last in (("forward_dynamics", tau), ("hybrid_dynamics", a)):
@@ -281,7 +323,10 @@ def test_a_row_that_is_no_number_stays_by_itself(cut, rng):
             rows = [np.array([x] * 3) for x in (q, v, last)]
             rows[place][1] = np.nan
             found = call(*rows)
-            each = [flat(tuple(x[k] for x in found) if isinstance(found, tuple) else found[k]) for k in range(3)]
+            each = [
+                flat(tuple(x[k] for x in found) if isinstance(found, tuple) else found[k])
+                for k in range(3)
+            ]
             np.testing.assert_allclose(each[0], good, rtol=1e-9, atol=1e-12)
             np.testing.assert_array_equal(each[0], each[2])
             np.testing.assert_array_equal(flat(call(*(x[1] for x in rows))), each[1])
@@ -292,7 +337,9 @@ def test_a_violation_with_other_parameters_names_the_mechanism_that_has_them():
     m = es.load("five_bar")
     s = a_motion(m)
     longer = {"L2": 1.1 * m.parameters["L2"]}
-    with pytest.raises(es.AssemblyError, match=r"m\.with_parameters\(\.\.\.\).* m\.complete.* m\.project"):
+    with pytest.raises(
+        es.AssemblyError, match=r"m\.with_parameters\(\.\.\.\).* m\.complete.* m\.project"
+    ):
         m.inverse_dynamics(s["q"], s["v"], s["a"], parameters=longer)
     with pytest.raises(es.AssemblyError) as plain:
         m.inverse_dynamics(s["q"] + 0.1, s["v"], s["a"])
@@ -314,18 +361,26 @@ def test_the_kind_of_an_error_does_not_depend_on_earlier_calls(first):
     }
     with pytest.raises(es.EslabonError):
         calls[first]()
-    with pytest.raises(es.AssemblyError, match="forward_dynamics: the given motion violates loop closure"):
+    with pytest.raises(
+        es.AssemblyError, match="forward_dynamics: the given motion violates loop closure"
+    ):
         calls["verb"]()
     with pytest.raises(es.AssemblyError, match="1e-09"):
         calls["tolerance"]()
-    with pytest.raises(es.EslabonError, match="forward_dynamics of five_bar is not valid here: its residual") as found:
+    with pytest.raises(
+        es.EslabonError, match="forward_dynamics of five_bar is not valid here: its residual"
+    ) as found:
         calls["function"]()
     assert type(found.value) is es.EslabonError
 
 
 @pytest.mark.parametrize("option", ["constraints", "weights", "independent"])
-@pytest.mark.parametrize("verb", ["inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "reactions"])
+@pytest.mark.parametrize(
+    "verb", ["inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "reactions"]
+)
 def test_a_tree_has_no_loops_to_treat(verb, option, library):
     m, zeros = library("double_pendulum"), [0.0, 0.0]
-    with pytest.raises((es.ModelError, TypeError), match=f"leave {option} out|unexpected keyword|has no option"):
+    with pytest.raises(
+        (es.ModelError, TypeError), match=f"leave {option} out|unexpected keyword|has no option"
+    ):
         getattr(m, verb)(zeros, zeros, zeros, **{option: "nonsense"})

@@ -60,7 +60,9 @@ def traced_in_a_process(subjects: str, *verbs: str) -> dict[str, int]:
     """With the cache of all tests: what others compiled need not be compiled for this one."""
     environment = {**os.environ, "ESLABON_OPTIMIZATION": "0"}
     words = [str(ROOT / "benchmarks"), json.dumps(SYMBOLIC), subjects, *verbs]
-    run = subprocess.run([sys.executable, "-c", SCRIPT, *words], capture_output=True, text=True, env=environment)
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *words], capture_output=True, text=True, env=environment
+    )
     assert run.returncode == 0, run.stderr
     found: dict[str, int] = json.loads(run.stdout.splitlines()[-1])
     return found
@@ -89,7 +91,9 @@ def test_traces_are_counted(tmp_path: Path) -> None:
     script = "import eslabon as es; m = es.load('elbow'); m.energy(m.home(), [0.0, 0.0])\n"
     script += "from eslabon.compiler.trace import graphs_traced; print(dict(graphs_traced))"
     environment = {**os.environ, "ESLABON_CACHE": str(tmp_path)}
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True
+    )
     assert run.stdout == "{'energy': 1}\n"
 
 
@@ -111,7 +115,13 @@ print(graphs_traced.total(), "casadi" in sys.modules)
 def test_laws_of_control_are_found_again_without_casadi(tmp_path: Path) -> None:
     environment = {**os.environ, "ESLABON_CACHE": str(tmp_path)}
     first, second = (
-        subprocess.run([sys.executable, "-c", LAWS], capture_output=True, text=True, env=environment, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", LAWS],
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=True,
+        ).stdout
         for _ in range(2)
     )
     assert second.splitlines()[-1] == "0 False"
@@ -119,7 +129,12 @@ def test_laws_of_control_are_found_again_without_casadi(tmp_path: Path) -> None:
 
 
 def test_the_way_of_a_state_is_short_and_as_the_design_says() -> None:
-    walk = subprocess.run([sys.executable, ROOT / "docs_build" / "walk.py"], capture_output=True, text=True, check=True)
+    walk = subprocess.run(
+        [sys.executable, ROOT / "docs_build" / "walk.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     warm, second = (row.split(" | ")[1:3] for row in walk.stdout.splitlines()[3:5])
     assert int(warm[0]) <= 15
     assert second == ["1", "1"]

@@ -16,12 +16,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DATA = ("robots/*.toml", "robots/*.yaml", "robots/*.urdf", "bond_graphs/*.toml", "languages/*.toml", "py.typed")
+DATA = (
+    "robots/*.toml",
+    "robots/*.yaml",
+    "robots/*.urdf",
+    "bond_graphs/*.toml",
+    "languages/*.toml",
+    "py.typed",
+)
 REPOSITORY = re.compile(
     r"(?<![\w/.-])(?:docs|docs_build|tests|examples|benchmarks|reproductions)/[\w*]|\b(?:README|CHANGELOG|CONTRIBUTING|Makefile)\b"
     r"|\bmake (?:demo|test|docs|lint|check)\b|\bsrc/eslabon\b|(?<![\w{}])(?:guide|design|tutorial|gallery)\.md"
 )
-UNACCENTED = re.compile(r"\b(?:Diaz|Saltaren|Gudino|Roldan|Chacon|Mendez|Herve|Dinamica|rigidos|Anahuac|Lugris)\b")
+UNACCENTED = re.compile(
+    r"\b(?:Diaz|Saltaren|Gudino|Roldan|Chacon|Mendez|Herve|Dinamica|rigidos|Anahuac|Lugris)\b"
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +53,11 @@ def test_all_data_are_in_it(wheel):
     wanted = {path.relative_to(source) for pattern in DATA for path in source.glob(pattern)}
     wanted |= {path.relative_to(source) for path in source.rglob("*.py")}
     assert {Path("languages/es.toml"), Path("robots/delta.toml"), Path("py.typed")} <= wanted
-    found = {path.relative_to(wheel / "eslabon") for path in (wheel / "eslabon").rglob("*") if path.is_file()}
+    found = {
+        path.relative_to(wheel / "eslabon")
+        for path in (wheel / "eslabon").rglob("*")
+        if path.is_file()
+    }
     assert not wanted - found
     assert not (wheel / "tests").exists()
 

@@ -23,7 +23,9 @@ SPANISH = re.compile(r"docs/es/|\.es\.md$")
 @pytest.fixture(scope="module")
 def known():
     words = SpellChecker()
-    words.word_frequency.load_words((HERE / "docs_build" / "words.txt").read_text(encoding="utf-8").split())
+    words.word_frequency.load_words(
+        (HERE / "docs_build" / "words.txt").read_text(encoding="utf-8").split()
+    )
     return words
 
 
@@ -38,6 +40,11 @@ def test_a_page_is_spelled(known, page):
     text = (HERE / page).read_text(encoding="utf-8")
     for pattern in NO_PROSE:
         text = re.sub(pattern, " ", text, flags=re.S | re.M if "*?" in pattern else re.M)
-    words = {word.removesuffix("'s") for word in re.findall(r"(?<![\w.'-])[a-z]{3,}(?:'s)?(?![\w-]|\.\w|')", text)}
+    words = {
+        word.removesuffix("'s")
+        for word in re.findall(r"(?<![\w.'-])[a-z]{3,}(?:'s)?(?![\w-]|\.\w|')", text)
+    }
     unknown = known.unknown(words)
-    assert not unknown, f"{page}: {sorted(unknown)}; if they are right, add them to docs_build/words.txt"
+    assert not unknown, (
+        f"{page}: {sorted(unknown)}; if they are right, add them to docs_build/words.txt"
+    )

@@ -52,10 +52,14 @@ def complaints(folder: Path, tag: str | None = None) -> list[str]:
     """All that is wrong with the distributions in a folder, a sentence each."""
     wheels, sdists = list(folder.glob("*.whl")), list(folder.glob("*.tar.gz"))
     if len(wheels) != 1 or len(sdists) != 1:
-        return [f"{folder} has {len(wheels)} wheels and {len(sdists)} sdists; it must have one of each."]
+        return [
+            f"{folder} has {len(wheels)} wheels and {len(sdists)} sdists; it must have one of each."
+        ]
     (wheel,), (sdist,) = wheels, sdists
     version, in_wheel, in_sdist = version_of(wheel), names_in(wheel), names_in(sdist)
-    strangers = {n for n in in_wheel if not n.startswith(("eslabon/", f"eslabon-{version}.dist-info/"))}
+    strangers = {
+        n for n in in_wheel if not n.startswith(("eslabon/", f"eslabon-{version}.dist-info/"))
+    }
     wanted = {f"src/{name}" for name in package_files()} | set(IN_SDIST)
     found = [f"the wheel has no {name}." for name in sorted(package_files() - in_wheel)]
     found += [f"the sdist has no {name}." for name in sorted(wanted - in_sdist)]
@@ -65,7 +69,9 @@ def complaints(folder: Path, tag: str | None = None) -> list[str]:
     if sdist.name != f"eslabon-{version}.tar.gz":
         found.append(f"the sdist is {sdist.name}, the wheel's version {version}.")
     if wheel.stat().st_size > LARGEST_WHEEL:
-        found.append(f"the wheel has {wheel.stat().st_size} bytes; at most {LARGEST_WHEEL} are expected.")
+        found.append(
+            f"the wheel has {wheel.stat().st_size} bytes; at most {LARGEST_WHEEL} are expected."
+        )
     if tag is not None and tag != f"v{version}":
         found.append(f"the tag is {tag}, the version {version}; they must agree.")
     return found

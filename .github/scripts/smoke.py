@@ -27,13 +27,22 @@ def verbs() -> None:
     q, v, a = m.complete([0.55, 0.5, 0.6], [0.1, 0.0, 0.0], [0.0, 0.0, 0.0])
     tau = m.inverse_dynamics(q, v, a)
     check("three motors have a force each", tau.shape == (3,))
-    check("forward dynamics undoes inverse dynamics", np.allclose(m.forward_dynamics(q, v, tau), a, atol=1e-8))
+    check(
+        "forward dynamics undoes inverse dynamics",
+        np.allclose(m.forward_dynamics(q, v, tau), a, atol=1e-8),
+    )
     motion = m.simulate(q, v, 0.1, tau)
     check("a simulation ends at its time", bool(np.isclose(motion.t[-1], 0.1)))
-    check("a linear model has two states for a degree of freedom", m.linearize(q, v, tau).A.shape == (6, 6))
+    check(
+        "a linear model has two states for a degree of freedom",
+        m.linearize(q, v, tau).A.shape == (6, 6),
+    )
     elbow = es.load("elbow")
     pose = elbow.pose([0.3, 0.4])
-    check("inverse kinematics finds the pose", np.allclose(elbow.pose(elbow.inverse_kinematics(pose)), pose, atol=1e-8))
+    check(
+        "inverse kinematics finds the pose",
+        np.allclose(elbow.pose(elbow.inverse_kinematics(pose)), pose, atol=1e-8),
+    )
     check("equations are printed", "cos(q1)" in str(elbow.equations("pose", frame="tool")))
 
 
@@ -60,8 +69,14 @@ def missing_extra() -> None:
 
 
 def command_line() -> None:
-    for arguments in (["--version"], ["list"], ["pose", "delta", "--actuated", "10 20 30", "--degrees"]):
-        done = subprocess.run([sys.executable, "-m", "eslabon", *arguments], capture_output=True, check=False)
+    for arguments in (
+        ["--version"],
+        ["list"],
+        ["pose", "delta", "--actuated", "10 20 30", "--degrees"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "eslabon", *arguments], capture_output=True, check=False
+        )
         check(f"`eslabon {' '.join(arguments)}` works", done.returncode == 0 and bool(done.stdout))
 
 

@@ -33,7 +33,9 @@ def floats(value: Any, name: str) -> Floats:
     try:
         array = np.asarray(value)
     except Exception as error:  # whatever a foreign __array__ does, and integers beyond all floats
-        raise InputError(f"{name} is not an array of numbers: {str(error).splitlines()[0].rstrip('.')}.") from None
+        raise InputError(
+            f"{name} is not an array of numbers: {str(error).splitlines()[0].rstrip('.')}."
+        ) from None
     if array.dtype == np.float64:
         return array
     if array.dtype.kind not in "fiub":
@@ -48,7 +50,14 @@ def unmasked(value: Any, name: str) -> None:
 
 
 def _kind(array: np.ndarray) -> str:
-    words = {"c": "complex numbers", "U": "text", "S": "bytes", "O": "Python objects", "M": "dates", "m": "time spans"}
+    words = {
+        "c": "complex numbers",
+        "U": "text",
+        "S": "bytes",
+        "O": "Python objects",
+        "M": "dates",
+        "m": "time spans",
+    }
     return words.get(array.dtype.kind, f"values of type {array.dtype}")
 
 
@@ -95,11 +104,15 @@ def states(
         raise InputError(f"{name} is a single number; {owner} has {count} {noun}.")
     if array.shape[-1] != count:
         got = array.shape[-1]
-        raise InputError(f"{name} has {got} value{'s' * (got != 1)} in its last axis; {owner} has {count} {noun}.")
+        raise InputError(
+            f"{name} has {got} value{'s' * (got != 1)} in its last axis; {owner} has {count} {noun}."
+        )
     return array
 
 
-MOST = 10**9  # of anything that is counted, steps, samples or threads: beyond it, no memory and no patience suffice
+MOST = (
+    10**9
+)  # of anything that is counted, steps, samples or threads: beyond it, no memory and no patience suffice
 
 
 MOST_SEED = 2**128 - 1
@@ -108,9 +121,13 @@ MOST_SEED = 2**128 - 1
 def count(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
     """A whole number, not less than the least."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name} is a whole number, at least {least}; it is {format_value(value)}.")
+        raise InputError(
+            f"{name} is a whole number, at least {least}; it is {format_value(value)}."
+        )
     if value > most:
-        raise InputError(f"{name} is a whole number, at most {most:g}; it is {format_value(value)}.")
+        raise InputError(
+            f"{name} is a whole number, at most {most:g}; it is {format_value(value)}."
+        )
     return int(value)
 
 
@@ -119,10 +136,16 @@ def positive(value: Any, name: str, zero: bool = False, infinite: bool = False) 
     if type(value) is float and 0.0 < value < np.inf:
         return value
     try:
-        number = float(value) if isinstance(value, int | float | np.integer | np.floating) else np.nan
+        number = (
+            float(value) if isinstance(value, int | float | np.integer | np.floating) else np.nan
+        )
     except OverflowError:  # an integer beyond all floats
         number = np.inf
-    if isinstance(value, bool) or not (number >= 0 if zero else number > 0) or not (infinite or number < np.inf):
+    if (
+        isinstance(value, bool)
+        or not (number >= 0 if zero else number > 0)
+        or not (infinite or number < np.inf)
+    ):
         raise InputError(
             f"{name} is a number {'not less' if zero else 'greater'} than zero; it is {format_value(value)}."
         )
@@ -147,14 +170,20 @@ def choice(value: Any, name: str, known: Iterable[str]) -> str:
     words = list(known)
     if isinstance(value, str) and value in words:
         return value
-    listed = " or ".join([", ".join(map(repr, words[:-1])), repr(words[-1])]) if len(words) > 1 else repr(words[0])
+    listed = (
+        " or ".join([", ".join(map(repr, words[:-1])), repr(words[-1])])
+        if len(words) > 1
+        else repr(words[0])
+    )
     hint = suggest(value, words, ".") if isinstance(value, str) else "."
     raise ModelError(f"{name} is {listed}; it is {format_value(value)}{hint}")
 
 
 def text(value: Any, name: str) -> str:
     """A text."""
-    if not isinstance(value, str) or any("\ud800" <= letter <= "\udfff" for letter in value):  # half a character
+    if not isinstance(value, str) or any(
+        "\ud800" <= letter <= "\udfff" for letter in value
+    ):  # half a character
         raise ModelError(f"{name} is a text; it is {format_value(value)}.")
     return value
 
@@ -163,7 +192,9 @@ def names(value: Any, name: str) -> tuple[str, ...]:
     """Names, one or several."""
     if isinstance(value, str):
         return (value,)
-    if not isinstance(value, list | tuple | Set | Mapping) or not all(isinstance(x, str) for x in value):
+    if not isinstance(value, list | tuple | Set | Mapping) or not all(
+        isinstance(x, str) for x in value
+    ):
         raise ModelError(f"{name} are names, as in {name}=('a', 'b'); it is {format_value(value)}.")
     return tuple(value)
 
@@ -173,7 +204,9 @@ def mapping(value: Any, name: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
-        raise ModelError(f"{name} gives values by name, as in {name}={{'name': value}}; it is {format_value(value)}.")
+        raise ModelError(
+            f"{name} gives values by name, as in {name}={{'name': value}}; it is {format_value(value)}."
+        )
     return value
 
 
@@ -220,7 +253,10 @@ def known_words(
 
 
 def known_options(
-    verb: str, function: Callable[..., Any], options: Iterable[str], error: type[EslabonError] = ModelError
+    verb: str,
+    function: Callable[..., Any],
+    options: Iterable[str],
+    error: type[EslabonError] = ModelError,
 ) -> None:
     """Refuse options that a verb does not have."""
     code = function.__code__  # inspect.signature takes many a solution's time
@@ -231,12 +267,17 @@ def known_options(
 def is_symbolic(*values: Any) -> bool:
     """Whether any of the values is a CasADi expression."""
     casadi = sys.modules.get("casadi")
-    return casadi is not None and casadi.SX in map(type, values)  # asked of everything, so in no time
+    return casadi is not None and casadi.SX in map(
+        type, values
+    )  # asked of everything, so in no time
 
 
 def has_symbols(*values: Any) -> bool:
     """The same, where a list or an array may hold CasADi's scalars."""
     held = [
-        x for x in values if isinstance(x, list | tuple) or (isinstance(x, np.ndarray) and x.dtype == object and x.ndim)
+        x
+        for x in values
+        if isinstance(x, list | tuple)
+        or (isinstance(x, np.ndarray) and x.dtype == object and x.ndim)
     ]
     return is_symbolic(*values) or any(has_symbols(*x) for x in held)

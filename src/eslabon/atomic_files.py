@@ -16,7 +16,9 @@ from eslabon.errors import ReadError, file_name
 def write(path: str | Path, content: str | bytes) -> Path:
     """A file with that content, whole, in the place of an older one; text is UTF-8. See `replacing`."""
     with replacing(path) as file:
-        file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
+        file.write(
+            content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+        )
     return Path(path)
 
 

@@ -23,8 +23,12 @@ C = TypeVar("C", bound=type)
 @overload
 def displayed(cls: C, /) -> C: ...
 @overload
-def displayed(*, also: Sequence[str] = ..., only: Sequence[str] = ..., line: bool = ...) -> Callable[[C], C]: ...
-def displayed(cls: Any = None, /, *, also: Sequence[str] = (), only: Sequence[str] = (), line: bool = False) -> Any:
+def displayed(
+    *, also: Sequence[str] = ..., only: Sequence[str] = ..., line: bool = ...
+) -> Callable[[C], C]: ...
+def displayed(
+    cls: Any = None, /, *, also: Sequence[str] = (), only: Sequence[str] = (), line: bool = False
+) -> Any:
     """A class whose objects show themselves in a notebook; `also` are properties to show beside its fields, or `only` those.
 
     With `line` their text is one line too, which tells of long arrays how many numbers they are and from where to where.

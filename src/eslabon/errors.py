@@ -57,7 +57,9 @@ def _with_short_words(sentence: str) -> str:
     >>> len(_with_short_words("there is no " + "x" * 10_000))
     75
     """
-    return re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: f"{word[0][:30]}...{word[0][-30:]}", sentence)
+    return re.sub(
+        rf"\S{{{LONGEST_WORD + 1},}}", lambda word: f"{word[0][:30]}...{word[0][-30:]}", sentence
+    )
 
 
 class ModelError(EslabonError, ValueError):
@@ -205,7 +207,10 @@ SINGULAR_WORDS = ("error", "warn", "ignore")  # what is to become of a singular 
 def depth_of_user() -> int:
     """How many frames up the line is that a warning shows: the user's, not ours."""
     depth, frame = 0, inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == __name__.split(".")[0]:
+    while (
+        frame is not None
+        and frame.f_globals.get("__name__", "").split(".")[0] == __name__.split(".")[0]
+    ):
         depth, frame = depth + 1, frame.f_back
     return depth
 
@@ -229,7 +234,9 @@ def suggest(word: Any, known: Iterable[str], otherwise: str | None = None) -> st
     '; add it.'
     """
     words = [str(k) for k in known]
-    near = get_close_matches(word if isinstance(word, str) else format_value(word), words, n=1, cutoff=0.6)
+    near = get_close_matches(
+        word if isinstance(word, str) else format_value(word), words, n=1, cutoff=0.6
+    )
     if near:
         return f"; did you mean {near[0]!r}?"
     if otherwise is not None:

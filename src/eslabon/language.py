@@ -28,7 +28,9 @@ from eslabon.errors import InputError, format_value, suggest
 
 LANGUAGES = ("en", "es")
 NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?%?(?!\w)")
-WORD = re.compile(r"(?<![^\W\d_])[A-Za-zÀ-ÖØ-öø-ÿ]{2,}(?![\w.]*[\d_(])")  # theta2, q_a and f(x) are symbols, not words
+WORD = re.compile(
+    r"(?<![^\W\d_])[A-Za-zÀ-ÖØ-öø-ÿ]{2,}(?![\w.]*[\d_(])"
+)  # theta2, q_a and f(x) are symbols, not words
 FIELD = re.compile(r"{[^}]*}")
 CODE = re.compile(r"`[^`]*`|\b[A-Za-z]\w*(?:[._]\w+)+")
 
@@ -36,7 +38,9 @@ CODE = re.compile(r"`[^`]*`|\b[A-Za-z]\w*(?:[._]\w+)+")
 def checked(language: str) -> str:
     """A language we have, or a sentence."""
     if not isinstance(language, str) or language not in LANGUAGES:
-        raise InputError(f"there is no language {format_value(language)}{suggest(language, LANGUAGES)}")
+        raise InputError(
+            f"there is no language {format_value(language)}{suggest(language, LANGUAGES)}"
+        )
     return language
 
 
@@ -63,7 +67,9 @@ class Phrase(str):
 
     def said(self, template: str, language: str) -> str:
         """The same with another template; texts among the values are translated too."""
-        values = {k: translated(x, language) if isinstance(x, str) else x for k, x in self.values.items()}
+        values = {
+            k: translated(x, language) if isinstance(x, str) else x for k, x in self.values.items()
+        }
         return template.format(**values)
 
 

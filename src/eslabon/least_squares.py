@@ -20,8 +20,13 @@ Floats = np.ndarray
 # Measured on random poses and starts of four arms: with a damping of 0.02 to 0.05 the fewest steps are needed.
 DAMPING = 0.03
 LOOK = 8  # steps between two looks at who has arrived or stalled
-STALLED = 0.9  # steps between two looks that leave more of the error than this lead into a local minimum
-GAIN, STIFF = 1e-10, 1e8  # a descent ends with a step that gains less, or at a damping that leaves no step to take
+STALLED = (
+    0.9  # steps between two looks that leave more of the error than this lead into a local minimum
+)
+GAIN, STIFF = (
+    1e-10,
+    1e8,
+)  # a descent ends with a step that gains less, or at a damping that leaves no step to take
 TINY = float(np.finfo(float).tiny)
 
 
@@ -83,7 +88,9 @@ def descent(
         factor[good], factor[bad] = factor[good] * 0.1, np.maximum(factor[bad] * 10.0, 1e-9)
         if len(bad):
             trial[bad] = step(best[bad], factor[bad], *(y[bad] for y in x))[0]
-        onward = np.where(better, now < (1 - GAIN) * had, (factor[lanes] < STIFF) & (had > 1e4 * goal))
+        onward = np.where(
+            better, now < (1 - GAIN) * had, (factor[lanes] < STIFF) & (had > 1e4 * goal)
+        )
         if not patient and taken % LOOK == 0:
             onward &= error[lanes] <= STALLED * before[lanes]
             before = error.copy()
@@ -108,7 +115,11 @@ def orthogonal_step(
             r, J, error = np.nan_to_num(r), np.nan_to_num(J), np.where(wild, np.inf, error)
         U, size, Vt = np.linalg.svd(J, full_matrices=False)
         mu = np.asarray(damping * np.where(wild, 1.0, error))[..., None]
-        gains = size / (size**2 + mu + TINY) * (size > 1e-13 * size.max(axis=-1, keepdims=True, initial=0.0))
+        gains = (
+            size
+            / (size**2 + mu + TINY)
+            * (size > 1e-13 * size.max(axis=-1, keepdims=True, initial=0.0))
+        )
         s = -np.einsum("...ij,...i->...j", Vt, gains * np.einsum("...ij,...i->...j", U, r))
         s = s / np.maximum(1.0, np.abs(s).max(axis=-1, keepdims=True, initial=0.0))
         return move(q, s), error

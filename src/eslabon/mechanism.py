@@ -19,7 +19,15 @@ from numpy.typing import ArrayLike
 from eslabon import files, model
 from eslabon.arguments import UNHASHABLE, known_options, number
 from eslabon.displays import displayed
-from eslabon.errors import ModelError, ModelWarning, ReadError, SingularityError, depth_of_user, file_name, format_value
+from eslabon.errors import (
+    ModelError,
+    ModelWarning,
+    ReadError,
+    SingularityError,
+    depth_of_user,
+    file_name,
+    format_value,
+)
 from eslabon.formulas.quantities import SPECTRAL
 from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
@@ -79,9 +87,13 @@ class Mechanism(model.Model):
     _native: NativeVerbs
     _derivatives: NativeVerbs
 
-    def __init__(self, description: model.Description, symbols: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, description: model.Description, symbols: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(description, symbols)
-        self.__dict__.update(_native=NativeVerbs(self), _derivatives=NativeVerbs(self, options_of_derivative))
+        self.__dict__.update(
+            _native=NativeVerbs(self), _derivatives=NativeVerbs(self, options_of_derivative)
+        )
 
     def _pieces(self) -> Iterator[str]:
         from eslabon.structure.notebook_page import mechanism_pieces
@@ -113,7 +125,9 @@ class Mechanism(model.Model):
         if suffix == ".toml":
             return write(path, to_toml(self.description, Path(path).parent))
         if lost := "; ".join(not_written(self)):
-            warnings.warn(f"{path}: URDF has no place for {lost}.", ModelWarning, stacklevel=depth_of_user())
+            warnings.warn(
+                f"{path}: URDF has no place for {lost}.", ModelWarning, stacklevel=depth_of_user()
+            )
         return write(path, to_urdf(self, Path(path).parent))
 
     def plot(
@@ -241,7 +255,9 @@ class Mechanism(model.Model):
         """
         return self._changed(changes.with_gravity(self, gravity))
 
-    def with_payload(self, frame: str, mass: Any, com: Any = (0.0, 0.0, 0.0), inertia: Any = None) -> Self:
+    def with_payload(
+        self, frame: str, mass: Any, com: Any = (0.0, 0.0, 0.0), inertia: Any = None
+    ) -> Self:
         """The mechanism with a load welded to the body that carries a frame. The load's centre of mass, and its inertia
         about it, are given in that frame.
 
@@ -483,7 +499,13 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers.requests import inverse_kinematics
 
-        words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
+        words = {
+            "position": position,
+            "orientation": orientation,
+            "axis": axis,
+            "planar": planar,
+            "rows": rows,
+        }
         return inverse_kinematics(self, pose, guess, frame, report, words, options)
 
     def follow(
@@ -539,11 +561,21 @@ class Mechanism(model.Model):
 
         known_options("inverse_motion", inverse_motion, options)
         return inverse_motion(
-            one_design(self, parameters, "inverse_motion"), pose, twist, acceleration, guess, frame, **options
+            one_design(self, parameters, "inverse_motion"),
+            pose,
+            twist,
+            acceleration,
+            guess,
+            frame,
+            **options,
         )
 
     def newton_gauss(
-        self, pose: ArrayLike, guess: ArrayLike | None = None, frame: str | None = None, **options: Any
+        self,
+        pose: ArrayLike,
+        guess: ArrayLike | None = None,
+        frame: str | None = None,
+        **options: Any,
     ) -> Iterations:
         """The plain iteration of Newton and Gauss on rotation invariants, iterate by iterate (Rojas, 3.3.1), to see how it
         converges; `inverse_kinematics` finds configurations from any start.
@@ -659,7 +691,13 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers.requests import assemble
 
-        words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
+        words = {
+            "position": position,
+            "orientation": orientation,
+            "axis": axis,
+            "planar": planar,
+            "rows": rows,
+        }
         return assemble(self, actuated, guess, joints, pose, frame, words, t, strict=strict, singular=singular, limits=limits,
             continuation=continuation, parameters=parameters)  # fmt: skip
 
@@ -691,7 +729,13 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers.requests import complete
 
-        words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
+        words = {
+            "position": position,
+            "orientation": orientation,
+            "axis": axis,
+            "planar": planar,
+            "rows": rows,
+        }
         rates = {"twist": twist, "velocity": velocity, "acceleration": acceleration}
         return complete(self, (qa, va, aa), guess, joints, pose, frame, words, rates, t, passive=passive, singular=singular,
             limits=limits, continuation=continuation, parameters=parameters)  # fmt: skip
@@ -751,7 +795,13 @@ class Mechanism(model.Model):
         """
         from eslabon.solvers.requests import assembly_modes
 
-        words = {"position": position, "orientation": orientation, "axis": axis, "planar": planar, "rows": rows}
+        words = {
+            "position": position,
+            "orientation": orientation,
+            "axis": axis,
+            "planar": planar,
+            "rows": rows,
+        }
         return assembly_modes(self, actuated, joints, pose, frame, words, limits, parameters)
 
     def independent_coordinates(self, q: ArrayLike | None = None) -> tuple[str, ...]:
@@ -891,7 +941,9 @@ class Mechanism(model.Model):
         weights = None if weights is None else hashable(weights)
         independent = None if independent is None else hashable(independent)
         try:
-            native = self._native["inverse_dynamics", formulation, constraints, weights, independent]
+            native = self._native[
+                "inverse_dynamics", formulation, constraints, weights, independent
+            ]
         except UNHASHABLE:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
@@ -1083,8 +1135,18 @@ class Mechanism(model.Model):
         except UNHASHABLE:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
-            return native(q, v, a if tau is None else tau, out=out, threads=threads, parameters=parameters, **more)
-        return native(q, v, a if tau is None else tau, out=out, threads=threads, parameters=parameters)
+            return native(
+                q,
+                v,
+                a if tau is None else tau,
+                out=out,
+                threads=threads,
+                parameters=parameters,
+                **more,
+            )
+        return native(
+            q, v, a if tau is None else tau, out=out, threads=threads, parameters=parameters
+        )
 
     @verb
     def coupling_forces(
@@ -1110,8 +1172,18 @@ class Mechanism(model.Model):
         except UNHASHABLE:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
-            return native(q, v, a if tau is None else tau, out=out, threads=threads, parameters=parameters, **more)
-        return native(q, v, a if tau is None else tau, out=out, threads=threads, parameters=parameters)
+            return native(
+                q,
+                v,
+                a if tau is None else tau,
+                out=out,
+                threads=threads,
+                parameters=parameters,
+                **more,
+            )
+        return native(
+            q, v, a if tau is None else tau, out=out, threads=threads, parameters=parameters
+        )
 
     def determined_reactions(self, q: ArrayLike) -> np.ndarray:
         """Which components of `reactions` motion determines at a configuration, `(joints + loops, 6)`: where constraints are
@@ -1311,7 +1383,9 @@ class Mechanism(model.Model):
         known_options("simulate", simulate, options)
         return simulate(self, q0, v0, t, control, **options)
 
-    def bond_graph(self, gravity: str = "sources", drives: Mapping[str, BondGraph] | None = None) -> MechanismGraph:
+    def bond_graph(
+        self, gravity: str = "sources", drives: Mapping[str, BondGraph] | None = None
+    ) -> MechanismGraph:
         """The mechanism as a bond graph: Euler's rings of gyrators on inertia fields, joints as modulated transformers.
 
         `gravity` is "sources", a weight on each body, or "platform", a ground that accelerates upward (Morales). `drives` are graphs
@@ -1383,7 +1457,13 @@ class Mechanism(model.Model):
         from eslabon.linear.spectral_derivatives import spectral_derivative
 
         followed = None if along == "frozen" else along
-        own = {"frame": frame, "axes": axes, "formulation": formulation, "along": followed, "held": held}
+        own = {
+            "frame": frame,
+            "axes": axes,
+            "formulation": formulation,
+            "along": followed,
+            "held": held,
+        }
         given = {name: x for name, x in own.items() if x is not None}
         return spectral_derivative(self, quantity, by, arrays, {**more, **given})
 
@@ -1408,10 +1488,18 @@ class Mechanism(model.Model):
         from eslabon.export.c_source import source
 
         with announced(f"writing C for {self.name}"):
-            return source(self._graph(quantity, options), f"{self.name}_{quantity}", f"{quantity} of {self.name}")
+            return source(
+                self._graph(quantity, options),
+                f"{self.name}_{quantity}",
+                f"{quantity} of {self.name}",
+            )
 
     def equations(
-        self, quantity: str | None = None, parameters: tuple[str, ...] | bool = True, long: bool = False, **options: Any
+        self,
+        quantity: str | None = None,
+        parameters: tuple[str, ...] | bool = True,
+        long: bool = False,
+        **options: Any,
     ) -> Equations:
         """A quantity as equations: print it, or take `.latex()`, the SymPy matrices in `.results`, or `.function()`.
 
@@ -1458,7 +1546,9 @@ class Builder(model.Builder):
         return Mechanism(self.describe()).warn()
 
 
-def join(a: Mechanism, b: Mechanism, at: str, *, prefix: str = "", name: str | None = None) -> Mechanism:
+def join(
+    a: Mechanism, b: Mechanism, at: str, *, prefix: str = "", name: str | None = None
+) -> Mechanism:
     """The mechanism `b`, such as a gripper, with its ground at a frame or body of `a`, such as an arm.
 
     Names that both have get the prefix in `b`; parameters of one name and definition are the same parameter, and modes of
@@ -1472,7 +1562,9 @@ def join(a: Mechanism, b: Mechanism, at: str, *, prefix: str = "", name: str | N
     for m in (a, b):
         if not isinstance(m, Mechanism):
             raise ModelError(f"join takes two mechanisms; it was given {format_value(m)}.")
-    return Mechanism(changes.join(a, b, at, prefix, name)).warn((*a.plausibility_warnings, *b.plausibility_warnings))
+    return Mechanism(changes.join(a, b, at, prefix, name)).warn(
+        (*a.plausibility_warnings, *b.plausibility_warnings)
+    )
 
 
 def load(source: str | Path, **options: Any) -> Mechanism:
@@ -1486,7 +1578,9 @@ def load(source: str | Path, **options: Any) -> Mechanism:
     """
     description = files.load(source, **options)
     if files.names_library(source):
-        return Mechanism(description)  # what looks odd in published data is known, and shown on request
+        return Mechanism(
+            description
+        )  # what looks odd in published data is known, and shown on request
     try:
         return Mechanism(description).warn()
     except ModelError as error:

@@ -49,7 +49,10 @@ def announced(work: str) -> Iterator[None]:
 def interrupts_kept() -> Iterator[None]:
     """Raise KeyboardInterrupt at the end if Ctrl-C was pressed and the error got lost on the way: code in C that calls Python, such
     as CasADi's when it converts arguments, takes it for its own."""
-    if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if (
+        current_thread() is not main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
         yield  # somebody else looks after it
         return
     pressed = []

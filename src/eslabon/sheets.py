@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 GAP = 2  # blanks between columns
 PROSE = 24  # the least width of a column of sentences
-RUN_BY_SPREADSHEETS = re.compile(r"'*[=+\-@\t\r\n]")  # how a cell begins that is taken for a formula, or for one marked
+RUN_BY_SPREADSHEETS = re.compile(
+    r"'*[=+\-@\t\r\n]"
+)  # how a cell begins that is taken for a formula, or for one marked
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,23 @@ class Sheet:
 
     def csv(self) -> str:
         """The columns, then the rows, with all digits."""
-        rows = ([" ".join(map(str, x)) if isinstance(x, list) else x for x in map(plain, row)] for row in self.rows)
+        rows = (
+            [" ".join(map(str, x)) if isinstance(x, list) else x for x in map(plain, row)]
+            for row in self.rows
+        )
         return "".join(map(_csv_line, (self.columns, *rows)))
 
     def for_people(self) -> Sheet:
         """Without columns in which nothing stands; in optional columns zeros are nothing."""
-        visible = [k for k in range(len(self.columns)) if k == 0 or not all(self._blank(row, k) for row in self.rows)]
-        rows = [tuple("" if self._blank_vector(row, k) else row[k] for k in visible) for row in self.rows]
+        visible = [
+            k
+            for k in range(len(self.columns))
+            if k == 0 or not all(self._blank(row, k) for row in self.rows)
+        ]
+        rows = [
+            tuple("" if self._blank_vector(row, k) else row[k] for k in visible)
+            for row in self.rows
+        ]
         return replace(self, columns=tuple(self.columns[k] for k in visible), rows=rows)
 
     def _blank(self, row: Sequence[Any], k: int) -> bool:
@@ -59,7 +71,9 @@ class Sheet:
 
     # -- on a terminal ------------------------------------------------------------------------------------------
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
         from rich.text import Text
 
         sheet = self.for_people()
@@ -79,7 +93,9 @@ class Sheet:
         hidden = [
             _heading(name)
             for k, name in enumerate(self.columns)
-            if k and self.rows and all(isinstance(row[k], float | int) and self._blank(row, k) for row in self.rows)
+            if k
+            and self.rows
+            and all(isinstance(row[k], float | int) and self._blank(row, k) for row in self.rows)
         ]
         return f"Zero in all rows: {', '.join(hidden)}." if hidden else ""
 
@@ -93,7 +109,9 @@ class Sheet:
             wraps = self.columns[k] in self.prose
             made.add_column(
                 Text(_heading(self.columns[k])),
-                justify="right" if all(isinstance(row[k], float | int) for row in self.rows) else "left",
+                justify="right"
+                if all(isinstance(row[k], float | int) for row in self.rows)
+                else "left",
                 no_wrap=not wraps,
                 overflow="fold",
                 min_width=None if wraps else _width(self.columns[k], cells[k]),
@@ -106,7 +124,11 @@ class Sheet:
         """Columns that stand side by side, the first one in every block."""
         first, *others = range(len(self.columns))
         widths = {
-            k: min(PROSE if self.columns[k] in self.prose else math.inf, _width(self.columns[k], cells[k])) + GAP
+            k: min(
+                PROSE if self.columns[k] in self.prose else math.inf,
+                _width(self.columns[k], cells[k]),
+            )
+            + GAP
             for k in range(len(self.columns))
         }
         block, taken = [first], widths[first]
@@ -167,7 +189,9 @@ def from_inert(cell: str) -> str:
 def _csv_line(cells: Iterable[Any]) -> str:
     """A line of CSV. The writer quotes only those ends of lines that it writes itself, so it has to know both."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerow(inert(x) if isinstance(x, str) else x for x in cells)
+    csv.writer(text, lineterminator="\r\n").writerow(
+        inert(x) if isinstance(x, str) else x for x in cells
+    )
     return text.getvalue().removesuffix("\r\n") + "\n"
 
 
@@ -182,7 +206,9 @@ def _nothing(value: Any) -> bool:
     """Whether there is no value, or zeros."""
     if isinstance(value, str):
         return not value
-    return value is None or (all(map(_nothing, value)) if isinstance(value, Iterable) else abs(value) < 5e-13)
+    return value is None or (
+        all(map(_nothing, value)) if isinstance(value, Iterable) else abs(value) < 5e-13
+    )
 
 
 def _heading(column: str) -> str:

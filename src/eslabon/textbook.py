@@ -29,25 +29,36 @@ if TYPE_CHECKING:
 
 LIMIT = 2500  # operations, above which equations are of no use to a reader
 MOTION = "equations_of_motion"
-INDEPENDENT = ("velocity_coefficients", "reduced_equations")  # what is said in independent velocities
+INDEPENDENT = (
+    "velocity_coefficients",
+    "reduced_equations",
+)  # what is said in independent velocities
 
 
 def equations(
-    m: Model, name: str | None, parameters: tuple[str, ...] | bool, long: bool, options: Mapping[str, Any]
+    m: Model,
+    name: str | None,
+    parameters: tuple[str, ...] | bool,
+    long: bool,
+    options: Mapping[str, Any],
 ) -> Equations:
     """See `Mechanism.equations`."""
     from eslabon.export import equations as printed
 
     name = text(name, "quantity") if name is not None else default_quantity(m)
     formulas, kept = _formulas(m, name), _letters(m, parameters)
-    graphs = [graph(m, formula, options if formula is formulas[-1] else {}, kept) for formula in formulas]
+    graphs = [
+        graph(m, formula, options if formula is formulas[-1] else {}, kept) for formula in formulas
+    ]
     operations = sum(f.n_instructions() for f in graphs)
     if not flag(long, "long") and operations > LIMIT:
         raise ModelError(
             f"the {name} of {m.name} takes about {operations} operations, too many for anyone to read; print it with "
             "long=True, or ask for c_source, or for a part of it, such as mass_matrix or constraint."
         )
-    stages = [printed.Stage(f, _results_in(formula)) for f, formula in zip(graphs, formulas, strict=True)]
+    stages = [
+        printed.Stage(f, _results_in(formula)) for f, formula in zip(graphs, formulas, strict=True)
+    ]
     return printed.equations(stages, statement=_statement(m, name))
 
 
@@ -56,7 +67,9 @@ def default_quantity(m: Model) -> str:
     return MOTION if m.closed else "inverse_dynamics"
 
 
-def graph(m: Model, formula: Formula, options: Mapping[str, Any], parameters: tuple[str, ...] = ()) -> Any:
+def graph(
+    m: Model, formula: Formula, options: Mapping[str, Any], parameters: tuple[str, ...] = ()
+) -> Any:
     """The plain graph of a formula as a `casadi.Function`; the time is an input where it counts."""
     time = (TIME,) if m.rheonomic and formula.timed else ()
     request = requested(m, formula, options_of(m, formula, options), (*time, *parameters))
@@ -74,11 +87,15 @@ def _formulas(m: Model, name: str) -> list[Formula]:
     """What is asked for, last, and the formulas it is written in."""
     if name == MOTION:
         closed = ("Phi", "J", "gamma", *(["Phi_t"] * m.rheonomic)) if m.closed else ()
-        return [_terms(m, terms.equations_of_motion, (Q, V, TAU), ("M", "h", "Q", *closed), FORMULATION)]
+        return [
+            _terms(m, terms.equations_of_motion, (Q, V, TAU), ("M", "h", "Q", *closed), FORMULATION)
+        ]
     if name not in INDEPENDENT:
         return [quantity(m, name)]
     if not m.closed:
-        raise ModelError(f"{m.name} has no loops, so all its velocities are independent; ask for its {MOTION}.")
+        raise ModelError(
+            f"{m.name} has no loops, so all its velocities are independent; ask for its {MOTION}."
+        )
     p = _partition(m)
     i, e = len(p.independent), len(p.dependent)
     rows = [Argument(name, (e,)) for name in ("gamma", *(["Phi_t"] * m.rheonomic))]
@@ -86,7 +103,13 @@ def _formulas(m: Model, name: str) -> list[Formula]:
     made = [
         _terms(m, terms.independent_rows, (Q, V), tuple(x.name for x in rows)),
         _terms(m, terms.dependent_velocities, (Q, *rows), ("K", "d", *(["K_t"] * m.rheonomic))),
-        _terms(m, terms.reduced_equations, (Q, V, TAU, *coefficients), ("M_r", "h_r", "Q_r"), FORMULATION),
+        _terms(
+            m,
+            terms.reduced_equations,
+            (Q, V, TAU, *coefficients),
+            ("M_r", "h_r", "Q_r"),
+            FORMULATION,
+        ),
     ]
     return made[: 2 + INDEPENDENT.index(name)]
 
@@ -100,7 +123,13 @@ def _terms(
 ) -> Formula:
     prepare = structure_of if m.closed else None
     return Formula(
-        function.__name__, function, inputs, tuple(map(Argument, outputs)), options, prepare=prepare, timed=True
+        function.__name__,
+        function,
+        inputs,
+        tuple(map(Argument, outputs)),
+        options,
+        prepare=prepare,
+        timed=True,
     )
 
 

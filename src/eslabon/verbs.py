@@ -65,14 +65,19 @@ def verb(method: Callable[P, T]) -> Callable[P, T]:
     declared = signature(method)
     own = [p for p in declared.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
     words = CallOptions.__annotations__.items()
-    more = [Parameter(w, Parameter.KEYWORD_ONLY, default=None, annotation=str(x.__forward_arg__)) for w, x in words]
+    more = [
+        Parameter(w, Parameter.KEYWORD_ONLY, default=None, annotation=str(x.__forward_arg__))
+        for w, x in words
+    ]
     method.__signature__ = declared.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
     return method
 
 
 def forces_or_accelerations(verb: str) -> ModelError:
     """The error of a verb that takes either."""
-    return ModelError(f"{verb} takes the accelerations a or the actuators' forces tau: one of the two.")
+    return ModelError(
+        f"{verb} takes the accelerations a or the actuators' forces tau: one of the two."
+    )
 
 
 class Items(tuple[tuple[Any, Any], ...]):
@@ -116,7 +121,9 @@ def _given(value: Any) -> Any:
 
 def unhashable(**options: Any) -> ModelError:
     """The error for the option by which a lookup failed: one without a hash, or else one that may not be comparable."""
-    name, value = max(options.items(), key=lambda x: (not _has_hash(x[1]), not isinstance(x[1], str | None)))
+    name, value = max(
+        options.items(), key=lambda x: (not _has_hash(x[1]), not isinstance(x[1], str | None))
+    )
     return ModelError(f"{name} is a text, a number or left out; it is {format_value(value)}.")
 
 
@@ -165,8 +172,13 @@ class _Call:
         tolerance, singular = more["tolerance"], more["singular"]
         if more["t"] is not None:
             if not m.rheonomic:
-                raise ModelError(f"the constraints of {m.name} do not depend on the time; leave t out.")
-            parameters = {**parameters, TIME: more["t"] if has_symbols(more["t"]) else finite(more["t"], "t")}
+                raise ModelError(
+                    f"the constraints of {m.name} do not depend on the time; leave t out."
+                )
+            parameters = {
+                **parameters,
+                TIME: more["t"] if has_symbols(more["t"]) else finite(more["t"], "t"),
+            }
         if tolerance is not None:
             tolerance = positive(tolerance, "tolerance", zero=True, infinite=True)
         if singular is not None:
@@ -190,7 +202,9 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
     instance. `careful` finds the function for it, and keeps it under the same key, so that names may come in turns.
     """
 
-    def __init__(self, m: Model, names: Callable[[Model, str], list[str]] = options_of_verb) -> None:
+    def __init__(
+        self, m: Model, names: Callable[[Model, str], list[str]] = options_of_verb
+    ) -> None:
         super().__init__()
         self.m, self._names = m, names
         self._derives = names is options_of_derivative
@@ -209,7 +223,9 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
         name, *values = key
         given = dict(zip(self._names(self.m, name), map(_given, values), strict=True)) | more
         call = _Call.taken_from(self.m, given)
-        formula, by = self._derived(name, given) if self._derives else (quantity(self.m, name), None)
+        formula, by = (
+            self._derived(name, given) if self._derives else (quantity(self.m, name), None)
+        )
         options = options_of(self.m, formula, given)
         if has_symbols(*arrays, *call.values):
             return self._expression(formula, by, options, call, arrays)
@@ -238,12 +254,21 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
         return derived(self.m, quantity(self.m, name, following=along == "closed"), by, along, held)
 
     def _expression(
-        self, formula: Formula, by: str | None, options: dict[str, Any], call: _Call, arrays: tuple[Any, ...]
+        self,
+        formula: Formula,
+        by: str | None,
+        options: dict[str, Any],
+        call: _Call,
+        arrays: tuple[Any, ...],
     ) -> Any:
         """The quantity of symbols."""
         if call.out is not None or call.threads is not None:
-            raise ModelError(f"{formula.name} of symbols is an expression; leave out and threads out.")
-        request = requested(self.m, formula, options, tuple(call.parameters), tuple(call.external), by)
+            raise ModelError(
+                f"{formula.name} of symbols is an expression; leave out and threads out."
+            )
+        request = requested(
+            self.m, formula, options, tuple(call.parameters), tuple(call.external), by
+        )
         return expression(self.m, request, (*arrays, *call.values))
 
     def _function(
@@ -260,13 +285,17 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
         if m.rheonomic and formula.timed and TIME not in parameters:
             name = formula.name.removesuffix("_along_closed").removesuffix("_along_frozen")
             asked = name if name == formula.name and by is None else f"the derivative of {name}"
-            raise ModelError(f"the constraints of {m.name} depend on the time; give it to {asked}, as t=0.5.")
+            raise ModelError(
+                f"the constraints of {m.name} depend on the time; give it to {asked}, as t=0.5."
+            )
         if formula.checks:
             from eslabon.solvers.closure_checks import checked
 
             found = checked(m, request, tolerance, singular)
         elif tolerance is not None or singular is not None:
-            raise ModelError(f"{formula.name} of {m.name} checks nothing; leave tolerance and singular out.")
+            raise ModelError(
+                f"{formula.name} of {m.name} checks nothing; leave tolerance and singular out."
+            )
         else:
             found = function_of(m, request)
         return found.by_keyword(TIME) if TIME in parameters else found
@@ -303,7 +332,12 @@ def _is_for_loops(formula: Formula, option: str, value: Any) -> bool:
     """Whether an option has a meaning for this quantity where there are loops, and only there."""
     if option not in LOOPLESS or (option == "formulation" and option in formula.options):
         return False
-    return value is None or formula.name in CLOSED or option in formula.options or "partition" in formula.options
+    return (
+        value is None
+        or formula.name in CLOSED
+        or option in formula.options
+        or "partition" in formula.options
+    )
 
 
 def _partition(m: Model, formula: Formula, independent: Any, given: Mapping[str, Any]) -> Any:
@@ -312,9 +346,13 @@ def _partition(m: Model, formula: Formula, independent: Any, given: Mapping[str,
         return None
     from eslabon.coordinates.partition import partition_by
 
-    eliminates = "constraints" not in formula.options  # whatever it is, it is written in independent coordinates
+    eliminates = (
+        "constraints" not in formula.options
+    )  # whatever it is, it is written in independent coordinates
     chosen = partition_by(m, independent, "elimination" if eliminates else given.get("constraints"))
-    if formula.name == "hybrid_dynamics" and not set(m.actuated_velocities) <= set(chosen.independent):
+    if formula.name == "hybrid_dynamics" and not set(m.actuated_velocities) <= set(
+        chosen.independent
+    ):
         raise ModelError(
             f"hybrid_dynamics prescribes the actuated joints of {m.name} ({', '.join(m.actuated)}), so that they are "
             "independent; name them too."

@@ -63,7 +63,9 @@ def test_as_many_storages_as_can_be_have_the_preferred_causality(written):
     assume(len(g.bonds) <= 10)
 
     def count(effort_in):
-        return sum(effort_in(g.ports[n][0]) == (x.kind == "I") for n, x in g.elements.items() if x.stores)
+        return sum(
+            effort_in(g.ports[n][0]) == (x.kind == "I") for n, x in g.elements.items() if x.stores
+        )
 
     counts = [count(effort_in) for effort_in in all_assignments(g)]
     assume(counts)
@@ -72,7 +74,9 @@ def test_as_many_storages_as_can_be_have_the_preferred_causality(written):
 
 
 def test_who_fights_over_a_junction_is_named():
-    g = es.BondGraph("short", {"V1": "Se", "V2": "Se", "j": "0", "R": "R: 1"}, ["V1 -> j", "V2 -> j", "j -> R"])
+    g = es.BondGraph(
+        "short", {"V1": "Se", "V2": "Se", "j": "0", "R": "R: 1"}, ["V1 -> j", "V2 -> j", "j -> R"]
+    )
     sentence = "short has no causality: bonds 1 and 2 both impose the effort of the 0-junction 'j'; it is asked for by 'V1' .Se., 'V2' .Se."
     with pytest.raises(es.ModelError, match=sentence):
         g.rates([0.0], [0.0, 0.0])

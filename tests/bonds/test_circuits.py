@@ -59,7 +59,9 @@ def test_motor_with_gear_on_a_stiff_shaft(rng):
     )  # fmt: skip
     total = J + n**2 * JL
     A, B, _ = affine_in_state(g, [0.0, 0.0], [0.0])
-    np.testing.assert_allclose(A, [[-R / L, -k / J], [J / total * k / L, -J / total * n**2 * b / J]], atol=1e-13)
+    np.testing.assert_allclose(
+        A, [[-R / L, -k / J], [J / total * k / L, -J / total * n**2 * b / J]], atol=1e-13
+    )
     np.testing.assert_allclose(B, [[1], [0]], atol=1e-13)
 
 
@@ -72,7 +74,9 @@ def test_two_tanks(rng):
         parameters={"A1": A1, "A2": A2, "R1": R1, "R2": R2}, domains={"hydraulic": ["pump"]},
     )  # fmt: skip
     A, B, _ = affine_in_state(g, [0.0, 0.0], [0.0])
-    np.testing.assert_allclose(A, [[-1 / R1 / A1, 1 / R1 / A2], [1 / R1 / A1, -(1 / R1 + 1 / R2) / A2]], atol=1e-13)
+    np.testing.assert_allclose(
+        A, [[-1 / R1 / A1, 1 / R1 / A2], [1 / R1 / A1, -(1 / R1 + 1 / R2) / A2]], atol=1e-13
+    )
     np.testing.assert_allclose(B, [[1], [0]], atol=1e-13)
     assert set(g.domains.values()) == {"hydraulic"}
     assert set(g.domains) == set(g.bonds)
@@ -93,7 +97,9 @@ def test_resistors_alone_form_an_algebraic_loop(rng):
     S = g.junction_structure()
     assert abs(S.at([p], [v], "S22")).max() > 0
     M = S.fields([p], [v])
-    np.testing.assert_allclose(M["M"], np.linalg.solve(np.eye(3) - M["L"] @ S.at([p], [v], "S22"), M["L"]))
+    np.testing.assert_allclose(
+        M["M"], np.linalg.solve(np.eye(3) - M["L"] @ S.at([p], [v], "S22"), M["L"])
+    )
 
 
 def test_a_nonlinear_algebraic_loop_is_solved():
@@ -116,15 +122,23 @@ def test_a_nonlinear_algebraic_loop_is_solved():
 
 def test_laws_as_text_and_as_functions_agree(rng):
     parts = ["F -> j -> m", "j -> k", "j -> b"]
-    text = {"k": {"kind": "C", "law": "3*q + q**3"}, "b": {"kind": "R", "law": "0.5*f + 0.2*tanh(f/0.1)"}}
+    text = {
+        "k": {"kind": "C", "law": "3*q + q**3"},
+        "b": {"kind": "R", "law": "0.5*f + 0.2*tanh(f/0.1)"},
+    }
     code = {
         "k": {"kind": "C", "law": lambda q: 3 * q + q**3},
         "b": {"kind": "R", "law": lambda f: 0.5 * f + 0.2 * np.tanh(f / 0.1)},
     }
-    both = [es.BondGraph("duffing", {"F": "Se", "j": "1", "m": "I: 2", **laws}, parts) for laws in (text, code)]
+    both = [
+        es.BondGraph("duffing", {"F": "Se", "j": "1", "m": "I: 2", **laws}, parts)
+        for laws in (text, code)
+    ]
     x, u = rng.normal(size=(5, 2)), rng.normal(size=(5, 1))
     v = x[:, 0] / 2
-    expected = np.stack([u[:, 0] - 3 * x[:, 1] - x[:, 1] ** 3 - 0.5 * v - 0.2 * np.tanh(v / 0.1), v], axis=-1)
+    expected = np.stack(
+        [u[:, 0] - 3 * x[:, 1] - x[:, 1] ** 3 - 0.5 * v - 0.2 * np.tanh(v / 0.1), v], axis=-1
+    )
     for g in both:
         np.testing.assert_allclose(g.rates(x, u), expected, rtol=1e-12)
     np.testing.assert_allclose(
@@ -135,18 +149,25 @@ def test_laws_as_text_and_as_functions_agree(rng):
 def test_a_law_with_an_inverse_may_depend():
     """Two cubic springs at one force: the second follows the first by the inverse of its law."""
     law = {"kind": "C", "law": "8*q**3", "inverse": "sign(e)*(abs(e)/8)**(1/3)"}
-    g = es.BondGraph("springs", {"v": "Sf", "j": "0", "a": "C: 0.5", "b": law}, ["v -> j -> a", "j -> b"])
+    g = es.BondGraph(
+        "springs", {"v": "Sf", "j": "0", "a": "C: 0.5", "b": law}, ["v -> j -> a", "j -> b"]
+    )
     assert g.causality().dependent == ("q3",)
     q, v = 0.7, 0.3
     e = q / 0.5
     compliance = (1 / 8) ** (1 / 3) / 3 * e ** (-2 / 3)
     np.testing.assert_allclose(g.rates([q], [v]), [v / (1 + compliance / 0.5)], rtol=1e-12)
     del law["inverse"]
-    g = es.BondGraph("springs", {"v": "Sf", "j": "0", "a": "C: 0.5", "b": law}, ["v -> j -> a", "j -> b"])
+    g = es.BondGraph(
+        "springs", {"v": "Sf", "j": "0", "a": "C: 0.5", "b": law}, ["v -> j -> a", "j -> b"]
+    )
     assert g.states == ("q3",)  # which cannot depend, so that the linear one does
-    two = es.BondGraph("springs", {"v": "Sf", "j": "0", "a": law, "b": law}, ["v -> j -> a", "j -> b"])
+    two = es.BondGraph(
+        "springs", {"v": "Sf", "j": "0", "a": law, "b": law}, ["v -> j -> a", "j -> b"]
+    )
     with pytest.raises(
-        es.ModelError, match="bonds 2 and 3 both impose the effort of the 0-junction 'j'; it is asked for by 'a'"
+        es.ModelError,
+        match="bonds 2 and 3 both impose the effort of the 0-junction 'j'; it is asked for by 'a'",
     ):
         two.rates([0.0], [0.0])
 
@@ -159,7 +180,9 @@ def test_a_field_of_coupled_coils(rng):
         ["V -> a", "a -> L", "b -> L", "a -> R1", "b -> R2"],
     )  # fmt: skip
     x, u = rng.normal(size=2), np.array([1.5])
-    np.testing.assert_allclose(g.rates(x, u), [1.5, 0] - np.diag([3, 4]) @ np.linalg.solve(L, x), rtol=1e-12)
+    np.testing.assert_allclose(
+        g.rates(x, u), [1.5, 0] - np.diag([3, 4]) @ np.linalg.solve(L, x), rtol=1e-12
+    )
     np.testing.assert_allclose(g.energy(x, u), x @ np.linalg.solve(L, x) / 2)
     driven = es.BondGraph(
         "rigid", {"F": "Se", "j": "1", "m": "I: 3", "a": "TF: 2", "b": "TF: -1", "u": "1", "v": "1",
@@ -185,8 +208,12 @@ def test_a_field_with_both_causalities():
     np.testing.assert_allclose(g.rates([x], [V], t), [V - 3 * i1], rtol=1e-12)
     bonds = g.bond_variables([x], [V], t)
     i1_rate = (V - 3 * i1 - 0.5 * np.cos(t)) / 2
-    np.testing.assert_allclose([bonds["f2"], bonds["e3"]], [i1, 0.5 * i1_rate + np.cos(t)], rtol=1e-12)
-    np.testing.assert_allclose(g.energy([x], [V], t), np.array([i1, np.sin(t)]) @ L @ [i1, np.sin(t)] / 2, rtol=1e-12)
+    np.testing.assert_allclose(
+        [bonds["f2"], bonds["e3"]], [i1, 0.5 * i1_rate + np.cos(t)], rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        g.energy([x], [V], t), np.array([i1, np.sin(t)]) @ L @ [i1, np.sin(t)] / 2, rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("order", [("v -> M", "j -> M"), ("j -> M", "v -> M")])
@@ -248,7 +275,9 @@ def test_modulation_by_time_and_by_flows():
     )  # fmt: skip
     p, q, t = 0.8, -0.3, 0.7
     v = p / 2
-    np.testing.assert_allclose(g.rates([p, q], t=t), [np.sin(3 * t) - 0.1 * v**3 - (1 + q**2) * v - q, v], rtol=1e-12)
+    np.testing.assert_allclose(
+        g.rates([p, q], t=t), [np.sin(3 * t) - 0.1 * v**3 - (1 + q**2) * v - q, v], rtol=1e-12
+    )
     assert g.inputs == ()
 
 
@@ -285,7 +314,9 @@ def test_parameters_are_inputs_of_the_native_code(rng):
     x, u = rng.normal(size=4), rng.normal(size=2)
     ix = np.array([0.5, 1.5, 2.5])
     made = g.rates(x, u, parameters={"ix": ix})
-    np.testing.assert_allclose(made, [g.with_parameters(ix=float(v)).rates(x, u) for v in ix], rtol=1e-12)
+    np.testing.assert_allclose(
+        made, [g.with_parameters(ix=float(v)).rates(x, u) for v in ix], rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("reference", ["ground", "a"])
@@ -307,7 +338,9 @@ def test_mechanical_parts(rng):
     m1, m2, k, b, n = rng.uniform(0.5, 2, 5)
     parts = {"F": ("Se", "v1"), "m1": ("I: m1", "v1"), "k": ("C: 1/k", "v1", "v2"), "b": ("R: b", "v1", "v2"), "m2": ("I: m2", "v2"),
              "lever": ("TF: n", "v2", "v3"), "wall": ("R: 1", "v3"), "y": ("Df", "v2")}  # fmt: skip
-    g = es.BondGraph.of_mechanical_parts("masses", parts, parameters={"m1": m1, "m2": m2, "k": k, "b": b, "n": n})
+    g = es.BondGraph.of_mechanical_parts(
+        "masses", parts, parameters={"m1": m1, "m2": m2, "k": k, "b": b, "n": n}
+    )
     A = g.linearize(np.zeros(3), [0.0])
     expected = [[-b / m1, b / m2, -k], [b / m1, -(b + n**2) / m2, k], [1 / m1, -1 / m2, 0]]
     np.testing.assert_allclose(A.A, expected, atol=1e-13)
@@ -316,7 +349,12 @@ def test_mechanical_parts(rng):
 
 def test_a_transformer_between_differences_of_potentials():
     """Four nodes: the secondary side floats on a resistor."""
-    parts = {"V": ("Se", "a"), "T": ("TF: 0.5", "a", "ground", "b", "c"), "L": ("I: 2", "b", "c"), "R": ("R: 1", "c")}
+    parts = {
+        "V": ("Se", "a"),
+        "T": ("TF: 0.5", "a", "ground", "b", "c"),
+        "L": ("I: 2", "b", "c"),
+        "R": ("R: 1", "c"),
+    }
     g = es.BondGraph.of_circuit_parts("transformer", parts)
     np.testing.assert_allclose(g.rates([0.3], [1.0]), [1.0 / 0.5], rtol=1e-12)
 
@@ -331,7 +369,9 @@ def test_random_networks_of_masses_equal_their_matrices():
             parts[f"m{k}"] = (f"I: {mass[k]}", f"v{k}")
         B, ends, stiffness = np.zeros((n, n)), [], []
         for k in range(n + 1):
-            a, b = (k, k + 1) if k < n - 1 else rng.choice(n, 2, replace=False) if k < n else (0, None)
+            a, b = (
+                (k, k + 1) if k < n - 1 else rng.choice(n, 2, replace=False) if k < n else (0, None)
+            )
             d = np.eye(n)[a] - (np.eye(n)[b] if b is not None else 0)
             nodes = (f"v{a}", f"v{b}") if b is not None else (f"v{a}",)
             c, r = rng.uniform(0.5, 2, 2)
@@ -345,9 +385,16 @@ def test_random_networks_of_masses_equal_their_matrices():
         D, k = np.array(ends), np.array(stiffness)
         masses = [int(name[1:]) for name in order if name[0] == "m"]
         springs = [int(name[1:]) for name in order if name[0] == "k"]
-        A = np.block([[-B @ np.diag(1 / mass), -D.T @ np.diag(k)], [D @ np.diag(1 / mass), np.zeros((n + 1, n + 1))]])
+        A = np.block(
+            [
+                [-B @ np.diag(1 / mass), -D.T @ np.diag(k)],
+                [D @ np.diag(1 / mass), np.zeros((n + 1, n + 1))],
+            ]
+        )
         places = [*masses, *(n + i for i in springs)]
-        np.testing.assert_allclose(g.linearize(np.zeros(2 * n + 1)).A, A[np.ix_(places, places)], atol=1e-12)
+        np.testing.assert_allclose(
+            g.linearize(np.zeros(2 * n + 1)).A, A[np.ix_(places, places)], atol=1e-12
+        )
 
 
 def test_random_resistor_networks_equal_nodal_analysis():
@@ -371,7 +418,9 @@ def test_derivatives(rng):
     g = es.BondGraph.load("morales_puma").with_parameters(ix=0.4)
     x, u, h = rng.normal(size=4), rng.normal(size=2), 1e-6
     up, down = (g.with_parameters(ix=0.4 + s * h).rates(x, u) for s in (1, -1))
-    np.testing.assert_allclose(g.derivative("ix", x, u), (up - down) / (2 * h), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(
+        g.derivative("ix", x, u), (up - down) / (2 * h), rtol=1e-6, atol=1e-8
+    )
     linear = g.linearize(x, u)
     np.testing.assert_allclose(g.derivative("x", x, u), linear.A, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(g.derivative("u", x, u), linear.B, rtol=1e-12, atol=1e-13)

@@ -23,7 +23,13 @@ MOTOR = es.BondGraph(
     ["V -> loop -> coil", "loop -> wire", "loop -> motor -> shaft -> rotor", "shaft -> bearing", "shaft -> speed"],
     {"L": 0.5, "R": 1.0, "k": 0.1, "b": 0.1},
 )  # fmt: skip
-GRAPHS = ["morales_puma", "morales_stanford", "morales_stanford_gravity", "double_pendulum", "gravity_platform"]
+GRAPHS = [
+    "morales_puma",
+    "morales_stanford",
+    "morales_stanford_gravity",
+    "double_pendulum",
+    "gravity_platform",
+]
 
 
 @cache
@@ -56,7 +62,9 @@ def test_the_bond_graph_of_a_mechanism_is_drawn(name):
 
 def bonds_of(g):
     """The bonds that carry power, in order: those drawn with half arrows."""
-    return [b for b in g.bonds.values() if not b.signal and g.elements[b.head].kind not in ("De", "Df")]
+    return [
+        b for b in g.bonds.values() if not b.signal and g.elements[b.head].kind not in ("De", "Df")
+    ]
 
 
 def crossings(segments):
@@ -78,7 +86,12 @@ def test_half_arrows_and_strokes_stand_at_their_ends(name, preference):
         return
     strokes = g.causality(preference).strokes
     at, bonds = element_places(g, p), bonds_of(g)
-    assert len(items(p, "bond")) == len(items(p, "half arrow")) == len(items(p, "stroke")) == len(bonds)
+    assert (
+        len(items(p, "bond"))
+        == len(items(p, "half arrow"))
+        == len(items(p, "stroke"))
+        == len(bonds)
+    )
     assert len(items(p, "signal")) == len(g.bonds) - len(bonds)
     for bond, line, barb, stroke in zip(
         bonds, items(p, "bond"), items(p, "half arrow"), items(p, "stroke"), strict=True
@@ -87,7 +100,9 @@ def test_half_arrows_and_strokes_stand_at_their_ends(name, preference):
         assert (end - start) @ (at[bond.head] - at[bond.tail]) > 0
         assert barb.points[0] == line.points[1]
         middle = np.mean(stroke.points, axis=0)
-        np.testing.assert_allclose(middle, end if strokes[bond.name] == bond.head else start, atol=1e-9)
+        np.testing.assert_allclose(
+            middle, end if strokes[bond.name] == bond.head else start, atol=1e-9
+        )
         across, along = np.subtract(*stroke.points), np.subtract(*line.points)
         assert abs(across @ along) < 1e-6
 
@@ -106,7 +121,9 @@ def test_nothing_overlaps_and_bonds_do_not_cross(name):
     p = drawn(name)
     written = [x for x in p.items if isinstance(x, Writing) and x.role in ("element", "value")]
     for a, b in itertools.combinations(written, 2):
-        apart = max(a.box[0] - b.box[2], b.box[0] - a.box[2], a.box[1] - b.box[3], b.box[1] - a.box[3])
+        apart = max(
+            a.box[0] - b.box[2], b.box[0] - a.box[2], a.box[1] - b.box[3], b.box[1] - a.box[3]
+        )
         assert apart > -2, (a.text, b.text)
     assert crossings([x.points for x in p.items if x.role in ("bond", "signal")]) == 0
     for x in p.items:
@@ -177,9 +194,16 @@ def test_paths_are_shown():
     bands = items(p, "path")
     assert len(bands) == 6
     assert len({x.colour for x in bands}) == 2
-    assert [x.text for x in p.items if isinstance(x, Writing) and x.role == "legend"] == ["2 4 5 6", "1 3"]
+    assert [x.text for x in p.items if isinstance(x, Writing) and x.role == "legend"] == [
+        "2 4 5 6",
+        "1 3",
+    ]
     one = SimpleNamespace(bonds=("2", "4", "4", "2"))
-    assert len(items(picture(MOTOR, paths=one), "path")) == len(items(picture(MOTOR, paths=[one]), "path")) == 2
+    assert (
+        len(items(picture(MOTOR, paths=one), "path"))
+        == len(items(picture(MOTOR, paths=[one]), "path"))
+        == 2
+    )
 
 
 @pytest.mark.parametrize("paths", [3, "2 4", None, [[2], 4.5], [None]])
@@ -199,7 +223,9 @@ def test_mistakes_are_refused(tmp_path):
 
 
 def test_graphs_without_causality_are_drawn_without_strokes():
-    fighting = es.BondGraph("two", {"a": "Se", "b": "Se", "o": "0", "R": "R: 1"}, ["a -> o", "b -> o", "o -> R"])
+    fighting = es.BondGraph(
+        "two", {"a": "Se", "b": "Se", "o": "0", "R": "R: 1"}, ["a -> o", "b -> o", "o -> R"]
+    )
     with pytest.raises(es.ModelError, match="no causality"):
         picture(fighting)
     assert 'class="stroke"' not in fighting._repr_svg_()
@@ -219,7 +245,9 @@ def test_parallel_bonds_and_separate_graphs_are_seen():
                      ["V -> a -> b -> C", "b -> a", "I -> o -> R"])  # fmt: skip
     p = picture(g)
     first, second = items(p, "bond")[1], items(p, "bond")[3]
-    assert abs(np.subtract(np.mean(first.points, axis=0), np.mean(second.points, axis=0))).max() > 10
+    assert (
+        abs(np.subtract(np.mean(first.points, axis=0), np.mean(second.points, axis=0))).max() > 10
+    )
     assert np.isfinite(p.size).all()
     assert max(p.size) < 2000
 
@@ -233,7 +261,9 @@ def test_random_graphs_are_drawn(drawn):
     assert len(items(p, "bond")) == len(g.bonds)
     titles = items(p, "element")
     for a, b in itertools.combinations(titles, 2):
-        apart = max(a.box[0] - b.box[2], b.box[0] - a.box[2], a.box[1] - b.box[3], b.box[1] - a.box[3])
+        apart = max(
+            a.box[0] - b.box[2], b.box[0] - a.box[2], a.box[1] - b.box[3], b.box[1] - a.box[3]
+        )
         assert apart > -2
 
 

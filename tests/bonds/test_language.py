@@ -19,7 +19,9 @@ WIRES = ["V -> j -> L", "j -> R", "j -> C"]
 
 def graph(changed=None, bonds=WIRES, **options):
     elements = {**RLC, **(changed or {})}
-    return es.BondGraph("rlc", {k: v for k, v in elements.items() if v is not None}, bonds, **options)
+    return es.BondGraph(
+        "rlc", {k: v for k, v in elements.items() if v is not None}, bonds, **options
+    )
 
 
 def test_every_graph_of_the_library_survives_a_file(tmp_path):
@@ -65,14 +67,18 @@ def test_files_say_what_is_wrong(tmp_path):
             es.BondGraph.load(tmp_path / "g.toml")
 
     refused(
-        'name = "x"\n[elements]\nV = "Se"\n[bonds]\n1 = "V -> j"', "g.toml: bond 1 leads to 'j', which is no element"
+        'name = "x"\n[elements]\nV = "Se"\n[bonds]\n1 = "V -> j"',
+        "g.toml: bond 1 leads to 'j', which is no element",
     )
     refused('name = "x"\nbond = 3', "unknown key 'bond'; did you mean 'bonds'")
     refused("name = ", "not valid TOML")
     refused("x = 1", "needs a name")
     refused('name = "x"\nelements = 3', "elements must be a table")
     refused('name = "x"\n[elements]\nV = 3', "the element 'V' is written as")
-    refused('name = "x"\n[elements]\nV = {kind = "Se", vlaue = 3}', "unknown key 'vlaue'; did you mean 'value'")
+    refused(
+        'name = "x"\n[elements]\nV = {kind = "Se", vlaue = 3}',
+        "unknown key 'vlaue'; did you mean 'value'",
+    )
     refused(
         'name = "x"\n[elements]\nV = {model = "rigid_bra"}',
         "'rigid_bra', which is no model here; did you mean 'rigid_bar'",
@@ -166,7 +172,9 @@ def test_parameters():
         g.with_parameters(c=1.0)
     with pytest.raises(es.ModelError, match="inertia 'L' is -1"):
         g.with_parameters(L=-1.0)
-    with pytest.raises(es.ModelError, match="parameter 'q' has the name of the own variable of an element"):
+    with pytest.raises(
+        es.ModelError, match="parameter 'q' has the name of the own variable of an element"
+    ):
         graph(parameters={"q": 1.0})
     with pytest.raises(es.ModelError, match="parameter 'e1' has the name of a variable of bond 1"):
         graph(parameters={"e1": 1.0})
@@ -176,7 +184,10 @@ def test_parameters():
 
 
 def test_domains_do_not_mix():
-    with pytest.raises(es.ModelError, match=r"bond \d joins '\w' .electrical. and '\w' .rotation.; put a transformer"):
+    with pytest.raises(
+        es.ModelError,
+        match=r"bond \d joins '\w' .electrical. and '\w' .rotation.; put a transformer",
+    ):
         graph(domains={"electrical": "V L", "rotation": ["C"]})
     with pytest.raises(es.ModelError, match="'L' is put in two domains"):
         graph(domains={"electrical": "V L", "rotation": ["L"]})
@@ -184,9 +195,15 @@ def test_domains_do_not_mix():
         graph(domains={"electric": "V"})
     heat = {"V": "Se", "j": "1", "R": "R: 1", "T": "TF: 2", "w": "1", "C": "C: 1"}
     with pytest.raises(
-        es.ModelError, match="'T' joins electrical and thermal; the product of effort and flow of a pseudo bond"
+        es.ModelError,
+        match="'T' joins electrical and thermal; the product of effort and flow of a pseudo bond",
     ):
-        es.BondGraph("heat", heat, ["V -> j -> R", "j -> T -> w -> C"], domains={"electrical": ["V"], "thermal": ["C"]})
+        es.BondGraph(
+            "heat",
+            heat,
+            ["V -> j -> R", "j -> T -> w -> C"],
+            domains={"electrical": ["V"], "thermal": ["C"]},
+        )
     wall = es.BondGraph(
         "wall", {"T": "Se", "j": "1", "R": "R: 1", "o": "0", "C": "C: 2"}, ["T -> j -> R", "j -> o -> C"], domains={"thermal": "T"}
     )  # fmt: skip
@@ -215,7 +232,9 @@ def test_submodels_nest():
     A = g.linearize(np.zeros(4), [0.0]).A
     k, m1, m2 = 10.0, 1.0, 10.0
     np.testing.assert_allclose(
-        A, [[0, 0, -k, 0], [0, 0, k, -k], [1 / m1, -1 / m2, 0, 0], [0, 1 / m2, 0, -k / 2]], atol=1e-12
+        A,
+        [[0, 0, -k, 0], [0, 0, k, -k], [1 / m1, -1 / m2, 0, 0], [0, 1 / m2, 0, -k / 2]],
+        atol=1e-12,
     )
     changed = g.with_parameters(p_a_m=7.0, p_a_k=3.0)
     assert changed.values["p_a_m"] == 7.0
@@ -226,17 +245,26 @@ def test_submodels_nest():
     with pytest.raises(es.ModelError, match=r"leg has open ports .inn, out."):
         leg.rates([0.0, 0.0])
     assert repr(leg) == "<BondGraph leg: 5 bonds, 0 inputs, 2 open ports>"
-    with pytest.raises(es.ModelError, match=r"bond 1 and the bond inside the port 'p.inn' point against one another"):
-        es.BondGraph("chain", {"F": "Se", "p": leg, "wall": "R: 2"}, ["p.inn -> F", "p.out -> wall"])
+    with pytest.raises(
+        es.ModelError,
+        match=r"bond 1 and the bond inside the port 'p.inn' point against one another",
+    ):
+        es.BondGraph(
+            "chain", {"F": "Se", "p": leg, "wall": "R: 2"}, ["p.inn -> F", "p.out -> wall"]
+        )
     with pytest.raises(es.ModelError, match="the port 'out' of 'p' has 0 bonds in chain"):
         es.BondGraph("chain", {"F": "Se", "p": leg}, ["F -> p.inn"])
     with pytest.raises(es.ModelError, match=r"'p.in', which is no port of 'p'"):
         es.BondGraph(
-            "chain", {"F": "Se", "p": leg, "w": "R: 1", "v": "R: 1"}, ["F -> p.inn", "p.out -> w", "p.in -> v"]
+            "chain",
+            {"F": "Se", "p": leg, "w": "R: 1", "v": "R: 1"},
+            ["F -> p.inn", "p.out -> w", "p.in -> v"],
         )
     with pytest.raises(es.ModelError, match="the submodel 'p' has no parameter 'n'"):
         es.BondGraph(
-            "chain", {"F": "Se", "p": {"model": leg, "parameters": {"n": 1}}, "w": "R: 2"}, ["F -> p.inn", "p.out -> w"]
+            "chain",
+            {"F": "Se", "p": {"model": leg, "parameters": {"n": 1}}, "w": "R: 2"},
+            ["F -> p.inn", "p.out -> w"],
         )
 
 
@@ -253,7 +281,10 @@ def test_a_resistor_modulated_by_what_resistors_answer():
         "circle", {"F": "Se", "j": "1", "R": "R: 1 + e5**2", "o": "0", "P": "R: 2", "Q": "R: 3", "m": "I: 1"},
         ["F -> j -> m", "j -> R", "j -> o -> P", "o -> Q"],
     )  # fmt: skip
-    with pytest.raises(es.ModelError, match="circle: e5 modulates an element, but it depends on what resistors answer"):
+    with pytest.raises(
+        es.ModelError,
+        match="circle: e5 modulates an element, but it depends on what resistors answer",
+    ):
         g.rates([0.0], [1.0])
 
 

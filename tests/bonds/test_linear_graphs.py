@@ -55,9 +55,16 @@ def test_the_linearized_graph_is_the_jacobian(g, rng):
     found = made.linearize(*zero)
     for name in "ABCD":
         a, b = getattr(found, name), getattr(exact, name)
-        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(b).max(initial=0.0)))
-    dx, du = rng.normal(size=(2, g.order)), rng.normal(size=(2, len(u)))  # it is linear: exactly so, not only near zero
-    np.testing.assert_allclose(made.rates(dx, du), dx @ exact.A.T + du @ exact.B.T, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(
+            a, b, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(b).max(initial=0.0))
+        )
+    dx, du = (
+        rng.normal(size=(2, g.order)),
+        rng.normal(size=(2, len(u))),
+    )  # it is linear: exactly so, not only near zero
+    np.testing.assert_allclose(
+        made.rates(dx, du), dx @ exact.A.T + du @ exact.B.T, rtol=1e-8, atol=1e-8
+    )
 
 
 def test_a_linear_graph_is_its_own():
@@ -123,7 +130,9 @@ def test_linear_and_nonlinear_responses_agree_near_the_operating_point():
     linear = g.linearized_graph(rest.x, u)
     times = np.linspace(0, 5, 26)
     nonlinear = g.simulate(rest.x, times, u + du, rtol=1e-10, atol=1e-12).x - rest.x
-    np.testing.assert_allclose(linear.simulate(None, times, du, rtol=1e-10, atol=1e-12).x, nonlinear, atol=2e-6)
+    np.testing.assert_allclose(
+        linear.simulate(None, times, du, rtol=1e-10, atol=1e-12).x, nonlinear, atol=2e-6
+    )
 
 
 @pytest.mark.parametrize("g", [TANKS, "double_pendulum", "morales_stanford"], ids=str)
@@ -132,7 +141,9 @@ def test_it_is_saved_and_loaded(g, tmp_path, rng):
     made = g.linearized_graph(rng.uniform(0.2, 0.8, g.order), rng.normal(size=len(g.inputs)))
     back = es.BondGraph.load(made.save(tmp_path / "linear.toml"))
     zero = np.zeros(g.order), np.zeros(len(g.inputs))
-    np.testing.assert_allclose(back.linearize(*zero).A, made.linearize(*zero).A, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        back.linearize(*zero).A, made.linearize(*zero).A, rtol=1e-12, atol=1e-12
+    )
 
 
 def test_conversion_to_python_control():
@@ -143,7 +154,11 @@ def test_conversion_to_python_control():
     linear = g.linearize(x, u)
     system = linear.to_control()
     assert isinstance(system, control.StateSpace)
-    assert (system.state_labels, system.input_labels, system.output_labels) == ([*g.states], [*g.inputs], [*g.outputs])
+    assert (system.state_labels, system.input_labels, system.output_labels) == (
+        [*g.states],
+        [*g.inputs],
+        [*g.outputs],
+    )
     np.testing.assert_allclose(np.sort_complex(system.poles()), np.sort_complex(linear.poles()))
     other = g.linearized_graph(x, u).linearize(np.zeros(4), np.zeros(2)).to_control()
     np.testing.assert_allclose(other(1.5j), system(1.5j), rtol=1e-9)
@@ -160,4 +175,6 @@ def test_what_is_refused():
     with pytest.raises(es.EslabonError, match="give u"):
         g.linearized_graph(np.zeros(4))
     with pytest.raises(es.ModelError, match="no states"):
-        es.BondGraph("static", {"V": "Se", "j": "1", "R": "R: 2"}, ["V -> j -> R"]).linearized_graph([])
+        es.BondGraph(
+            "static", {"V": "Se", "j": "1", "R": "R: 2"}, ["V -> j -> R"]
+        ).linearized_graph([])

@@ -7,13 +7,24 @@ import eslabon as es
 from random_mechanisms import random_coordinates, random_tree
 from randomness import seeded
 
-KINDS = ("revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "free")
+KINDS = (
+    "revolute",
+    "prismatic",
+    "helical",
+    "cylindrical",
+    "universal",
+    "spherical",
+    "planar",
+    "free",
+)
 
 
 def same_model(found, expected):
     for name in "ABCD":
         a, b = getattr(found, name), getattr(expected, name)
-        np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-8 * max(1.0, np.abs(b).max(initial=0.0)))
+        np.testing.assert_allclose(
+            a, b, rtol=1e-7, atol=1e-8 * max(1.0, np.abs(b).max(initial=0.0))
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -36,7 +47,11 @@ def test_terms_of_the_mechanism(name, rng):
     np.testing.assert_allclose(terms.M, m.mass_matrix(q), rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(terms.G, m.gravity_forces(q), rtol=1e-9, atol=1e-10)
     pairs = [[terms.velocities.index(n) for n in pair] for pair in terms.products]
-    quadratic = terms.C @ v**2 + terms.B @ np.array([v[j] * v[k] for j, k in pairs]) if pairs else terms.C @ v**2
+    quadratic = (
+        terms.C @ v**2 + terms.B @ np.array([v[j] * v[k] for j, k in pairs])
+        if pairs
+        else terms.C @ v**2
+    )
     np.testing.assert_allclose(quadratic, m.coriolis_matrix(q, v) @ v, rtol=1e-8, atol=1e-9)
 
 
@@ -66,7 +81,9 @@ def test_an_arm_is_observed_by_its_joint_velocities_and_angles(rng):
     found = observer.graph.linearize(observer.start(x, x), u)
     expected = np.concatenate([np.linalg.eigvals(g.linearize(x, u).A), observer.poles])
     np.testing.assert_allclose(np.poly(found.A), np.poly(expected).real, rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(observer.port_gains[:2], m.mass_matrix([0.4, 0.3]) @ observer.gains[:2], rtol=1e-9)
+    np.testing.assert_allclose(
+        observer.port_gains[:2], m.mass_matrix([0.4, 0.3]) @ observer.gains[:2], rtol=1e-9
+    )
 
 
 def test_sinks_have_no_structural_rank():

@@ -38,11 +38,15 @@ def graph_rates(g, x, u, t=0.0):
 def closed_dynamics(m, q, v, tau):
     """Accelerations, how far the state is from closure, and the reciprocal condition number."""
     known = structure(m)
-    return numbers(lambda q, v, tau: loops.forward_dynamics(m, q, v, tau, structure=known), q, v, tau)
+    return numbers(
+        lambda q, v, tau: loops.forward_dynamics(m, q, v, tau, structure=known), q, v, tau
+    )
 
 
 def close(found, expected, size=1e-10):
-    np.testing.assert_allclose(found, expected, rtol=0, atol=size * (1 + np.abs(expected).max(initial=0.0)))
+    np.testing.assert_allclose(
+        found, expected, rtol=0, atol=size * (1 + np.abs(expected).max(initial=0.0))
+    )
 
 
 def equations_of_motion(m, name, q, v):
@@ -57,9 +61,27 @@ def acting(rng, kinds, branched=True):
     """A random tree with springs, friction, motors and wrenches."""
     b = random_builder(rng, kinds, branched)
     last = f"body{len(kinds) - 1}"
-    b.spring("spring", "ground", last, rng.normal(size=3), rng.normal(size=3), stiffness=30.0, damping=2.0, length=0.3)
-    b.spring("band", "body0", last, rng.normal(size=3), rng.normal(size=3), stiffness=5.0) if len(kinds) > 1 else None
-    b.wrench("pull", last, force=rng.normal(size=3), moment=rng.normal(size=3), at=rng.normal(size=3), axes="body")
+    b.spring(
+        "spring",
+        "ground",
+        last,
+        rng.normal(size=3),
+        rng.normal(size=3),
+        stiffness=30.0,
+        damping=2.0,
+        length=0.3,
+    )
+    b.spring("band", "body0", last, rng.normal(size=3), rng.normal(size=3), stiffness=5.0) if len(
+        kinds
+    ) > 1 else None
+    b.wrench(
+        "pull",
+        last,
+        force=rng.normal(size=3),
+        moment=rng.normal(size=3),
+        at=rng.normal(size=3),
+        axes="body",
+    )
     b.wrench("push", "body0", force=rng.normal(size=3), at=rng.normal(size=3))
     b.joint(
         "wheel",
@@ -93,7 +115,9 @@ def test_the_formulation_agrees_on_every_joint_kind(kind):
     close(terms[0][1], terms[1][1])
     close(*forces)
     g = m.bond_graph()
-    expected = numbers(lambda q, v, tau: trees.forward_dynamics(m, q, v, tau)[:1], q, v, tau)[0][:, 0]
+    expected = numbers(lambda q, v, tau: trees.forward_dynamics(m, q, v, tau)[:1], q, v, tau)[0][
+        :, 0
+    ]
     close(g.velocities(graph_rates(g, g.state(q, v), tau)), expected)
 
 
@@ -122,7 +146,9 @@ def test_graphs_of_drawn_trees_accelerate_as_forward_dynamics(state):
     close(M @ g.velocities(found) + bias, force, 1e-9)
     for joint in m.joints:
         own = m.coordinates[joint.name], m.velocities[joint.name]
-        expected = np.ravel(joint.kind.coordinate_rates(q[own[0]], v[own[1]])) if joint.nv else np.zeros(0)
+        expected = (
+            np.ravel(joint.kind.coordinate_rates(q[own[0]], v[own[1]])) if joint.nv else np.zeros(0)
+        )
         close(g.coordinates(found)[own[0]], expected)
 
 
@@ -133,10 +159,14 @@ def test_the_formulation_serves_every_verb(rng):
     close(tau, m.inverse_dynamics(q, v, a))
     close(m.forward_dynamics(q, v, tau, formulation="bond_graph"), a)
     for by in ("q", "v"):
-        found = [m.derivative("inverse_dynamics", by, q[0], v[0], a[0], formulation=f) for f in ("bond_graph", "lie")]
+        found = [
+            m.derivative("inverse_dynamics", by, q[0], v[0], a[0], formulation=f)
+            for f in ("bond_graph", "lie")
+        ]
         close(*found)
     run = [
-        m.simulate(q[0], v[0], 0.2, method="rk4", step=1e-3, formulation=f).q[-1] for f in ("bond_graph", "lagrange")
+        m.simulate(q[0], v[0], 0.2, method="rk4", step=1e-3, formulation=f).q[-1]
+        for f in ("bond_graph", "lagrange")
     ]
     close(*run)
     external = {m.bodies[-1].name: np.arange(6.0)}
@@ -153,7 +183,9 @@ def test_the_formulation_serves_every_verb(rng):
     assert str(found[0]).count("sin(q2)") == str(found[1]).count("sin(q2)") > 0
     close(
         *(
-            m.derivative("inverse_dynamics", "a1", [0.3, 0.4], [1.0, 2.0], [0.5, 0.2], formulation=f)
+            m.derivative(
+                "inverse_dynamics", "a1", [0.3, 0.4], [1.0, 2.0], [0.5, 0.2], formulation=f
+            )
             for f in ("bond_graph", "lie")
         )
     )
@@ -165,7 +197,10 @@ def test_a_platform_that_accelerates_is_gravity(rng):
     sources, platform = (m.bond_graph(gravity) for gravity in ("sources", "platform"))
     u = np.linspace(1, 2, m.nu)
     for t in (0.0, 3.0):
-        close(graph_rates(platform, platform.state(q, v), u, t), graph_rates(sources, sources.state(q, v), u))
+        close(
+            graph_rates(platform, platform.state(q, v), u, t),
+            graph_rates(sources, sources.state(q, v), u),
+        )
 
 
 def test_a_platform_carries_what_stands_on_the_ground():
@@ -174,7 +209,11 @@ def test_a_platform_carries_what_stands_on_the_ground():
     v = allowed(m.constraint_jacobian(q)) @ np.ones(m.nv)
     sources, platform = (m.bond_graph(gravity) for gravity in ("sources", "platform"))
     u = np.ones(m.nu)
-    close(graph_rates(platform, platform.state(q, v), u, 2.0), graph_rates(sources, sources.state(q, v), u), 1e-9)
+    close(
+        graph_rates(platform, platform.state(q, v), u, 2.0),
+        graph_rates(sources, sources.state(q, v), u),
+        1e-9,
+    )
 
 
 # Loops ---------------------------------------------------------------------------------------------------------------
@@ -183,8 +222,12 @@ def test_a_platform_carries_what_stands_on_the_ground():
 @pytest.mark.parametrize("seed", range(5))
 def test_loops_are_held_by_the_efforts_of_sinks(seed):
     rng = seeded(seed)
-    cuts = [("spherical",), ("universal",), ("planar", "cylindrical"), ("revolute",), ("helical",)][seed]
-    m, q = random_closed(rng, ["free", "revolute", "spherical", "cylindrical", "universal"], list(cuts))
+    cuts = [("spherical",), ("universal",), ("planar", "cylindrical"), ("revolute",), ("helical",)][
+        seed
+    ]
+    m, q = random_closed(
+        rng, ["free", "revolute", "spherical", "cylindrical", "universal"], list(cuts)
+    )
     v = allowed(m.constraint_jacobian(q)) @ rng.normal(size=m.nv)
     g, tau = m.bond_graph(), rng.normal(size=m.nu)
     expected, _, condition = closed_dynamics(m, q, v, tau)
@@ -223,13 +266,27 @@ def test_driven_joints_move_as_told():
     b = es.Builder("arm")
     for k, axis in enumerate(("z", "y", "x"), start=1):
         b.body(f"b{k}", mass=k, com=(0.2, 0.1, -0.1), inertia=(0.1, 0.2, 0.25, 0.01, -0.02, 0.03))
-        b.joint(f"q{k}", "revolute", f"b{k - 1}" if k > 1 else "ground", f"b{k}", at=(0.3, 0, 0.1), axis=axis)
-    m = b.drive("first", "q1", "0.3*sin(2*t)").drive("second", "q2", "0.2 + t**3").actuate("q3").build()
+        b.joint(
+            f"q{k}",
+            "revolute",
+            f"b{k - 1}" if k > 1 else "ground",
+            f"b{k}",
+            at=(0.3, 0, 0.1),
+            axis=axis,
+        )
+    m = (
+        b.drive("first", "q1", "0.3*sin(2*t)")
+        .drive("second", "q2", "0.2 + t**3")
+        .actuate("q3")
+        .build()
+    )
     t = 0.7
     q = np.array([0.3 * np.sin(2 * t), 0.2 + t**3, 0.4])
     v = np.array([0.6 * np.cos(2 * t), 3 * t**2, -0.8])
     g = m.bond_graph()
-    close(g.velocities(graph_rates(g, g.state(q, v), [0.5], t)), m.forward_dynamics(q, v, [0.5], t=t))
+    close(
+        g.velocities(graph_rates(g, g.state(q, v), [0.5], t)), m.forward_dynamics(q, v, [0.5], t=t)
+    )
 
 
 def test_a_distance_that_varies_in_time():
@@ -237,7 +294,15 @@ def test_a_distance_that_varies_in_time():
     for k in range(2):
         b.body(f"b{k}", mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.2, 0.2))
         b.joint(f"j{k}", "cylindrical", "ground", f"b{k}", at=(0.4 * k, 0, 0.1), axis=(0.3, k, 1))
-    b.loop("rod", "distance", "b0", "b1", first=(0.1, 0.2, 0), second=(0, 0.3, 0.2), length="0.7 + 0.1*sin(3*t)")
+    b.loop(
+        "rod",
+        "distance",
+        "b0",
+        "b1",
+        first=(0.1, 0.2, 0),
+        second=(0, 0.3, 0.2),
+        length="0.7 + 0.1*sin(3*t)",
+    )
     m, t = b.actuate().build(), 0.4
     q = m.project([0.3, 0.1, 0.4, 0.2], t=t)
     v = -np.linalg.pinv(m.constraint_jacobian(q, t=t)) @ m.derivative("constraint", "t", q, t=t)
@@ -265,7 +330,9 @@ def test_the_junction_structure_conserves_power(name):
         for n, p in g.ports.items()
         if g.elements[n].kind in ("I", "C", "R", "Se", "Sf", "MSe", "MSf", "rSe", "rSf")
     }
-    power = {n: sum(p.sign * flows[places.index(p.bond.name)] for p in own) for n, own in ends.items()}
+    power = {
+        n: sum(p.sign * flows[places.index(p.bond.name)] for p in own) for n, own in ends.items()
+    }
     assert abs(sum(power.values())) < 1e-10 * max(map(abs, power.values()))
     sinks = [abs(power[n]) for n in power if g.elements[n].kind in ("rSe", "rSf")]
     assert max(sinks) < 1e-9 * max(map(abs, power.values()))
@@ -312,7 +379,10 @@ def test_morales_puma_is_the_graph_of_its_mechanism(rng):
     w1, w2, a1, a2, u1, u2 = rng.normal(size=(6, 4))
     i1, i2 = (notes.parameters[name] for name in ("i1", "i2"))
     theirs = notes.rates(np.stack([i2 * w2, i1 * w1, a2, a1], axis=-1), np.stack([u2, u1], axis=-1))
-    ours = g.rates(g.state(np.stack([a1, a2], axis=-1), np.stack([w1, w2], axis=-1)), np.stack([u1, u2], axis=-1))
+    ours = g.rates(
+        g.state(np.stack([a1, a2], axis=-1), np.stack([w1, w2], axis=-1)),
+        np.stack([u1, u2], axis=-1),
+    )
     close(theirs[:, 1] / i1, g.velocities(ours)[:, 0])
     close(theirs[:, 0] / i2, g.velocities(ours)[:, 1])
 
@@ -358,7 +428,9 @@ def test_runs_tell_of_open_loops_and_singular_configurations():
 
 
 def pendulum():
-    b = es.Builder("arm", gravity=(0, -9.81, 0)).body("link", mass=2.0, com=(0.3, 0, 0), inertia=(0, 0.06, 0.06))
+    b = es.Builder("arm", gravity=(0, -9.81, 0)).body(
+        "link", mass=2.0, com=(0.3, 0, 0), inertia=(0, 0.06, 0.06)
+    )
     return b.joint("q", "revolute", "ground", "link").actuate("q").build()
 
 
@@ -374,7 +446,11 @@ def test_a_motor_moves_an_arm_as_its_equations_say():
         volts = P["supply"] * np.tanh(P["gain"] * 1.5 / P["supply"])
         current = flux / P["L"]
         torque = P["n"] * (P["k"] * current - P["b"] * P["n"] * v)
-        return [(torque - 2.0 * 9.81 * 0.3 * np.cos(q)) / inertia, volts - P["R"] * current - P["k"] * P["n"] * v, v]
+        return [
+            (torque - 2.0 * 9.81 * 0.3 * np.cos(q)) / inertia,
+            volts - P["R"] * current - P["k"] * P["n"] * v,
+            v,
+        ]
 
     from scipy.integrate import solve_ivp
 
@@ -387,9 +463,14 @@ def test_a_motor_moves_an_arm_as_its_equations_say():
 
 def test_a_cylinder_holds_an_arm_with_its_oil():
     m, cylinder = pendulum(), es.BondGraph.load("hydraulic_cylinder")
-    small = cylinder.with_parameters(area_a=1e-5, area_b=1e-5, volume_a=1e-5, volume_b=1e-5, k=1e-9, leak=1e18)
+    small = cylinder.with_parameters(
+        area_a=1e-5, area_b=1e-5, volume_a=1e-5, volume_b=1e-5, k=1e-9, leak=1e18
+    )
     g = m.bond_graph(drives={"q": small})
-    oil = {f"q_oil_{c}": p * 1e-5 / 1.4e9 for c, p in (("a", 5e6 + 2.0 * 9.81 * 0.3 / 1e-5), ("b", 5e6))}
+    oil = {
+        f"q_oil_{c}": p * 1e-5 / 1.4e9
+        for c, p in (("a", 5e6 + 2.0 * 9.81 * 0.3 / 1e-5), ("b", 5e6))
+    }
     x = g.state([0.0], **oil)
     assert np.abs(g.rates(x, [0.0])).max() < 1e-9
     run = g.simulate(x, np.linspace(0, 1, 201), [0.5], method="LSODA")
@@ -418,7 +499,10 @@ def test_parameters_batches_and_copies():
         other = m.with_parameters(**{name: 1.01 * m.parameters[name]})
         moved = other.project(m.home())
         g = g.with_parameters(**{name: other.parameters[name]})
-        close(g.velocities(g.rates(g.state(moved), np.ones(m.nu))), other.forward_dynamics(moved, 0 * q, np.ones(m.nu)))
+        close(
+            g.velocities(g.rates(g.state(moved), np.ones(m.nu))),
+            other.forward_dynamics(moved, 0 * q, np.ones(m.nu)),
+        )
 
 
 def test_parameters_may_be_zero():
@@ -427,7 +511,16 @@ def test_parameters_may_be_zero():
         .body("a", mass="m1", com=("c", 0, 0))
         .body("b", mass=1.0, com=(0.2, 0, 0))
     )
-    b.joint("one", "revolute", "ground", "a", motor_inertia="J", gear_ratio="n", viscous="J", stiffness="c")
+    b.joint(
+        "one",
+        "revolute",
+        "ground",
+        "a",
+        motor_inertia="J",
+        gear_ratio="n",
+        viscous="J",
+        stiffness="c",
+    )
     b.joint("two", "revolute", "a", "b", at=("L", 0, 0))
     for name, x in {"m1": 0.0, "c": 0.0, "J": 0.0, "n": 1.0, "L": 0.5}.items():
         b.parameter(name, x)
@@ -449,14 +542,33 @@ def test_short_moduli_are_written_out_and_saved(tmp_path):
 
 
 def test_parameters_may_have_the_names_of_laws_own_variables():
-    b = es.Builder("letters").body("a", mass="q", com=("f", 0, 0), inertia=(0.1, 0.1, 0.1)).body("b", mass=1.0)
-    b.joint("one", "revolute", "ground", "a", axis="x", stiffness="2*q", rest="f", viscous="e", coulomb="f")
-    b.joint("two", "prismatic", "a", "b").spring("s", "b", "ground", second=(1, 0, 0), stiffness="q", length="f")
+    b = (
+        es.Builder("letters")
+        .body("a", mass="q", com=("f", 0, 0), inertia=(0.1, 0.1, 0.1))
+        .body("b", mass=1.0)
+    )
+    b.joint(
+        "one",
+        "revolute",
+        "ground",
+        "a",
+        axis="x",
+        stiffness="2*q",
+        rest="f",
+        viscous="e",
+        coulomb="f",
+    )
+    b.joint("two", "prismatic", "a", "b").spring(
+        "s", "b", "ground", second=(1, 0, 0), stiffness="q", length="f"
+    )
     for name, x in {"q": 2.0, "f": 0.3, "e": 0.7}.items():
         b.parameter(name, x)
     m = b.build()
     g, q, v = m.bond_graph(), np.array([0.4, 0.3]), np.array([1.0, -2.0])
-    close(g.velocities(graph_rates(g, g.state(q, v), [1.0, 2.0])), m.forward_dynamics(q, v, [1.0, 2.0]))
+    close(
+        g.velocities(graph_rates(g, g.state(q, v), [1.0, 2.0])),
+        m.forward_dynamics(q, v, [1.0, 2.0]),
+    )
 
 
 def test_mistakes_are_sentences():

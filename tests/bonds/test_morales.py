@@ -54,7 +54,9 @@ def test_puma_equals_lagrange(rng):
         q, v, tau = rng.normal(size=(3, 2))
         x = [p["i2"] * v[0], p["i1"] * v[1], *q]
         a = accelerations(q, v, tau)
-        np.testing.assert_allclose(g.rates(x, tau), [p["i2"] * a[0], p["i1"] * a[1], *v], rtol=1e-10, atol=1e-11)
+        np.testing.assert_allclose(
+            g.rates(x, tau), [p["i2"] * a[0], p["i1"] * a[1], *v], rtol=1e-10, atol=1e-11
+        )
 
 
 def test_puma_trajectory_equals_that_of_lagrange():
@@ -81,7 +83,8 @@ def test_the_printed_h1_conserves_energy_and_is_wrong(rng):
 
     swapped = {"gz": "p12", "gy": "-p13"}
     elements = tuple(
-        dataclasses.replace(x, value=number(swapped[x.name])) if x.name in swapped else x for x in text.values()
+        dataclasses.replace(x, value=number(swapped[x.name])) if x.name in swapped else x
+        for x in text.values()
     )
     wrong = es.BondGraph.of(dataclasses.replace(right.description, elements=elements))
     x, u = rng.normal(size=4), rng.normal(size=2)
@@ -103,7 +106,9 @@ def test_puma_junction_structure():
 
     def numbers(block):
         matrix = S.symbolic(block)
-        return np.array(matrix.subs({s: at[s.name] for s in matrix.free_symbols}).evalf(), dtype=float)
+        return np.array(
+            matrix.subs({s: at[s.name] for s in matrix.free_symbols}).evalf(), dtype=float
+        )
 
     s, c = np.sin(q3), np.cos(q3)
     h1 = p13 * s - p12 * c
@@ -112,9 +117,14 @@ def test_puma_junction_structure():
     )
     np.testing.assert_allclose(numbers("S12"), -np.eye(4, 2))
     np.testing.assert_allclose(numbers("S13"), np.eye(4, 2))
-    np.testing.assert_allclose(numbers("S14"), [[-1, 0, 0, 0], [0, -s, -c, -1], [0, 0, 0, 0], [0, 0, 0, 0]], atol=1e-14)
+    np.testing.assert_allclose(
+        numbers("S14"), [[-1, 0, 0, 0], [0, -s, -c, -1], [0, 0, 0, 0], [0, 0, 0, 0]], atol=1e-14
+    )
     np.testing.assert_allclose(numbers("Z1"), -numbers("S14").T, atol=1e-14)
-    assert S.symbolic("S14").free_symbols == {sympy.Symbol("q3", real=True)} or len(S.symbolic("S14").free_symbols) == 1
+    assert (
+        S.symbolic("S14").free_symbols == {sympy.Symbol("q3", real=True)}
+        or len(S.symbolic("S14").free_symbols) == 1
+    )
 
 
 def test_puma_matrix_of_dependent_storages():
@@ -122,10 +132,14 @@ def test_puma_matrix_of_dependent_storages():
     p, q3 = g.parameters, 0.6
     E = g.junction_structure().fields([0.1, 0.2, q3, 0.3], [0.0, 0.0])["E"]
     inertia = p["ix"] * np.sin(q3) ** 2 + p["iy"] * np.cos(q3) ** 2 + p["i"]
-    np.testing.assert_allclose(E, np.diag([1 + p["iz"] / p["i2"], 1 + inertia / p["i1"], 1, 1]), atol=1e-14)  # (4.93)
+    np.testing.assert_allclose(
+        E, np.diag([1 + p["iz"] / p["i2"], 1 + inertia / p["i1"], 1, 1]), atol=1e-14
+    )  # (4.93)
 
 
-@pytest.mark.parametrize("name", ["morales_puma", "morales_stanford", "double_pendulum", "morales_stanford_constant"])
+@pytest.mark.parametrize(
+    "name", ["morales_puma", "morales_stanford", "double_pendulum", "morales_stanford_constant"]
+)
 def test_the_equations_of_the_blocks_are_the_rates(name, rng):
     """(4.91): E x' = [S11 + S12 M S21 + S14 Fd^-1 Z1'] F x + [S13 + S12 M S23] u."""
     g = es.BondGraph.load(name)
@@ -134,7 +148,11 @@ def test_the_equations_of_the_blocks_are_the_rates(name, rng):
     S, x = g.junction_structure(), rng.uniform(0.2, 0.8, g.order)
     u = rng.normal(size=len(g.inputs))
     f, block = S.fields(x, u), {name: S.at(x, u, name) for name in S.blocks}
-    A = block["S11"] + block["S12"] @ f["M"] @ block["S21"] + block["S14"] @ np.linalg.solve(f["Fd"], f["Z1_rate"])
+    A = (
+        block["S11"]
+        + block["S12"] @ f["M"] @ block["S21"]
+        + block["S14"] @ np.linalg.solve(f["Fd"], f["Z1_rate"])
+    )
     variables = g.bond_variables(x, u)
     sources = np.array([variables[n] for n in S.key["u"]])  # those with a value of their own too
     right = A @ f["F"] @ x + (block["S13"] + block["S12"] @ f["M"] @ block["S23"]) @ sources
@@ -163,7 +181,10 @@ def test_puma_with_derivative_causality():
     s, c = np.sin(0.5), np.cos(0.5)
     f24 = 0.6 / g.parameters["i1"]
     p12, p13 = g.parameters["ix"] * s * f24, g.parameters["iy"] * c * f24
-    e3, e23 = dict(zip(rate, J11[zd.index("e3")], strict=True)), dict(zip(rate, J11[zd.index("e23")], strict=True))
+    e3, e23 = (
+        dict(zip(rate, J11[zd.index("e3")], strict=True)),
+        dict(zip(rate, J11[zd.index("e23")], strict=True)),
+    )
     assert e3["e2"] == e3["e8"] == -1
     np.testing.assert_allclose([e23["e12"], e23["e13"], e23["e19"]], [-s, -c, -1])
     np.testing.assert_allclose([e3["f23"], e23["f3"]], [p12 * c - p13 * s, -(p12 * c - p13 * s)])
@@ -171,7 +192,9 @@ def test_puma_with_derivative_causality():
     assert J13[zd.index("e23")].tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("name", ["morales_puma", "morales_stanford_constant", "morales_stanford_gravity"])
+@pytest.mark.parametrize(
+    "name", ["morales_puma", "morales_stanford_constant", "morales_stanford_gravity"]
+)
 def test_steady_states_are_b_star_times_the_sources(name, rng):
     """(4.194), and B* of the independent storages is -F A^-1 B (4.191) where the moduli do not vary."""
     g = es.BondGraph.load(name)
@@ -197,7 +220,9 @@ def test_b_star_of_a_linear_graph():
     B = dict(zip(J.key["zd"], J.fields(x, u)["B_star"], strict=True))
     np.testing.assert_allclose([B["f2"], B["e5"], B["e6"]], [*independent, *dependent], atol=1e-12)
     Ld, J22 = J.fields(x, u)["Ld"], J.at(x, u, "J22")
-    np.testing.assert_allclose(J.fields(x, u)["Md"], np.linalg.solve(np.eye(2) - Ld @ J22, Ld), atol=1e-12)
+    np.testing.assert_allclose(
+        J.fields(x, u)["Md"], np.linalg.solve(np.eye(2) - Ld @ J22, Ld), atol=1e-12
+    )
 
 
 def test_puma_steady_states():
@@ -216,7 +241,9 @@ def test_puma_linear_model():
     g = es.BondGraph.load("morales_puma")
     A = g.linearize(np.zeros(4), np.zeros(2)).A
     np.testing.assert_allclose(
-        A, [[-2.5, 0, -0.8333, 0], [0, -1.90476, 0, -0.47619], [5, 0, 0, 0], [0, 10, 0, 0]], atol=5e-5
+        A,
+        [[-2.5, 0, -0.8333, 0], [0, -1.90476, 0, -0.47619], [5, 0, 0, 0], [0, 10, 0, 0]],
+        atol=5e-5,
     )
     poles = np.sort_complex(np.linalg.eigvals(A))
     np.testing.assert_allclose(poles[[0, 2]], [-1.25 - 1.6137j, -0.9524 - 1.9634j], atol=1e-4)
@@ -226,13 +253,19 @@ def differences(f, x, h=1e-6):
     return np.stack([(f(x + h * d) - f(x - h * d)) / (2 * h) for d in np.eye(len(x))], axis=-1)
 
 
-@pytest.mark.parametrize("name", ["morales_puma", "morales_stanford", "morales_stanford_constant", "double_pendulum"])
+@pytest.mark.parametrize(
+    "name", ["morales_puma", "morales_stanford", "morales_stanford_constant", "double_pendulum"]
+)
 def test_the_linear_model_is_the_jacobian(name, rng):
     g = es.BondGraph.load(name)
     x, u = rng.uniform(0.2, 0.8, g.order), rng.normal(size=len(g.inputs))
     linear = g.linearize(x, u)
-    np.testing.assert_allclose(linear.A, differences(lambda x: g.rates(x, u), x), rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(linear.B, differences(lambda u: g.rates(x, u), u), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        linear.A, differences(lambda x: g.rates(x, u), x), rtol=1e-6, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        linear.B, differences(lambda u: g.rates(x, u), u), rtol=1e-6, atol=1e-6
+    )
 
 
 def test_stanford_equals_lagrange(rng):
@@ -278,7 +311,9 @@ def test_stanford_case_a():
     g = es.BondGraph.load("morales_stanford_constant")
     u = [2.0, 10.0, 5.0, -0.5]
     rest = g.steady_state(u)
-    np.testing.assert_allclose([rest["q23"], rest["q3"], rest["q53"]], [1.027593, 0.460715, 1.365640], atol=1e-6)
+    np.testing.assert_allclose(
+        [rest["q23"], rest["q3"], rest["q53"]], [1.027593, 0.460715, 1.365640], atol=1e-6
+    )
     np.testing.assert_allclose(g.bond_variables(rest.x, u)["f31"], -0.25)
     run = g.simulate(None, 60.0, u, method="rk4", step=1e-2, every=6000)
     np.testing.assert_allclose(run.end, rest.x, atol=1e-6)
@@ -299,7 +334,9 @@ def test_stanford_case_b():
     """(4.244)-(4.247), of which the third is printed as 5.8432, and back by simulation."""
     g = es.BondGraph.load("morales_stanford_constant")
     held = g.inverse_statics({"q53": 0.5, "q3": 0.3, "q23": 0.6}, {"e30": -0.5})
-    np.testing.assert_allclose([held["e52"], held["e1"], held["e25"]], [2.144335, 1.426120, 5.842413], atol=1e-6)
+    np.testing.assert_allclose(
+        [held["e52"], held["e1"], held["e25"]], [2.144335, 1.426120, 5.842413], atol=1e-6
+    )
     assert g.inputs == ("e1", "e25", "e52", "e30")
     run = g.simulate(None, 80.0, held.u, method="rk4", step=1e-2, every=8000)
     np.testing.assert_allclose(run.end[4:], [0.3, 0.6, 0.5], atol=1e-5)
@@ -311,7 +348,11 @@ def test_physical_gravity_loads_the_joints_at_rest():
     p = g.parameters
     held = g.inverse_statics({"q53": 0.5, "q3": 0.3, "q23": 0.6})
     weight = p["mx"] * p["g"]
-    expected = [0.3 / p["c2"] + weight * 0.5 * np.cos(0.3), 0.6 / p["c1"], 0.5 / p["c3"] + weight * np.sin(0.3)]
+    expected = [
+        0.3 / p["c2"] + weight * 0.5 * np.cos(0.3),
+        0.6 / p["c1"],
+        0.5 / p["c3"] + weight * np.sin(0.3),
+    ]
     np.testing.assert_allclose(held.u, expected, rtol=1e-10)
 
 
@@ -323,7 +364,9 @@ def test_stanford_with_varying_gyrators_swings_for_ever():
     poles = g.linearize(rest.x, rest.u).poles()
     pair = poles[np.argmin(abs(poles - 2.2646j))]
     np.testing.assert_allclose(
-        [pair.real, pair.imag], [0, np.sqrt(1 / p_total(g.parameters) / g.parameters["c3"])], atol=1e-9
+        [pair.real, pair.imag],
+        [0, np.sqrt(1 / p_total(g.parameters) / g.parameters["c3"])],
+        atol=1e-9,
     )
 
 

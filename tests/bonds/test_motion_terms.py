@@ -15,7 +15,9 @@ def lagrange(kinetic, potential, q, v):
     pairs = [(j, k) for j in range(n) for k in range(j + 1, n)]
 
     def christoffel(i, j, k):
-        return (sympy.diff(M[i, j], q[k]) + sympy.diff(M[i, k], q[j]) - sympy.diff(M[j, k], q[i])) / 2
+        return (
+            sympy.diff(M[i, j], q[k]) + sympy.diff(M[i, k], q[j]) - sympy.diff(M[j, k], q[i])
+        ) / 2
 
     B = sympy.Matrix(n, len(pairs), lambda i, c: 2 * christoffel(i, *pairs[c]))
     C = sympy.Matrix(n, n, lambda i, j: christoffel(i, j, j))
@@ -26,7 +28,10 @@ def puma_lagrange(p):
     """Joint 2 first, as in the graph; rates of link 2 are (sin q3 w1, cos q3 w1, w2)."""
     q, v = sympy.symbols("q3 q23"), sympy.symbols("f2 f24")
     s, c = sympy.sin(q[0]), sympy.cos(q[0])
-    kinetic = ((p["i2"] + p["iz"]) * v[0] ** 2 + (p["i1"] + p["i"] + p["ix"] * s**2 + p["iy"] * c**2) * v[1] ** 2) / 2
+    kinetic = (
+        (p["i2"] + p["iz"]) * v[0] ** 2
+        + (p["i1"] + p["i"] + p["ix"] * s**2 + p["iy"] * c**2) * v[1] ** 2
+    ) / 2
     return lagrange(kinetic, (q[0] ** 2 / p["c2"] + q[1] ** 2 / p["c1"]) / 2, q, v)
 
 
@@ -36,7 +41,9 @@ def stanford_lagrange(p, gravity):
     s, c, d = sympy.sin(q[0]), sympy.cos(q[0]), q[2]
     place = sympy.Matrix([d * c * sympy.cos(q[1]), d * c * sympy.sin(q[1]), d * s])
     speed = place.jacobian(q) * sympy.Matrix(v)
-    kinetic = (p["i2"] + p["iz"]) * v[0] ** 2 + (p["i1"] + p["i"] + p["ix"] * s**2 + p["iy"] * c**2) * v[1] ** 2
+    kinetic = (p["i2"] + p["iz"]) * v[0] ** 2 + (
+        p["i1"] + p["i"] + p["ix"] * s**2 + p["iy"] * c**2
+    ) * v[1] ** 2
     kinetic = (kinetic + p["i3"] * v[2] ** 2 + p["mx"] * sympy.simplify(speed.dot(speed))) / 2
     springs = (q[0] ** 2 / p["c2"] + q[1] ** 2 / p["c1"] + q[2] ** 2 / p["c3"]) / 2
     return lagrange(sympy.expand(kinetic), springs + p["mx"] * gravity * place[2], q, v)
@@ -45,7 +52,9 @@ def stanford_lagrange(p, gravity):
 def compare(terms, expected):
     for name, value in zip(("M", "B", "C", "G"), expected, strict=True):
         found = getattr(terms, name)
-        np.testing.assert_allclose(found, np.reshape(value, found.shape), rtol=1e-10, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(
+            found, np.reshape(value, found.shape), rtol=1e-10, atol=1e-12, err_msg=name
+        )
 
 
 def test_the_puma_is_lagranges(rng):
@@ -89,9 +98,13 @@ def test_the_closed_forms_of_the_stanford_arm():
     terms = g.motion_terms([q3, 0.3, q53])
     assert terms.products == (("f2", "f24"), ("f2", "f50"), ("f24", "f50"))
     inertia = p["i1"] + p["i"] + p["ix"] * s**2 + (p["iy"] + m * q53**2) * c**2
-    np.testing.assert_allclose(terms.M, np.diag([p["i2"] + p["iz"] + m * q53**2, inertia, p["i3"] + m]), atol=1e-14)
+    np.testing.assert_allclose(
+        terms.M, np.diag([p["i2"] + p["iz"] + m * q53**2, inertia, p["i3"] + m]), atol=1e-14
+    )
     k = (m * q53**2 + p["iy"] - p["ix"]) * s * c
-    np.testing.assert_allclose(terms.C, [[0, k, 0], [0, 0, 0], [-m * q53, -m * q53 * c**2, 0]], atol=1e-13)
+    np.testing.assert_allclose(
+        terms.C, [[0, k, 0], [0, 0, 0], [-m * q53, -m * q53 * c**2, 0]], atol=1e-13
+    )
     expected = [[0, 2 * m * q53, 0], [-2 * k, 0, 2 * m * q53 * c**2], [0, 0, 0]]
     np.testing.assert_allclose(terms.B, expected, atol=1e-13)
 
@@ -103,19 +116,30 @@ def test_gravity_is_the_column_of_the_platform():
     terms = g.motion_terms([q3, 0.3, q53])
     column = terms.M[:, terms.velocities.index("f31")]
     m = g.parameters["mx"]
-    np.testing.assert_allclose(column, [m * q53 * np.cos(q3), 0, m * np.sin(q3), g.parameters["ig"]], atol=1e-14)
+    np.testing.assert_allclose(
+        column, [m * q53 * np.cos(q3), 0, m * np.sin(q3), g.parameters["ig"]], atol=1e-14
+    )
     of_platform = [k for k, pair in enumerate(terms.products) if "f31" in pair]
     np.testing.assert_allclose(terms.B[:, of_platform], 0, atol=1e-14)
 
 
 @pytest.mark.parametrize(
-    "name", ["morales_puma", "morales_stanford", "morales_stanford_gravity", "double_pendulum", "planar_arm"]
+    "name",
+    [
+        "morales_puma",
+        "morales_stanford",
+        "morales_stanford_gravity",
+        "double_pendulum",
+        "planar_arm",
+    ],
 )
 def test_accelerations_are_those_of_the_state_equations(name, rng):
     g = es.BondGraph.load(name)
     x, u = rng.uniform(0.2, 0.8, (3, g.order)), rng.normal(size=(3, len(g.inputs)))
     own = [
-        g.states.index(s) for s in g.states if s in {s.name for s in g.causality().integral if s.element.kind == "I"}
+        g.states.index(s)
+        for s in g.states
+        if s in {s.name for s in g.causality().integral if s.element.kind == "I"}
     ]
     others = [k for k in range(g.order) if k not in own]
     terms, variables = g.motion_terms(x[:, others]), g.bond_variables(x, u)
@@ -132,7 +156,9 @@ def test_the_equations_in_symbols():
 
 
 def test_what_is_refused():
-    g = es.BondGraph("tank", {"Q": "Sf", "p": "0", "tank": "C: 2", "R": "R: 3"}, ["Q -> p -> tank", "p -> R"])
+    g = es.BondGraph(
+        "tank", {"Q": "Sf", "p": "0", "tank": "C: 2", "R": "R: 3"}, ["Q -> p -> tank", "p -> R"]
+    )
     with pytest.raises(es.ModelError, match="no inertias"):
         g.motion_terms([0.0])
     rough = es.BondGraph(
@@ -141,7 +167,9 @@ def test_what_is_refused():
     )  # fmt: skip
     with pytest.raises(es.ModelError, match="second degree"):
         rough.motion_terms([0.0])
-    hard = es.BondGraph("hard", {"F": "Se", "v": "1", "m": {"kind": "I", "law": "p**3"}}, ["F -> v -> m"])
+    hard = es.BondGraph(
+        "hard", {"F": "Se", "v": "1", "m": {"kind": "I", "law": "p**3"}}, ["F -> v -> m"]
+    )
     with pytest.raises(es.ModelError, match="not linear"):
         hard.motion_terms([])
     with pytest.raises(es.InputError, match="flows"):

@@ -10,7 +10,9 @@ POLES = np.array([-2.0, -3.0, -4.0 + 1j, -4.0 - 1j])
 
 
 def puma(**measured):
-    return es.BondGraph.load("morales_puma").with_parameters(ix=0.4, iy=1.7).with_detectors(**measured)
+    return (
+        es.BondGraph.load("morales_puma").with_parameters(ix=0.4, iy=1.7).with_detectors(**measured)
+    )
 
 
 def linear(**measured):
@@ -19,11 +21,15 @@ def linear(**measured):
 
 
 def poles_of(g):
-    return np.sort_complex(np.linalg.eigvals(g.linearize(np.zeros(g.order), np.zeros(len(g.inputs))).A))
+    return np.sort_complex(
+        np.linalg.eigvals(g.linearize(np.zeros(g.order), np.zeros(len(g.inputs))).A)
+    )
 
 
 @pytest.mark.parametrize(
-    "measured", [{"y": "f3"}, {"y": "e3"}, {"a": "f3", "b": "e23"}, {"a": "e3", "b": "e23"}], ids=str
+    "measured",
+    [{"y": "f3"}, {"y": "e3"}, {"a": "f3", "b": "e23"}, {"a": "e3", "b": "e23"}],
+    ids=str,
 )
 def test_poles_are_those_of_the_plant_and_those_asked_for(measured):
     plant = linear(**measured)
@@ -41,7 +47,9 @@ def test_errors_decay_by_the_poles_whatever_the_inputs(measured, rng):
     observer = plant.observer_graph(POLES)
     model = plant.linearize(np.zeros(4), np.zeros(2))
     x, guess, times = rng.normal(size=4), rng.normal(size=4), np.linspace(0, 3, 13)
-    run = observer.simulate(x, guess, times, ([0.0, 1.5], [[1.0, -2.0], [0.5, 3.0]]), rtol=1e-10, atol=1e-12)
+    run = observer.simulate(
+        x, guess, times, ([0.0, 1.5], [[1.0, -2.0], [0.5, 3.0]]), rtol=1e-10, atol=1e-12
+    )
     F = model.A - observer.gains @ model.C
     expected = np.array([expm(F * t) @ (x - guess) for t in times])
     np.testing.assert_allclose(observer.errors(run), expected, atol=1e-6 * np.abs(expected).max())
@@ -60,7 +68,9 @@ def test_transformers_and_gyrators():
 def test_the_copy_follows_without_an_error():
     """From the same state both do the same, and the plant feels nothing of its observer."""
     plant = puma(y="f3")
-    observer = plant.observer_graph(gains=[-2.0, -2.0, -2.0, -2.0], x=[0.3, 0.8, 0.4, 0.2], u=[1.0, 2.0])
+    observer = plant.observer_graph(
+        gains=[-2.0, -2.0, -2.0, -2.0], x=[0.3, 0.8, 0.4, 0.2], u=[1.0, 2.0]
+    )
     x, times = np.array([0.1, -0.2, 0.3, 0.1]), np.linspace(0, 2, 9)
     run = observer.simulate(x, x, times, [1.0, 2.0])
     np.testing.assert_allclose(observer.errors(run), 0, atol=1e-9)
@@ -90,12 +100,18 @@ def test_gains_at_ports_where_storages_depend(rng):
     np.testing.assert_allclose(observer.graph.parameters["H_p2_y"], observer.port_gains[0, 0])
     model = plant.linearize(np.zeros(4), np.zeros(2))
     expected = np.linalg.eigvals(model.A - np.outer(gains, model.C[0]))
-    np.testing.assert_allclose(np.sort_complex(observer.poles), np.sort_complex(expected), atol=1e-9)
+    np.testing.assert_allclose(
+        np.sort_complex(observer.poles), np.sort_complex(expected), atol=1e-9
+    )
 
 
 def test_the_printed_gains_of_the_puma():
     """H = -2 (5.76): unstable as gains of the right linear model; at the ports, as in the figure, joint 1 is not corrected."""
-    g = es.BondGraph.load("morales_puma").with_detectors(y="f3").linearized_graph(np.zeros(4), np.zeros(2))
+    g = (
+        es.BondGraph.load("morales_puma")
+        .with_detectors(y="f3")
+        .linearized_graph(np.zeros(4), np.zeros(2))
+    )
     H = np.full(4, -2.0)
     observer = g.observer_graph(gains=H)
     assert not observer.stable
@@ -104,7 +120,9 @@ def test_the_printed_gains_of_the_puma():
     ports = g.observer_graph(gains=np.linalg.solve(np.diag([6.0, 21.0, 1.0, 1.0]), H))
     np.testing.assert_allclose(ports.port_gains[:, 0], H)
     expected = [-0.4167 - 3.511j, -0.4167 + 3.511j, -0.9524 - 1.9634j, -0.9524 + 1.9634j]
-    np.testing.assert_allclose(sorted(ports.poles, key=lambda s: (-s.real, s.imag)), expected, atol=1e-3)
+    np.testing.assert_allclose(
+        sorted(ports.poles, key=lambda s: (-s.real, s.imag)), expected, atol=1e-3
+    )
 
 
 def test_printed_matrices_of_the_puma():
@@ -118,10 +136,18 @@ def test_printed_matrices_of_the_puma():
 
 def test_an_observer_that_does_observe_the_puma():
     """At rest f3 shows joint 2 alone, and no gains help; with a detector at each joint any poles will do."""
-    g = es.BondGraph.load("morales_puma").with_detectors(y="f3").linearized_graph(np.zeros(4), np.zeros(2))
+    g = (
+        es.BondGraph.load("morales_puma")
+        .with_detectors(y="f3")
+        .linearized_graph(np.zeros(4), np.zeros(2))
+    )
     with pytest.raises(es.EslabonError, match="observ"):
         g.observer_graph(POLES)
-    both = es.BondGraph.load("morales_puma").with_detectors(y="f3", z="f24").linearized_graph(np.zeros(4), np.zeros(2))
+    both = (
+        es.BondGraph.load("morales_puma")
+        .with_detectors(y="f3", z="f24")
+        .linearized_graph(np.zeros(4), np.zeros(2))
+    )
     observer = both.observer_graph([-2.0, -3.0, -4.0, -5.0])
     run = observer.simulate(None, [0.1, 0.2, 0.3, 0.4], 8.0, [2.0, 1.0])
     assert np.abs(observer.errors(run)[-1]).max() < 1e-5
@@ -197,7 +223,9 @@ def test_the_observer_of_an_observer():
 
 
 def test_a_graph_without_inputs():
-    g = es.BondGraph("decay", {"j": "0", "C": "C: 2", "R": "R: 4", "y": "De"}, ["j -> C", "j -> R", "j -> y"])
+    g = es.BondGraph(
+        "decay", {"j": "0", "C": "C: 2", "R": "R: 4", "y": "De"}, ["j -> C", "j -> R", "j -> y"]
+    )
     observer = g.observer_graph([-3.0])
     run = observer.simulate([1.0], [0.0], [0.0, 0.5, 1.0])
     np.testing.assert_allclose(observer.errors(run)[:, 0], np.exp(-3 * run.t), rtol=1e-6)

@@ -106,7 +106,9 @@ def entry(g, block, row, column, x, u):
     return S.at(x, u, block)[S.key[rows[block]].index(row), S.key[columns[block]].index(column)]
 
 
-@pytest.mark.parametrize("name", ["morales_puma", "morales_stanford", "double_pendulum", "morales_stanford_gravity"])
+@pytest.mark.parametrize(
+    "name", ["morales_puma", "morales_stanford", "double_pendulum", "morales_stanford_gravity"]
+)
 def test_gains_between_storages_add_up_to_the_structure(name, rng):
     g = es.BondGraph.load(name)
     x, u = rng.uniform(0.2, 0.8, g.order), rng.normal(size=len(g.inputs))
@@ -126,7 +128,10 @@ def test_gains_add_up_in_random_graphs(drawn):
     S = g.junction_structure()
     x, u = np.zeros(g.order), np.zeros(len(g.inputs))
     resistors = [e for e, _ in S.structure.resistors]
-    blocks = {"S12": (resistors, g.causality().integral), "S13": (S.structure.sources, g.causality().integral)}
+    blocks = {
+        "S12": (resistors, g.causality().integral),
+        "S13": (S.structure.sources, g.causality().integral),
+    }
     for block, (starts, ends) in blocks.items():
         numbers = S.at(x, u, block)
         for j, start in enumerate(starts):
@@ -206,7 +211,11 @@ def test_kinds():
     (simple,) = g.causal_paths("V", "L")
     (direct,) = g.causal_paths("L", "J")
     (indirect,) = g.causal_paths("V", "speed", indirect=True)
-    assert [p.kind for p in (simple, direct, indirect)] == ["simple", "mixed direct", "mixed indirect"]
+    assert [p.kind for p in (simple, direct, indirect)] == [
+        "simple",
+        "mixed direct",
+        "mixed indirect",
+    ]
     assert indirect.bonds == ("1", "2", "2", "4", "5", "6", "6", "8")
     assert indirect.variables == ("e1", "e2", "p2", "f2", "f4", "e5", "e6", "p6", "f6", "f8")
     assert indirect.elements == ("L", "motor", "J")
@@ -252,7 +261,9 @@ def test_gains_of_laws_are_slopes():
         ["Q -> p -> tank", "p -> out"],
     )  # fmt: skip
     (path,) = g.causal_paths("tank", "tank", indirect=True)
-    np.testing.assert_allclose(path.at([[0.5], [2.0]], [1.0]), [-2 * 0.125, -2 * 8.0])  # through R alone: -2 e
+    np.testing.assert_allclose(
+        path.at([[0.5], [2.0]], [1.0]), [-2 * 0.125, -2 * 8.0]
+    )  # through R alone: -2 e
     (loop,) = g.causal_loops()
     np.testing.assert_allclose(loop.at([0.5], [1.0], s=3.0), -2 * 0.125 * 3 * 0.25 / 3)
 
@@ -269,7 +280,8 @@ def test_paths_through_a_field_and_a_modulated_source():
     x, u = np.zeros(g.order), np.zeros(1)
     A, loops = g.linearize(x, u).A, g.causal_loops()
     ratios = [
-        mason(loops, x, u, s) * s**g.order / np.linalg.det(s * np.eye(g.order) - A) for s in (0.7 + 0.2j, -1.3 + 2j, 3)
+        mason(loops, x, u, s) * s**g.order / np.linalg.det(s * np.eye(g.order) - A)
+        for s in (0.7 + 0.2j, -1.3 + 2j, 3)
     ]
     np.testing.assert_allclose(ratios, ratios[0], rtol=1e-9)
 

@@ -48,8 +48,17 @@ def test_degenerate_graphs_keep_power_or_are_refused(written, seed):
     try:
         x, u = state_of(g, seed)
         g.bond_variables(x, u)
-    except es.ModelError as error:  # a conflict, a rate of an input, a loop of junctions without an element
-        reasons = ("no causality", "its rate is needed", "form a loop", "rates of", "compute itself", "no states")
+    except (
+        es.ModelError
+    ) as error:  # a conflict, a rate of an input, a loop of junctions without an element
+        reasons = (
+            "no causality",
+            "its rate is needed",
+            "form a loop",
+            "rates of",
+            "compute itself",
+            "no states",
+        )
         assert any(words in str(error) for words in reasons)
     else:
         check_power(g, x, u)
@@ -87,7 +96,9 @@ def test_energy_is_kept_without_friction_and_inputs(name, rng):
         fine = g.simulate(x0, np.linspace(0, 3, 3001), rtol=1e-11, atol=1e-12)
         variables, bonds = fine.bond_variables(), [g.ports[x.name][0].bond for x in weights]
         power = sum(variables[b.signal_name("e")] * variables[b.signal_name("f")] for b in bonds)
-        work = np.concatenate([[0], np.cumsum((power[1:] + power[:-1]) / 2 * np.diff(fine.t))])[::100]
+        work = np.concatenate([[0], np.cumsum((power[1:] + power[:-1]) / 2 * np.diff(fine.t))])[
+            ::100
+        ]
         np.testing.assert_allclose(energy - work, energy[0], atol=2e-4 * (1 + energy[0]))
     else:
         np.testing.assert_allclose(energy, energy[0], rtol=1e-8)
@@ -105,7 +116,9 @@ def test_blocks_of_the_documents_graphs(rng):
         x, u = rng.normal(size=(3, g.order)), rng.normal(size=(3, len(g.inputs)))
         assert max(g.junction_structure().violations(x, u).values()) < 1e-12
         assert max(g.junction_structure("derivative").violations(x, u).values()) < 1e-12
-    stanford = es.BondGraph.load("morales_stanford")  # whose active bonds carry power to the arm and none back
+    stanford = es.BondGraph.load(
+        "morales_stanford"
+    )  # whose active bonds carry power to the arm and none back
     broken = stanford.junction_structure().violations(rng.normal(size=7), rng.normal(size=4))
     assert broken["S14 = -Z1^T"] > 0.1
     assert broken["S12 = -S21^T"] == 0
@@ -137,7 +150,9 @@ def test_an_active_bond_amplifies():
 def test_power_along_a_run_is_the_change_of_energy():
     """Of storages in derivative causality too, whose efforts need the rates of the states."""
     g = es.BondGraph.load("morales_puma").with_parameters(ix=0.4, iy=1.7)
-    run = g.simulate([0.3, 0.5, 0.7, -0.2], np.linspace(0, 1, 1001), [1.0, -2.0], rtol=1e-11, atol=1e-12)
+    run = g.simulate(
+        [0.3, 0.5, 0.7, -0.2], np.linspace(0, 1, 1001), [1.0, -2.0], rtol=1e-11, atol=1e-12
+    )
     variables = run.bond_variables()
     assert abs(variables["e13"]).max() > 0.1
     own = [g.ports[x.name][0].bond.name for x in g.elements.values() if x.stores]

@@ -66,14 +66,18 @@ def test_dualised_detectors_give_the_rank_with_outputs(drawn, seed):
             bonds.append(f"j{k} -> y{k}")
     g, linear = linear_model((elements, bonds), seed)
     o = g.observability()
-    assume(not g.junction_structure().casadi("S34").nnz())  # outputs that are rates of dependent storages
+    assume(
+        not g.junction_structure().casadi("S34").nnz()
+    )  # outputs that are rates of dependent storages
     assert o.rank == rank(np.vstack([linear.A, linear.C]))
     if not o.structural:
         assert not es.control.observability((linear.A, linear.C)).full
 
 
 def test_a_mass_without_a_spring():
-    g = es.BondGraph("free", {"F": "Se", "v": "1", "m": "I: 2", "y": "Df"}, ["F -> v -> m", "v -> y"])
+    g = es.BondGraph(
+        "free", {"F": "Se", "v": "1", "m": "I: 2", "y": "Df"}, ["F -> v -> m", "v -> y"]
+    )
     assert g.structural_rank().staying == ("p2",)
     c, o = g.controllability([0.0]), g.observability([0.0])
     assert (c.rank, c.dualized, c.structural, c.kalman.rank) == (1, ("F",), True, 1)
@@ -82,7 +86,9 @@ def test_a_mass_without_a_spring():
 
 def test_two_springs_that_share_a_flow():
     """Both are connected to the source, but only their sum is controlled."""
-    g = es.BondGraph("springs", {"v": "Sf", "j": "1", "a": "C: 1", "b": "C: 3"}, ["v -> j -> a", "j -> b"])
+    g = es.BondGraph(
+        "springs", {"v": "Sf", "j": "1", "a": "C: 1", "b": "C: 3"}, ["v -> j -> a", "j -> b"]
+    )
     c = g.controllability([0.0, 0.0])
     assert not c.unconnected
     assert (c.rank, c.structure_rank, c.kalman.rank) == (1, 1, 1)
@@ -170,7 +176,9 @@ def test_both_robots_are_controllable_at_rest():
 
 def test_undamped_oscillations_are_not_seen_by_the_rank():
     """Theorem 5.1 says less than it is printed to: full rank, and yet no asymptotic stability."""
-    g = es.BondGraph("swing", {"F": "Se", "v": "1", "m": "I: 1", "k": "C: 1"}, ["F -> v -> m", "v -> k"])
+    g = es.BondGraph(
+        "swing", {"F": "Se", "v": "1", "m": "I: 1", "k": "C: 1"}, ["F -> v -> m", "v -> k"]
+    )
     assert g.structural_rank().full
     np.testing.assert_allclose(g.linearize([0.0, 0.0], [0.0]).poles().real, 0, atol=1e-12)
 

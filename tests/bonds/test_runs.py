@@ -8,7 +8,9 @@ import eslabon as es
 
 def oscillator():
     return es.BondGraph(
-        "mass", {"F": "Se", "j": "1", "m": "I: 2", "k": "C: 0.1", "b": "R: 0.5"}, ["F -> j -> m", "j -> k", "j -> b"]
+        "mass",
+        {"F": "Se", "j": "1", "m": "I: 2", "k": "C: 0.1", "b": "R: 0.5"},
+        ["F -> j -> m", "j -> k", "j -> b"],
     )
 
 
@@ -55,7 +57,9 @@ def test_inputs_in_time():
         drawn = g.simulate(
             x0,
             1.0,
-            es.simulate.Table(np.linspace(0, 1, 101), np.sin(np.linspace(0, 1, 101))[:, None], "cubic"),
+            es.simulate.Table(
+                np.linspace(0, 1, 101), np.sin(np.linspace(0, 1, 101))[:, None], "cubic"
+            ),
             **options,
         ).end
         np.testing.assert_allclose(told, drawn, atol=1e-6)
@@ -80,7 +84,9 @@ def test_runs_say_what_is_wrong():
     with pytest.raises(es.ModelError, match="the response of mass has no 'x'"):
         g.simulate(None, 1.0)["x"]
     unstable = es.BondGraph(
-        "grows", {"F": "MSe: 1e6*f2**3", "j": "1", "m": "I: 1", "r": "R: 0"}, ["F -> j -> m", "j -> r"]
+        "grows",
+        {"F": "MSe: 1e6*f2**3", "j": "1", "m": "I: 1", "r": "R: 0"},
+        ["F -> j -> m", "j -> r"],
     )
     with pytest.raises(es.EslabonError, match="grows broke down"):
         unstable.simulate([1.0], 1.0, method="rk4", step=0.01)
@@ -111,7 +117,9 @@ def test_steady_states_of_laws():
         "spring", {"F": "Se", "j": "1", "m": "I: 2", "k": {"kind": "C", "law": "q + q**3"}, "b": "R: 1"},
         ["F -> j -> m", "j -> k", "j -> b"],
     )  # fmt: skip
-    np.testing.assert_allclose(stays.steady_state([10.0])["q3"], 2.0, atol=1e-10)  # without the inverse of its law
+    np.testing.assert_allclose(
+        stays.steady_state([10.0])["q3"], 2.0, atol=1e-10
+    )  # without the inverse of its law
 
 
 def test_steady_states_that_are_none():
@@ -120,7 +128,9 @@ def test_steady_states_that_are_none():
         {"F": "Se", "j": "1", "m": "I: 2", "k": {"kind": "C", "law": 0.0}, "b": "R: 1"},
         ["F -> j -> m", "j -> k", "j -> b"],
     )
-    with pytest.raises(es.SingularityError, match="rolls has no steady state, or a whole family of them"):
+    with pytest.raises(
+        es.SingularityError, match="rolls has no steady state, or a whole family of them"
+    ):
         g.steady_state([1.0])
     free = es.BondGraph("free", {"F": "Se", "j": "1", "m": "I: 2"}, ["F -> j -> m"])
     with pytest.raises(es.SingularityError, match="p2 keep integral causality"):
@@ -150,10 +160,15 @@ def test_printed_equations_and_c_are_the_numbers(rng):
     np.testing.assert_allclose(printed.function()(x, u, 0.0), g.rates(x, u), rtol=1e-12)
     assert "p24" in str(g.equations())
     source = g.c_source()
-    assert "void morales_puma_rates(const double *x, const double *u, const double *t, double *rates)" in source.code
+    assert (
+        "void morales_puma_rates(const double *x, const double *u, const double *t, double *rates)"
+        in source.code
+    )
     measured = es.BondGraph.load("planar_arm")
     np.testing.assert_allclose(
-        measured.equations("outputs", parameters=False).function()(x, u, 0.0), measured.output(x, u), rtol=1e-12
+        measured.equations("outputs", parameters=False).function()(x, u, 0.0),
+        measured.output(x, u),
+        rtol=1e-12,
     )
 
 
@@ -169,7 +184,9 @@ def test_batches_equal_single_calls(rng):
 
 
 def test_what_is_not_finite_or_not_solved_is_refused():
-    divides = es.BondGraph("divides", {"F": "MSe: 1/q3", "j": "1", "m": "I: 1", "k": "C: 1"}, ["F -> j -> m", "j -> k"])
+    divides = es.BondGraph(
+        "divides", {"F": "MSe: 1/q3", "j": "1", "m": "I: 1", "k": "C: 1"}, ["F -> j -> m", "j -> k"]
+    )
     assert np.isfinite(divides.rates([1.0, 1.0])).all()
     for ask in (divides.rates, divides.linearize, divides.bond_variables):
         with pytest.raises(es.SingularityError, match="divides has no finite"):
@@ -184,7 +201,8 @@ def test_what_is_not_finite_or_not_solved_is_refused():
     assert diode.junction_structure().algebraic_loops == (("R", "D", "P", "Q"),)
     for ask in (diode.rates, diode.bond_variables):
         with pytest.raises(
-            es.SingularityError, match="diode: the algebraic loop through 'R' and 'D' and 'P' and 'Q' could not be"
+            es.SingularityError,
+            match="diode: the algebraic loop through 'R' and 'D' and 'P' and 'Q' could not be",
         ):
             ask([0.0], [1000.0])
     for options in ({}, {"method": "rk4", "step": 0.01}):

@@ -25,7 +25,9 @@ def test_steady_states_of_random_linear_graphs(drawn, seed):
 
 def check_steady_state(g, linear, u):
     rest = g.steady_state(u)
-    np.testing.assert_allclose(rest.x, -u @ linear.B.T @ np.linalg.inv(linear.A).T, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(
+        rest.x, -u @ linear.B.T @ np.linalg.inv(linear.A).T, rtol=1e-7, atol=1e-7
+    )
     try:
         J, variables = g.junction_structure("derivative"), g.bond_variables(rest.x, u)
     except es.ModelError as error:
@@ -51,7 +53,11 @@ def test_an_effort_that_needs_the_rate_of_an_input():
 def test_forward_inverse_and_simulation(name, rng):
     """Inputs hold positions, these inputs lead to the positions, and a simulation settles there."""
     g = es.BondGraph.load(name)
-    positions = {s: x for s, x in zip(("q3", "q23", "q53"), rng.uniform(0.1, 0.4, 3), strict=True) if s in g.states}
+    positions = {
+        s: x
+        for s, x in zip(("q3", "q23", "q53"), rng.uniform(0.1, 0.4, 3), strict=True)
+        if s in g.states
+    }
     held = g.inverse_statics(positions, {"e30": -0.3} if "e30" in g.inputs else None)
     rest = g.steady_state(held.u)
     run = g.simulate(None, 400.0, held.u, method="rk4", step=1e-2, every=40_000)

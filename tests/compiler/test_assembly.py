@@ -42,7 +42,9 @@ def run(f: Assembled, state: np.ndarray) -> np.ndarray:
 def with_loops(n: int = 5) -> Any:
     """Calls, repeated ones, a factor, solutions and products of matrices, among straight code."""
     a, b = ca.SX.sym("a", 3), ca.SX.sym("b", 3)
-    mixed = ca.Function("mixed", [a, b], [ca.dot(a, b) * ca.sin(a[0]) - b[1] / a[2], ca.cross(a, b)])
+    mixed = ca.Function(
+        "mixed", [a, b], [ca.dot(a, b) * ca.sin(a[0]) - b[1] / a[2], ca.cross(a, b)]
+    )
     rows = operators.lower(ca.SX.ones(n, n))
 
     def formula(x: Any) -> Any:
@@ -71,7 +73,10 @@ def test_neither_lanes_nor_levels_nor_cuts_nor_objects_change_a_bit(graph, monke
         monkeypatch.setattr(machine, "LONG", 0 if long else 10**9)
         for piece in (None, 7):
             monkeypatch.setattr(emit.kernel, "__defaults__", (piece,))
-            found += [run(make(program), state) for make in (assembly.assembled_batch, assembly.assembled_single)]
+            found += [
+                run(make(program), state)
+                for make in (assembly.assembled_batch, assembly.assembled_single)
+            ]
     assert np.all(np.isfinite(found[0]))
     assert np.ptp(found[0]) > 0
     for x in found[1:]:
@@ -123,7 +128,9 @@ def exactly(program: Program, state: np.ndarray, fused: bool) -> np.ndarray:
     return result
 
 
-def exact_operation(i: Instruction, given: list[Fraction], state: np.ndarray, by_inverse: bool) -> Fraction:
+def exact_operation(
+    i: Instruction, given: list[Fraction], state: np.ndarray, by_inverse: bool
+) -> Fraction:
     if i.name in ("input", "const"):
         return Fraction(float(state[i.place[1]]) if i.name == "input" else i.value)
     if by_inverse:
@@ -150,9 +157,13 @@ def test_products_are_rounded_unless_a_sum_is_all_that_uses_them(seed, fused, mo
 def test_fused_products_occur_with_every_sign_and_others_stay() -> None:
     """So that the test above says something."""
     names = [
-        i.name for seed in range(6) for i in products.arithmetic(read(random_products(seed)).instructions, fused=True)
+        i.name
+        for seed in range(6)
+        for i in products.arithmetic(read(random_products(seed)).instructions, fused=True)
     ]
-    assert {products.PLUS, products.MINUS, products.FROM, "mul", "sq", "inv", "add", "sub"} <= set(names)
+    assert {products.PLUS, products.MINUS, products.FROM, "mul", "sq", "inv", "add", "sub"} <= set(
+        names
+    )
     kept = products.arithmetic(read(random_products(0)).instructions, fused=False)
     assert not {products.PLUS, products.MINUS, products.FROM} & {i.name for i in kept}
 
@@ -163,7 +174,9 @@ def test_llvm_is_left_no_choice_of_rounding(graph, fused) -> None:
     program = read(GRAPHS[graph])
     for made in (emit.kernel(program, 4, fused), emit.single_kernel(program, 4, fused)):
         words = set(made.text.split())
-        assert words.isdisjoint({"contract", "fast", "reassoc", "arcp", "afn", "nnan", "ninf", "nsz"})
+        assert words.isdisjoint(
+            {"contract", "fast", "reassoc", "arcp", "afn", "nnan", "ninf", "nsz"}
+        )
         assert ("@llvm.fma." in made.text) == fused
 
 
@@ -175,12 +188,16 @@ def levels(monkeypatch) -> list[int]:
     """The levels at which objects are made."""
     found: list[int] = []
     make = machine._object
-    monkeypatch.setattr(machine, "_object", lambda text, level: found.append(level) or make(text, level))
+    monkeypatch.setattr(
+        machine, "_object", lambda text, level: found.append(level) or make(text, level)
+    )
     return found
 
 
 @pytest.mark.parametrize("graph", GRAPHS)
-def test_the_length_of_one_kernel_decides_on_the_level_of_its_straight_code(graph, levels, monkeypatch) -> None:
+def test_the_length_of_one_kernel_decides_on_the_level_of_its_straight_code(
+    graph, levels, monkeypatch
+) -> None:
     program = read(GRAPHS[graph])
     kernels = 2 if emit.has_loops(program) else 1
     for limit, made in ((program.length, [1]), (program.length - 1, [1, 0])):
@@ -220,11 +237,15 @@ def switched(monkeypatch) -> list[str]:
     """What LLVM's options are set to."""
     binding, found = machine.llvm(), []
     set_option = binding.set_option
-    monkeypatch.setattr(binding, "set_option", lambda name, option: found.append(option) or set_option(name, option))
+    monkeypatch.setattr(
+        binding, "set_option", lambda name, option: found.append(option) or set_option(name, option)
+    )
     return found
 
 
-def test_only_long_code_goes_unscheduled_and_others_find_the_switch_on_again(switched, monkeypatch) -> None:
+def test_only_long_code_goes_unscheduled_and_others_find_the_switch_on_again(
+    switched, monkeypatch
+) -> None:
     machine.assemble(NOTHING, machine.SCHEDULED)
     assert switched == []
     machine.assemble(NOTHING, machine.SCHEDULED + 1)
@@ -238,7 +259,9 @@ def test_only_long_code_goes_unscheduled_and_others_find_the_switch_on_again(swi
 
 
 def test_threads_do_not_switch_at_cross_purposes(switched) -> None:
-    together = [threading.Thread(target=machine.assemble, args=(NOTHING, machine.LONG)) for _ in range(4)]
+    together = [
+        threading.Thread(target=machine.assemble, args=(NOTHING, machine.LONG)) for _ in range(4)
+    ]
     for thread in together:
         thread.start()
     for thread in together:

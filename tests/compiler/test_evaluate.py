@@ -20,11 +20,15 @@ def quick(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     monkeypatch.setenv("ESLABON_CACHE", str(tmp_path))
     found: list[bool] = []
     assemble = machine.assemble
-    monkeypatch.setattr(machine, "assemble", lambda *given: found.append(given[2]) or assemble(*given))
+    monkeypatch.setattr(
+        machine, "assemble", lambda *given: found.append(given[2]) or assemble(*given)
+    )
     return found
 
 
-def test_a_rare_formula_is_compiled_quickly_and_at_once(quick: list[bool], rng: np.random.Generator) -> None:
+def test_a_rare_formula_is_compiled_quickly_and_at_once(
+    quick: list[bool], rng: np.random.Generator
+) -> None:
     m = es.load("five_bar")
     assert CLOSURE.rare
     f = evaluate(m, CLOSURE)
@@ -40,7 +44,9 @@ def test_a_rare_formula_is_compiled_quickly_and_at_once(quick: list[bool], rng: 
     assert quick == [True]
 
 
-def test_a_rare_formula_differs_from_another_by_its_code_alone(quick: list[bool], rng: np.random.Generator) -> None:
+def test_a_rare_formula_differs_from_another_by_its_code_alone(
+    quick: list[bool], rng: np.random.Generator
+) -> None:
     m = es.load("delta")
     f, well = evaluate(m, CLOSURE), evaluate(m, replace(CLOSURE, rare=False))
     assert quick == [True, False]

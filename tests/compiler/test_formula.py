@@ -59,7 +59,8 @@ def test_two_gains_have_two_keys_or_none() -> None:
     assert eight.tolist() == [8.0, 8.0]
     for x in gains:
         with pytest.raises(
-            es.ModelError, match="force: gain is a text, a number, a tuple of such or left out; it is Gain"
+            es.ModelError,
+            match="force: gain is a text, a number, a tuple of such or left out; it is Gain",
         ):
             evaluate(m, FORCE, gain=Gain("k", x))
 
@@ -84,7 +85,21 @@ def test_a_number_counts_by_its_bits_whatever_made_it() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [[1.0], {"a": 1}, {1}, np.zeros(2), np.int64(1), 1j, b"1", len, Gain, Open(), Gain("k", [1]), object(), (1, [2])],
+    [
+        [1.0],
+        {"a": 1},
+        {1},
+        np.zeros(2),
+        np.int64(1),
+        1j,
+        b"1",
+        len,
+        Gain,
+        Open(),
+        Gain("k", [1]),
+        object(),
+        (1, [2]),
+    ],
 )
 def test_what_cannot_be_told_from_another_is_refused(value: Any) -> None:
     with pytest.raises(TypeError, match="cannot be told from another"):
@@ -101,7 +116,10 @@ def test_a_verb_refuses_such_an_option_in_a_sentence() -> None:
 def test_equal_requests_have_one_function_and_one_key() -> None:
     m = es.load("five_bar")
     jacobian = quantity(m, "jacobian")
-    one, other = (requested(m, jacobian, {"frame": "point", "axes": axes}) for axes in ("body", "".join(["bo", "dy"])))
+    one, other = (
+        requested(m, jacobian, {"frame": "point", "axes": axes})
+        for axes in ("body", "".join(["bo", "dy"]))
+    )
     assert one.identity == other.identity
     assert one.key(m) == other.key(m)
     assert evaluate(m, jacobian, frame="point") is evaluate(m, jacobian, axes="body", frame="point")
@@ -117,7 +135,9 @@ def test_reading_every_formula_loads_no_casadi() -> None:
         "for x in rooms: [import_module(y.name) for y in pkgutil.walk_packages(x.__path__, f'{x.__name__}.')]\n"
         "print('casadi' in sys.modules, 'eslabon.formulas.quantities' in sys.modules)"
     )
-    run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=120)
+    run = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=120
+    )
     assert run.stdout == "False True\n"
 
 

@@ -18,7 +18,9 @@ def swing(h: float = 0.01) -> Any:
     x, u, p = ca.SX.sym("x", 4), ca.SX.sym("u", 2), ca.SX.sym("p", 3)
     force = u - p[0] * ca.sin(x[:2]) - p[1] * x[2:] - p[2] * (x[0] - x[1]) * ca.vertcat(1, -1)
     v = x[2:] + h * force
-    return ca.Function("swing", [x, u, p], [ca.vertcat(x[:2] + h * v, v)], ["x", "u", "p"], ["next"])
+    return ca.Function(
+        "swing", [x, u, p], [ca.vertcat(x[:2] + h * v, v)], ["x", "u", "p"], ["next"]
+    )
 
 
 def by_hand(step: Any, x: np.ndarray, u: np.ndarray, p: np.ndarray, every: int) -> np.ndarray:
@@ -41,7 +43,9 @@ P = np.array([3.0, 0.2, 1.5])
 
 @pytest.mark.parametrize("batch", [(), (1,), (3,), (8,), (21,), (2, 9)])
 @pytest.mark.parametrize("every", [1, 4])
-def test_it_is_the_loop_over_calls_bit_for_bit(run, batch: tuple[int, ...], every: int, rng) -> None:
+def test_it_is_the_loop_over_calls_bit_for_bit(
+    run, batch: tuple[int, ...], every: int, rng
+) -> None:
     x, u = rng.normal(size=(*batch, 4)), rng.normal(size=(*batch, 12, 2))
     made = run(x, u, P, every=every)
     assert made.shape == (*batch, 12 // every, 4)
@@ -79,7 +83,9 @@ def test_a_lane_that_is_no_number_disturbs_no_other(run, rng) -> None:
 
 def test_several_states_extra_outputs_and_no_input_that_varies(rng) -> None:
     a, b, p = ca.SX.sym("a"), ca.SX.sym("b", 2, 2), ca.SX.sym("p")
-    step = ca.Function("f", [a, b, p], [a + 1, b @ b / ca.norm_fro(b) * p, ca.trace(b), ca.SX(2, 1)])
+    step = ca.Function(
+        "f", [a, b, p], [a + 1, b @ b / ca.norm_fro(b) * p, ca.trace(b), ca.SX(2, 1)]
+    )
     run = native.compile(step, states=2, varying=0, cache=False)
     B = rng.normal(size=(7, 2, 2))
     counts, matrices, traces, zeros = run([0.0], B, [1.1], steps=6, every=2)
@@ -99,7 +105,12 @@ def test_pieces_of_a_run_are_the_run(run, rng) -> None:
     whole = run(x, u, P)
     out = np.empty((9, 40, 4))
     for first in range(0, 40, 10):
-        run(x if first == 0 else out[:, first - 1], u[first : first + 10], P, out=out[:, first : first + 10])
+        run(
+            x if first == 0 else out[:, first - 1],
+            u[first : first + 10],
+            P,
+            out=out[:, first : first + 10],
+        )
     assert np.array_equal(whole, out)
     assert run(x, u[:0], P).shape == (9, 0, 4)
     assert run(x[:0], u, P).shape == (0, 40, 4)
@@ -140,11 +151,20 @@ def test_without_llvm_casadi_computes_the_same(run, monkeypatch: pytest.MonkeyPa
 
 MISTAKES = [
     (lambda run: run(np.ones(4), np.ones((3, 2))), "takes 3 arguments"),
-    (lambda run: run(np.ones(3), np.ones((3, 2)), P), "x has 3 values in its last axis; 4 values are expected"),
+    (
+        lambda run: run(np.ones(3), np.ones((3, 2)), P),
+        "x has 3 values in its last axis; 4 values are expected",
+    ),
     (lambda run: run(np.ones(4), np.ones(2), P), r"u has shape \(2,\); \(..., steps, 2\)"),
-    (lambda run: run(np.ones(4), np.ones((3, 2)), P, every=2), "3 steps cannot be reported every 2"),
+    (
+        lambda run: run(np.ones(4), np.ones((3, 2)), P, every=2),
+        "3 steps cannot be reported every 2",
+    ),
     (lambda run: run(np.ones(4), np.ones((3, 2)), P, every=0), "cannot be reported every 0"),
-    (lambda run: run(np.ones(4), np.ones((3, 2)), P, steps=4), "the number of steps of swing is 3, 4"),
+    (
+        lambda run: run(np.ones(4), np.ones((3, 2)), P, steps=4),
+        "the number of steps of swing is 3, 4",
+    ),
     (lambda run: run(np.ones((2, 4)), np.ones((3, 3, 2)), P), "leading axes do not fit"),
     (lambda run: run(np.ones(4), np.ones((3, 2)), P, out=np.ones((2, 4))), "out for"),
     (lambda run: run(np.ones(4), np.ones((3, 2)), P, threads=0), "at least 1"),

@@ -33,7 +33,9 @@ def levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def assemble(*given: Any) -> bytes:
         with monkeypatch.context() as patch:
-            patch.setattr(machine, "_target_machine", lambda level: found.append(level) or target(level))
+            patch.setattr(
+                machine, "_target_machine", lambda level: found.append(level) or target(level)
+            )
             return emit(*given)
 
     monkeypatch.setattr(machine, "assemble", assemble)
@@ -84,7 +86,9 @@ def test_dynamics_agree(levels: list[int], monkeypatch: pytest.MonkeyPatch, name
     for level in (1, 0):
         monkeypatch.setenv(SWITCH, str(level))
         found[level] = dynamics(name)
-        assert max(levels) == level  # at level 1, straight code of rare formulas and of long ones is at level 0
+        assert (
+            max(levels) == level
+        )  # at level 1, straight code of rare formulas and of long ones is at level 0
         assert levels.count(level) >= 3
         levels.clear()
     compare(found[1], found[0])
@@ -100,7 +104,9 @@ def test_other_verbs_agree(levels: list[int], monkeypatch: pytest.MonkeyPatch, n
     assert set(levels) == {0}
 
 
-def test_code_of_the_two_levels_is_kept_apart(levels: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_of_the_two_levels_is_kept_apart(
+    levels: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On disk and in the memory of a mechanism; not to set the switch is to set it to 1."""
     m, places, functions = es.load("elbow"), [], []
     for setting in ("0", "1", None, "", "0"):
@@ -117,7 +123,9 @@ def test_code_of_the_two_levels_is_kept_apart(levels: list[int], monkeypatch: py
     assert levels == [0, 1]
 
 
-def test_a_step_that_is_repeated_is_kept_apart(levels: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_is_repeated_is_kept_apart(
+    levels: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     m = es.load("elbow")
     for setting in ("1", "0", "1", "0"):
         monkeypatch.setenv(SWITCH, setting)
@@ -125,7 +133,9 @@ def test_a_step_that_is_repeated_is_kept_apart(levels: list[int], monkeypatch: p
     assert sorted(levels) == [0] * (len(levels) // 2) + [1] * (len(levels) // 2)
 
 
-def test_a_rare_formula_has_its_straight_code_at_level_0_and_is_kept_apart(levels, monkeypatch) -> None:
+def test_a_rare_formula_has_its_straight_code_at_level_0_and_is_kept_apart(
+    levels, monkeypatch
+) -> None:
     m, found = es.load("five_bar"), {}
     for setting, made in (("1", [1, 0]), ("0", [0]), ("1", []), ("0", [])):
         levels.clear()
@@ -137,10 +147,13 @@ def test_a_rare_formula_has_its_straight_code_at_level_0_and_is_kept_apart(level
 
 
 @pytest.mark.parametrize("setting", ["2", "-1", "O1", "yes", " 1", "01"])
-def test_another_level_is_refused(levels: list[int], monkeypatch: pytest.MonkeyPatch, setting: str) -> None:
+def test_another_level_is_refused(
+    levels: list[int], monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
     monkeypatch.setenv(SWITCH, setting)
     with pytest.raises(
-        es.InputError, match=rf"^ESLABON_OPTIMIZATION is '{setting}'; set it to 0 .* or leave it out\.$"
+        es.InputError,
+        match=rf"^ESLABON_OPTIMIZATION is '{setting}'; set it to 0 .* or leave it out\.$",
     ):
         es.load("elbow").pose([0.1, 0.2])
     assert levels == []

@@ -27,15 +27,21 @@ def test_every_lane_loads_its_own_row(shape: tuple[int, int], rng) -> None:
 
 def test_what_is_no_number_takes_the_first_row() -> None:
     x = ca.SX.sym("x")
-    f = native.compile(traced_graph("look", [x], lambda x: row_of(np.array([[1.0], [2.0]]), x)), cache=False)
+    f = native.compile(
+        traced_graph("look", [x], lambda x: row_of(np.array([[1.0], [2.0]]), x)), cache=False
+    )
     assert np.ravel(f([np.nan]))[0] == 1.0
-    np.testing.assert_array_equal(np.ravel(f(np.array([[-np.inf], [np.inf], [1e300]]))), [1.0, 2.0, 2.0])
+    np.testing.assert_array_equal(
+        np.ravel(f(np.array([[-np.inf], [np.inf], [1e300]]))), [1.0, 2.0, 2.0]
+    )
 
 
 def test_a_looked_up_number_is_constant(rng) -> None:
     table, x, y = rng.normal(size=(6, 2)), ca.SX.sym("x"), ca.SX.sym("y")
     product = y**2 * row_of(table, x)[0]
-    f = ca.Function("law", [x, y], [ca.jacobian(inlined(product), y), ca.jacobian(inlined(product), x)])
+    f = ca.Function(
+        "law", [x, y], [ca.jacobian(inlined(product), y), ca.jacobian(inlined(product), x)]
+    )
     by_y, by_x = native.compile(f, cache=False)([2.5], [3.0])
     np.testing.assert_allclose(np.ravel(by_y), 6 * table[2, 0])
     assert np.ravel(by_x) == 0.0

@@ -63,7 +63,9 @@ OPERATIONS = list(every_operation(ca.SX.sym("x"), ca.SX.sym("y")))
 def test_every_operation_agrees_with_casadi(rng) -> None:
     x, y = ca.SX.sym("x"), ca.SX.sym("y")
     f = ca.Function("f", [x, y], [ca.vertcat(*every_operation(x, y).values())])
-    numbers = np.concatenate([rng.normal(size=60) * 3, rng.uniform(-1, 1, 60), [0.0, -0.0, 1.0, -1.0, 2.0]])
+    numbers = np.concatenate(
+        [rng.normal(size=60) * 3, rng.uniform(-1, 1, 60), [0.0, -0.0, 1.0, -1.0, 2.0]]
+    )
     a, b = (g.ravel() for g in np.meshgrid(numbers, numbers[::7]))
     want = casadi_values(f, a, b)[..., 0]
     got = native.compile(f)(a[:, None], b[:, None])
@@ -96,7 +98,20 @@ def test_an_operation_without_native_code_is_named() -> None:
 
 
 # Benign everywhere, so that an error of a few ulps stays one.
-_GROW = ["add", "mul", "sin", "cos", "tanh", "sqrt", "atan2", "hypot", "fmin", "exp", "choose", "div"]
+_GROW = [
+    "add",
+    "mul",
+    "sin",
+    "cos",
+    "tanh",
+    "sqrt",
+    "atan2",
+    "hypot",
+    "fmin",
+    "exp",
+    "choose",
+    "div",
+]
 
 
 def random_graph(seed: int, steps: int) -> Any:
@@ -199,7 +214,9 @@ LAYOUTS = {
     "reversed columns": lambda a: a[:, ::-1].copy()[:, ::-1],
     "columns in memory": np.asfortranarray,
     "columns of a wider array": lambda a: np.hstack([a, a])[:, : a.shape[1]],
-    "not aligned": lambda a: np.frombuffer(b"x" + a.tobytes(), dtype=np.uint8)[1:].view(np.float64).reshape(a.shape),
+    "not aligned": lambda a: (
+        np.frombuffer(b"x" + a.tobytes(), dtype=np.uint8)[1:].view(np.float64).reshape(a.shape)
+    ),
     "other byte order": lambda a: a.astype(">f8"),
     "read only": lambda a: np.broadcast_to(a, a.shape),
 }
@@ -227,13 +244,21 @@ def test_matrices_are_in_row_order_and_structural_zeros_are_zero(rng) -> None:
     for lead in [(), (6,), (2, 3)]:
         A, X = rng.normal(size=(*lead, 3, 4)), rng.normal(size=(*lead, 4))
         product, transposed, zeros, total = f(A, X)
-        np.testing.assert_allclose(product, np.einsum("...ij,...j->...i", A, X), rtol=1e-14, atol=1e-14)
+        np.testing.assert_allclose(
+            product, np.einsum("...ij,...j->...i", A, X), rtol=1e-14, atol=1e-14
+        )
         assert np.array_equal(transposed, np.swapaxes(A, -1, -2))
         want = np.zeros((*lead, 3, 3))
-        want[..., 0, 2], want[..., 2, 0], want[..., 1, 1] = A[..., 0, 3], A[..., 2, 1], 2 * X[..., 2]
+        want[..., 0, 2], want[..., 2, 0], want[..., 1, 1] = (
+            A[..., 0, 3],
+            A[..., 2, 1],
+            2 * X[..., 2],
+        )
         assert np.array_equal(zeros, want)
         np.testing.assert_allclose(total[..., 0], X.sum(-1), rtol=1e-14, atol=1e-14)
-        assert np.array_equal(f(np.swapaxes(np.swapaxes(A, -1, -2).copy(), -1, -2), X)[1], transposed)
+        assert np.array_equal(
+            f(np.swapaxes(np.swapaxes(A, -1, -2).copy(), -1, -2), X)[1], transposed
+        )
 
 
 def test_shapes_are_filled_row_by_row(rng) -> None:
@@ -262,7 +287,9 @@ def test_empty_arguments() -> None:
     assert nothing.shape == (5, 0)
     assert rows.shape == (5, 0, 4)
     assert [r.shape for r in f(np.ones(3), np.ones(0))] == [(3,), (0,), (0, 4)]
-    with pytest.raises(native.InputError, match="i1 has 2 values in its last axis; 0 values are expected"):
+    with pytest.raises(
+        native.InputError, match="i1 has 2 values in its last axis; 0 values are expected"
+    ):
         f(np.ones(3), np.ones(2))
 
 
@@ -347,15 +374,24 @@ def puma() -> Any:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((np.ones(5), np.ones(6), np.ones(6)), "q has 5 values in its last axis; puma560 has 6 coordinates"),
-        ((np.ones(6), np.ones((4, 1)), np.ones(6)), "v has 1 value in its last axis; puma560 has 6 velocities"),
+        (
+            (np.ones(5), np.ones(6), np.ones(6)),
+            "q has 5 values in its last axis; puma560 has 6 coordinates",
+        ),
+        (
+            (np.ones(6), np.ones((4, 1)), np.ones(6)),
+            "v has 1 value in its last axis; puma560 has 6 velocities",
+        ),
         ((3.0, np.ones(6), np.ones(6)), "q is a single number; puma560 has 6 coordinates"),
         (
             (np.ones((3, 6)), np.ones((4, 6)), np.ones(6)),
             r"leading axes do not fit together: q has \(3,\), v has \(4,\)",
         ),
         ((np.ones(6), np.ones(6)), r"inverse_dynamics takes 3 arguments \(q, v, a\), not 2"),
-        ((np.ones(6) * 1j, np.ones(6), np.ones(6)), "q holds complex numbers; real numbers are expected"),
+        (
+            (np.ones(6) * 1j, np.ones(6), np.ones(6)),
+            "q holds complex numbers; real numbers are expected",
+        ),
         ((["a"] * 6, np.ones(6), np.ones(6)), "q holds text; real numbers are expected"),
         (([[1, 2], [3]], np.ones(6), np.ones(6)), "q is not an array"),
         (([None] * 6, np.ones(6), np.ones(6)), "q holds Python objects"),
@@ -369,16 +405,22 @@ def test_errors_say_what_was_expected_and_what_came(puma, arguments: Any, senten
 def test_errors_about_matrices_and_outputs() -> None:
     a = ca.SX.sym("a", 2, 3)
     f = native.compile(ca.Function("f", [a], [a], ["a"], ["b"]), cache=False)
-    with pytest.raises(native.InputError, match=r"a has shape \(3, 2\); 2x3 values are expected in its last 2 axes"):
+    with pytest.raises(
+        native.InputError, match=r"a has shape \(3, 2\); 2x3 values are expected in its last 2 axes"
+    ):
         f(np.ones((3, 2)))
-    with pytest.raises(native.InputError, match=r"out for b has shape \(2, 3\); \(5, 2, 3\) is expected"):
+    with pytest.raises(
+        native.InputError, match=r"out for b has shape \(2, 3\); \(5, 2, 3\) is expected"
+    ):
         f(np.ones((5, 2, 3)), out=np.ones((2, 3)))
     with pytest.raises(native.InputError, match="out is the array of floats"):
         f(np.ones((2, 3)), out=[[1, 2, 3]] * 2)
     with pytest.raises(GraphError, match=r"shape .* does not hold as many"):
         native.compile(ca.Function("f", [a], [a]), inputs=[native.Argument("a", (5,))])
     with pytest.raises(GraphError, match="1 inputs; 2 were described"):
-        native.compile(ca.Function("f", [a], [a]), inputs=[native.Argument("a"), native.Argument("b")])
+        native.compile(
+            ca.Function("f", [a], [a]), inputs=[native.Argument("a"), native.Argument("b")]
+        )
 
 
 @pytest.mark.parametrize("kind", [int, np.float32, np.int8, bool, np.longdouble, list, tuple])
@@ -391,7 +433,9 @@ def test_other_real_numbers_are_converted(puma, kind: Any) -> None:
 def test_numbers_in_and_a_number_out() -> None:
     x = ca.SX.sym("x")
     f = native.compile(
-        ca.Function("f", [x], [x**2]), inputs=[native.Argument("x", ())], outputs=[native.Argument("y", ())]
+        ca.Function("f", [x], [x**2]),
+        inputs=[native.Argument("x", ())],
+        outputs=[native.Argument("y", ())],
     )
     for number in (3.0, 3, np.float64(3), np.array(3.0)):
         assert isinstance(f(number), np.float64)

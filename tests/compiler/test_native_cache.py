@@ -55,7 +55,9 @@ def test_code_is_kept_and_found_again(folder: Path, compilations: list[str]) -> 
     assert len(compilations) == 2
 
 
-def test_the_shape_an_argument_is_seen_in_belongs_to_the_code(folder: Path, compilations: list[str]) -> None:
+def test_the_shape_an_argument_is_seen_in_belongs_to_the_code(
+    folder: Path, compilations: list[str]
+) -> None:
     native.compile(graph())
     column = native.compile(graph(), inputs=[native.Argument("x", (2, 1))])
     np.testing.assert_allclose(column(X[..., None]), WANT, rtol=1e-15)
@@ -64,16 +66,22 @@ def test_the_shape_an_argument_is_seen_in_belongs_to_the_code(folder: Path, comp
 
 def test_a_key_finds_code_without_its_graph(folder: Path) -> None:
     assert native.load("arm") is None
-    native.compile(graph(), key="arm", owner="arm", inputs=[native.Argument("x", (2,), "coordinates")])
+    native.compile(
+        graph(), key="arm", owner="arm", inputs=[native.Argument("x", (2,), "coordinates")]
+    )
     f = native.load("arm")
     assert f is not None
     np.testing.assert_allclose(f(X), WANT, rtol=1e-15)
     assert f.signature.inputs == (native.Argument("x", (2,), "coordinates"),)
-    with pytest.raises(native.InputError, match="x has 3 values in its last axis; arm has 2 coordinates"):
+    with pytest.raises(
+        native.InputError, match="x has 3 values in its last axis; arm has 2 coordinates"
+    ):
         f(np.ones(3))
 
 
-def test_another_graph_or_description_under_a_key_replaces_the_first(folder: Path, compilations: list[str]) -> None:
+def test_another_graph_or_description_under_a_key_replaces_the_first(
+    folder: Path, compilations: list[str]
+) -> None:
     native.compile(graph(), key="arm")
     x = ca.SX.sym("x", 2)
     assert np.array_equal(native.compile(ca.Function("g", [x], [3 * x]), key="arm")(X), 3 * X)
@@ -85,7 +93,9 @@ def test_another_graph_or_description_under_a_key_replaces_the_first(folder: Pat
 
 
 @pytest.mark.parametrize("damage", ["truncated", "emptied", "one bit", "other text", "longer"])
-def test_damaged_files_are_compiled_again(folder: Path, compilations: list[str], damage: str) -> None:
+def test_damaged_files_are_compiled_again(
+    folder: Path, compilations: list[str], damage: str
+) -> None:
     native.compile(graph(), key="arm")
     (path,) = files(folder)
     data = path.read_bytes()
@@ -103,7 +113,9 @@ def test_damaged_files_are_compiled_again(folder: Path, compilations: list[str],
     assert native.load("arm") is not None
 
 
-def test_the_processor_and_the_compiler_belong_to_the_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_processor_and_the_compiler_belong_to_the_key(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     native.compile(graph(), key="arm")
     from dataclasses import replace
 
@@ -116,7 +128,9 @@ def test_the_processor_and_the_compiler_belong_to_the_key(folder: Path, monkeypa
         cache._surroundings.cache_clear()
 
 
-def test_a_folder_that_cannot_be_written_is_one_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written_is_one_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("ESLABON_CACHE", str(tmp_path / "file" / "cache"))
     cache.warn_once.cache_clear()
@@ -136,14 +150,20 @@ def test_an_entry_is_used_for_its_own_key_only(folder: Path, compilations: list[
     arm, leg = cache._path("arm"), cache._path("leg")
     leg.write_bytes(arm.read_bytes())
     assert native.load("leg") is None
-    np.testing.assert_array_equal(native.compile(ca.Function("g", [x], [3 * x]), key="leg")(X), 3 * X)
+    np.testing.assert_array_equal(
+        native.compile(ca.Function("g", [x], [3 * x]), key="leg")(X), 3 * X
+    )
     assert len(compilations) == 3
     arm.rename(leg)
     assert native.load("leg") is None
 
 
-@pytest.mark.parametrize("named", ["casadi", "source", "cpu", "features", "compiler", "optimization"])
-def test_an_entry_says_what_it_depends_on(folder: Path, monkeypatch: pytest.MonkeyPatch, named: str) -> None:
+@pytest.mark.parametrize(
+    "named", ["casadi", "source", "cpu", "features", "compiler", "optimization"]
+)
+def test_an_entry_says_what_it_depends_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
     native.compile(graph(), key="arm")
     path, whole = cache._path("arm"), cache._circumstances()
     monkeypatch.setattr(cache, "_circumstances", lambda: {**whole, named: "other"})
@@ -167,7 +187,9 @@ def test_the_oldest_files_go_first(folder: Path) -> None:
     assert [p.name for p in folder.glob("*.part")] == ["new.part"]
 
 
-def test_the_folder_is_looked_through_now_and_then(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_looked_through_now_and_then(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By every file that is stored, it would take a time that grows as the square of their number."""
     looks: list[Path] = []
     monkeypatch.setattr(cache, "prune", looks.append)
@@ -214,7 +236,9 @@ posix = pytest.mark.skipif(os.name != "posix", reason="Windows has other ways to
 
 @posix
 @pytest.mark.parametrize("mode", [0o770, 0o720, 0o707, 0o702, 0o1777])
-def test_a_folder_that_others_can_write_is_not_used(folder, compilations, spoken, mode: int) -> None:
+def test_a_folder_that_others_can_write_is_not_used(
+    folder, compilations, spoken, mode: int
+) -> None:
     native.compile(graph(), key="arm")
     folder.chmod(mode)
     assert native.load("arm") is None
@@ -224,14 +248,19 @@ def test_a_folder_that_others_can_write_is_not_used(folder, compilations, spoken
     assert {p: p.stat().st_mtime_ns for p in folder.iterdir()} == before
     assert len(compilations) == 3
     (sentence,) = sentences(spoken)
-    assert f"{folder} nor kept there, since it can be written by other users; set ESLABON_CACHE" in sentence
+    assert (
+        f"{folder} nor kept there, since it can be written by other users; set ESLABON_CACHE"
+        in sentence
+    )
     folder.chmod(0o755)
     assert native.load("arm") is not None
 
 
 @posix
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
-def test_a_file_that_others_can_write_is_compiled_again(folder, compilations, spoken, mode: int) -> None:
+def test_a_file_that_others_can_write_is_compiled_again(
+    folder, compilations, spoken, mode: int
+) -> None:
     native.compile(graph(), key="arm")
     (path,) = files(folder)
     path.chmod(mode)
@@ -247,13 +276,18 @@ def test_a_file_that_others_can_write_is_compiled_again(folder, compilations, sp
 
 @posix
 @pytest.mark.parametrize("whose", ["folder", "file", "link"])
-def test_what_belongs_to_another_user_is_not_used(folder, monkeypatch, compilations, spoken, whose: str) -> None:
+def test_what_belongs_to_another_user_is_not_used(
+    folder, monkeypatch, compilations, spoken, whose: str
+) -> None:
     native.compile(graph(), key="arm")
     if whose == "link":
         (folder.parent / "link").symlink_to(folder)
         monkeypatch.setenv("ESLABON_CACHE", str(folder.parent / "link"))
         assert native.load("arm") is not None  # one's own links are followed
-    given_away({"folder": folder, "file": files(folder)[0], "link": folder.parent / "link"}[whose], monkeypatch)
+    given_away(
+        {"folder": folder, "file": files(folder)[0], "link": folder.parent / "link"}[whose],
+        monkeypatch,
+    )
     assert native.load("arm") is None
     np.testing.assert_allclose(native.compile(graph(), key="arm")(X), WANT, rtol=1e-15)
     assert len(compilations) == 2
@@ -275,7 +309,9 @@ def test_links_are_followed_to_what_they_lead_to(folder, compilations, spoken) -
     assert len(sentences(spoken)) == 1
 
 
-def test_a_folder_that_is_read_only_gives_what_is_in_it(folder, monkeypatch, compilations, spoken) -> None:
+def test_a_folder_that_is_read_only_gives_what_is_in_it(
+    folder, monkeypatch, compilations, spoken
+) -> None:
     import errno
 
     opened = os.open
@@ -285,7 +321,9 @@ def test_a_folder_that_is_read_only_gives_what_is_in_it(folder, monkeypatch, com
 
     native.compile(graph(), key="arm")
     monkeypatch.setattr(
-        os, "open", lambda path, flags, *mode: (refuse if flags & os.O_CREAT else opened)(path, flags, *mode)
+        os,
+        "open",
+        lambda path, flags, *mode: (refuse if flags & os.O_CREAT else opened)(path, flags, *mode),
     )
     monkeypatch.setattr(os, "utime", refuse)
     assert native.load("arm") is not None
@@ -381,7 +419,9 @@ PACKAGE = Path(native.__file__).parents[1]
 def python(text: str, source: Path = PACKAGE.parent, **more: Any) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": str(source)}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([sys.executable, "-c", text], env=environment, text=True, **pipes, **more)
+    return subprocess.Popen(
+        [sys.executable, "-c", text], env=environment, text=True, **pipes, **more
+    )
 
 
 RUNTIME = "from eslabon.compiler.llvm import cpython; cpython.here()"
@@ -439,9 +479,7 @@ def test_importing_the_room_imports_nothing_heavy() -> None:
 
 
 def test_importing_the_package_reads_no_source() -> None:
-    text = (
-        "import eslabon; from eslabon.compiler import source_digest; print(source_digest._content.cache_info().misses)"
-    )
+    text = "import eslabon; from eslabon.compiler import source_digest; print(source_digest._content.cache_info().misses)"
     assert python(text).communicate(timeout=60) == ("0\n", "")
 
 
@@ -473,7 +511,10 @@ def run(text: str, source: Path) -> list[str]:
 def copied(to: Path) -> Path:
     """A tree of its own, with other times, of files that are as they are here."""
     shutil.copytree(
-        PACKAGE, to / "eslabon", ignore=shutil.ignore_patterns("__pycache__"), copy_function=shutil.copyfile
+        PACKAGE,
+        to / "eslabon",
+        ignore=shutil.ignore_patterns("__pycache__"),
+        copy_function=shutil.copyfile,
     )
     return to
 

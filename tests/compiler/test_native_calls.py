@@ -23,7 +23,11 @@ def mixed(rng: np.random.Generator, values: list[Any], count: int) -> list[Any]:
     made = list(values)
     for _ in range(count):
         a, b = (made[int(k)] for k in rng.integers(0, len(made), 2))
-        made.append([ca.sin(a + b), a * b, ca.sqrt(1 + a**2) / 2, ca.if_else(a < b, a, 0.5 * b)][int(rng.integers(4))])
+        made.append(
+            [ca.sin(a + b), a * b, ca.sqrt(1 + a**2) / 2, ca.if_else(a < b, a, 0.5 * b)][
+                int(rng.integers(4))
+            ]
+        )
     return made
 
 
@@ -62,7 +66,9 @@ def test_functions_with_calls_equal_their_inlined_ones(seed: int) -> None:
     states = [np.random.default_rng(seed).uniform(-1, 1, (9, *f.size_in(k))) for k in range(2)]
     inputs = [native.Argument(f"x{k}", f.size_in(k)) for k in range(2)]
     outputs = [native.Argument("a", (4,)), native.Argument("b", (3, 2))]
-    one, other = (native.compile(g, inputs=inputs, outputs=outputs, cache=False) for g in (f, inlined(f)))
+    one, other = (
+        native.compile(g, inputs=inputs, outputs=outputs, cache=False) for g in (f, inlined(f))
+    )
     for got, want in zip(one(*states), other(*states), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-13, atol=1e-15)
     for row in range(9):
@@ -77,7 +83,9 @@ def test_cutting_around_calls_changes_nothing(monkeypatch, piece: int, rng) -> N
     inputs = [native.Argument(f"x{k}", states[k].shape[1:]) for k in range(2)]
     whole = native.compile(f, inputs=inputs, cache=False)(*states)
     monkeypatch.setattr(emit.kernel, "__defaults__", (piece,))
-    for got, want in zip(native.compile(f, inputs=inputs, cache=False)(*states), whole, strict=True):
+    for got, want in zip(
+        native.compile(f, inputs=inputs, cache=False)(*states), whole, strict=True
+    ):
         np.testing.assert_array_equal(got, want)
 
 
@@ -100,9 +108,13 @@ def test_a_function_is_emitted_once_however_often_it_is_called() -> None:
 
 def test_functions_of_the_same_text_are_one() -> None:
     x = ca.SX.sym("x")
-    program = read(traced_graph("f", [x], lambda x: call(polynomial(), x) + call(polynomial(), x + 1)))
+    program = read(
+        traced_graph("f", [x], lambda x: call(polynomial(), x) + call(polynomial(), x + 1))
+    )
     assert len(program.functions) == 1
-    other = read(traced_graph("f", [x], lambda x: call(polynomial(), x) + call(polynomial(301), x + 1)))
+    other = read(
+        traced_graph("f", [x], lambda x: call(polynomial(), x) + call(polynomial(301), x + 1))
+    )
     assert len(other.functions) == 2
     assert program.digest != other.digest
 
@@ -122,7 +134,9 @@ def test_zeros_of_a_result_are_zeros_of_the_caller() -> None:
     f = ca.Function("f", [x], [ca.diag(x)])
     made = traced_graph("g", [x], lambda x: call(f, x) @ call(f, x))
     assert made.nnz_out(0) == 2
-    np.testing.assert_array_equal(native.compile(made, cache=False)([2.0, 3.0]), [[4.0, 0.0], [0.0, 9.0]])
+    np.testing.assert_array_equal(
+        native.compile(made, cache=False)([2.0, 3.0]), [[4.0, 0.0], [0.0, 9.0]]
+    )
 
 
 def test_a_function_without_arguments_is_called_too() -> None:
@@ -146,8 +160,12 @@ def test_derivatives_see_through_inlined_calls() -> None:
     x, f = ca.SX.sym("x"), polynomial(3)
     nested = traced_graph("nested", [x], lambda x: call(f, call(f, x)))
     want = float(ca.Function("d", [x], [ca.jacobian(f(f(x)), x)])(0.3))
-    assert float(ca.Function("d", [x], [ca.jacobian(inlined(call(nested, x)), x)])(0.3)) == pytest.approx(want)
-    assert float(ca.Function("d", [x], [ca.jacobian(inlined(nested)(x), x)])(0.3)) == pytest.approx(want)
+    assert float(
+        ca.Function("d", [x], [ca.jacobian(inlined(call(nested, x)), x)])(0.3)
+    ) == pytest.approx(want)
+    assert float(ca.Function("d", [x], [ca.jacobian(inlined(nested)(x), x)])(0.3)) == pytest.approx(
+        want
+    )
 
 
 def test_derivatives_through_calls_are_refused() -> None:
@@ -198,7 +216,9 @@ def test_a_step_with_calls_is_repeated() -> None:
     step = traced_graph("step", [x, u], lambda x, u: 0.9 * call(f, x) + u * call(f, u))
     u_rows = np.linspace(0, 1, 8)[:, None]
     want = native.compile(inlined(step), states=1, varying=1, cache=False)([0.2], u_rows)
-    np.testing.assert_allclose(native.compile(step, states=1, varying=1, cache=False)([0.2], u_rows), want, rtol=1e-14)
+    np.testing.assert_allclose(
+        native.compile(step, states=1, varying=1, cache=False)([0.2], u_rows), want, rtol=1e-14
+    )
 
 
 def test_arguments_that_do_not_fit_are_refused() -> None:
@@ -248,11 +268,15 @@ def test_a_repetition_is_a_loop() -> None:
 
     def lines(n: int) -> int:
         i, j = (k.tolist() for k in np.divmod(np.arange(n * n), n))
-        made = traced_graph("products", [ca.SX.sym("x", 3, n)], lambda x: repeat(dot, (x, i), (x, j)))
+        made = traced_graph(
+            "products", [ca.SX.sym("x", 3, n)], lambda x: repeat(dot, (x, i), (x, j))
+        )
         assert read(made).operations == n * n * read(dot).operations
         return len(emit.kernel(read(made), machine.host().width, True).text.splitlines())
 
-    assert lines(40) - lines(20) < 20 * 3 * 10  # twice as many columns, not four times as many products
+    assert (
+        lines(40) - lines(20) < 20 * 3 * 10
+    )  # twice as many columns, not four times as many products
 
 
 def test_repetitions_of_a_function_that_calls_others() -> None:

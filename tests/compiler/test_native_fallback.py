@@ -64,5 +64,7 @@ def test_matrices_empty_arguments_outputs_and_errors(monkeypatch: pytest.MonkeyP
     assert slow(A, np.ones(0), out=(out, None, None), threads=2)[0] is out
     np.testing.assert_allclose(out, A.swapaxes(1, 2) @ A, rtol=1e-14)
     for g in (fast, slow):
-        with pytest.raises(native.InputError, match=r"a has shape \(3, 2\); 2x3 values are expected"):
+        with pytest.raises(
+            native.InputError, match=r"a has shape \(3, 2\); 2x3 values are expected"
+        ):
             g(np.ones((3, 2)), np.ones(0))

@@ -35,12 +35,19 @@ def example(pattern, k):
         L = operators.factored(rows, M)
         X = operators.solved(rows, L, B)
         left = operators.multiplied(operators.entries(pattern), M * where, X, B)
-        return X, operators.solved(rows, L, B, negative=True), left, casadi.vertcat(*operators.inverse_pivots(rows, L))
+        return (
+            X,
+            operators.solved(rows, L, B, negative=True),
+            left,
+            casadi.vertcat(*operators.inverse_pivots(rows, L)),
+        )
 
     return traced_graph("example", [casadi.SX.sym("M", n, n), casadi.SX.sym("B", n, k)], formula)
 
 
-@pytest.mark.parametrize(("pattern", "k"), [(full(3), 9), (full(9), 8), (of_a_tree(12), 5), (of_a_tree(13), 67)])
+@pytest.mark.parametrize(
+    ("pattern", "k"), [(full(3), 9), (full(9), 8), (of_a_tree(12), 5), (of_a_tree(13), 67)]
+)
 def test_matrices_are_factored_solved_and_multiplied(pattern, k, rng):
     n = pattern.shape[0]
     A = np.array(casadi.DM(pattern)) * rng.normal(size=(11, n, n))
@@ -51,7 +58,9 @@ def test_matrices_are_factored_solved_and_multiplied(pattern, k, rng):
     np.testing.assert_allclose(X, np.linalg.solve(A, B), rtol=0, atol=1e-12)
     np.testing.assert_allclose(opposite, -X, rtol=0, atol=1e-15)
     np.testing.assert_allclose(left, 0.0, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(np.prod(1 / pivots / (3 * n), axis=-1), np.linalg.det(A / (3 * n)), rtol=1e-10)
+    np.testing.assert_allclose(
+        np.prod(1 / pivots / (3 * n), axis=-1), np.linalg.det(A / (3 * n)), rtol=1e-10
+    )
     for one, many in zip(f(A[4], B[4]), (X, opposite, left, pivots), strict=True):
         np.testing.assert_array_equal(one, many[4])
     plain = inlined(graph).call([A[4], B[4]])
@@ -96,11 +105,15 @@ def test_a_callback_lives_as_long_as_a_graph_that_refers_to_it(rng):
     for k in range(2):
         callbacks.function_of.cache_clear()
         gc.collect()
-        for n in range(3 * callbacks.RECENT):  # the place in memory of what is gone is taken by others
+        for n in range(
+            3 * callbacks.RECENT
+        ):  # the place in memory of what is gone is taken by others
             callbacks.function_of(operators.Lookup(((float(n), float(k)),)))
         expected.append(np.array(graph(A, B)[0]))
         np.testing.assert_allclose(expected[k], np.linalg.solve(A, B), rtol=0, atol=1e-13)
-    np.testing.assert_allclose(native.compile(graph, cache=False)(A, B)[0], expected[0], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(
+        native.compile(graph, cache=False)(A, B)[0], expected[0], rtol=0, atol=1e-13
+    )
 
 
 def test_callbacks_that_no_graph_refers_to_are_dropped():

@@ -12,7 +12,14 @@ def test_places_are_those_of_a_dense_array_in_row_order() -> None:
     x = ca.SX.sym("x", ca.Sparsity.lower(3))  # six numbers in CasADi's column order
     y = ca.SX.sym("y", 2, 3)
     program = read(ca.Function("f", [x, y], [x, y.T]))
-    assert {i.place[1] for i in program.instructions if i.name == "input" and i.place[0] == 0} == {0, 3, 4, 6, 7, 8}
+    assert {i.place[1] for i in program.instructions if i.name == "input" and i.place[0] == 0} == {
+        0,
+        3,
+        4,
+        6,
+        7,
+        8,
+    }
     moved = {
         program.instructions[i.args[0]].place[1]: i.place[1]
         for i in program.instructions
@@ -46,7 +53,11 @@ def test_what_cannot_be_read_is_named() -> None:
     with pytest.raises(GraphError, match="not inputs: y"):
         read(ca.Function("f", [x], [x + y], {"allow_free": True}))
     z = ca.MX.sym("z", 2, 2)
-    solve = ca.Function("s", [z], [ca.solve(z, ca.MX.ones(2), "lapackqr")]) if ca.has_linsol("lapackqr") else None
+    solve = (
+        ca.Function("s", [z], [ca.solve(z, ca.MX.ones(2), "lapackqr")])
+        if ca.has_linsol("lapackqr")
+        else None
+    )
     if solve is not None:
         with pytest.raises(GraphError, match="scalar operations"):
             read(solve)

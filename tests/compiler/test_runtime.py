@@ -27,12 +27,16 @@ def quick(monkeypatch) -> None:
 def scaled() -> Any:
     x, s = ca.SX.sym("x", 3), ca.SX.sym("s")
     f = ca.Function("scaled", [x, s], [s * x])
-    return native.compile(f, inputs=[native.Argument("x", (3,)), native.Argument("s", ())], cache=False)
+    return native.compile(
+        f, inputs=[native.Argument("x", (3,)), native.Argument("s", ())], cache=False
+    )
 
 
 def length() -> Any:
     x = ca.SX.sym("x", 2)
-    return native.compile(ca.Function("length", [x], [ca.norm_2(x)]), outputs=[native.Argument("d", ())], cache=False)
+    return native.compile(
+        ca.Function("length", [x], [ca.norm_2(x)]), outputs=[native.Argument("d", ())], cache=False
+    )
 
 
 X = np.array([1.0, 2.0, 3.0])
@@ -133,7 +137,10 @@ def together(*shape: int) -> Any:
     described = [native.Argument("x", shape), native.Argument("y", shape)]
     f = ca.Function("together", [x, y], [x + 10 * y, ca.fmax(ca.mmax(x), ca.mmax(y))])
     return native.compile(
-        f, inputs=described, outputs=[native.Argument("sum", shape), native.Argument("most", ())], cache=False
+        f,
+        inputs=described,
+        outputs=[native.Argument("sum", shape), native.Argument("most", ())],
+        cache=False,
     )
 
 
@@ -175,7 +182,9 @@ def test_one_matrix_in_any_order(quick, order: str, rng) -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 9, 100])
 @pytest.mark.parametrize("layout", ["both", "one alone", "a list for all", "backwards", "strided"])
-def test_a_batch_whose_leading_axes_are_equal_or_absent(quick, count: int, layout: str, rng) -> None:
+def test_a_batch_whose_leading_axes_are_equal_or_absent(
+    quick, count: int, layout: str, rng
+) -> None:
     f, x, y = together(6), rng.normal(size=(count, 6)), rng.normal(size=(count, 6))
     x, y = {
         "both": (x, y), "one alone": (x, y[0]), "a list for all": (x, y[0].tolist()), "backwards": (x[::-1], y),
@@ -205,7 +214,9 @@ def test_what_is_no_state_is_refused_or_converted_by_python(x: Any) -> None:
 @pytest.mark.parametrize("x", [[True, 2, 3, 4, 5, 6], np.arange(6, dtype=np.uint8), np.arange(6, dtype=">f8"),
                                np.arange(6, dtype=np.float16), [np.float32(x) for x in range(6)], range(6)], ids=str)  # fmt: skip
 def test_other_real_numbers_are_python_s(x: Any) -> None:
-    np.testing.assert_array_equal(together(6)(x, NUMBERS)[0], np.asarray(x, dtype=float) + 10 * NUMBERS)
+    np.testing.assert_array_equal(
+        together(6)(x, NUMBERS)[0], np.asarray(x, dtype=float) + 10 * NUMBERS
+    )
 
 
 def test_an_array_that_is_not_aligned() -> None:
@@ -241,7 +252,9 @@ def named() -> Any:
         native.Argument("a", (), group="parameters"),
         native.Argument("b", (), group="parameters"),
     ]
-    return native.compile(ca.Function("named", [x, w, a, b], [a * x + b + w]), inputs=inputs, cache=False)
+    return native.compile(
+        ca.Function("named", [x, w, a, b], [a * x + b + w]), inputs=inputs, cache=False
+    )
 
 
 def test_groups_by_place_and_by_name_are_the_same(quick) -> None:
@@ -274,7 +287,11 @@ def test_other_names_are_not_taken_for_these() -> None:
         f(X)
     with pytest.raises(native.InputError, match="4 arguments"):
         f(X, w, 2.0, 3.0, parameters=good, external={"w": w})
-    many = f(np.array([X, 2 * X]), parameters={"a": np.array([1.0, 2.0]), "b": 0}, external={"w": [0, 0, 1]})
+    many = f(
+        np.array([X, 2 * X]),
+        parameters={"a": np.array([1.0, 2.0]), "b": 0},
+        external={"w": [0, 0, 1]},
+    )
     np.testing.assert_allclose(many, np.array([X, 4 * X]) + np.array([0, 0, 1]))
 
 
@@ -295,7 +312,9 @@ def test_parameters_that_are_bound(quick) -> None:
     expected = plain(X, w, 2.0, 3.0)
     np.testing.assert_array_equal(f(X, w, 2.0), expected)
     np.testing.assert_array_equal(f(X, external={"w": w}, parameters={"a": 2.0}), expected)
-    np.testing.assert_array_equal(f(np.array([X, 2 * X]), w, 2.0), [expected, plain(2 * X, w, 2.0, 3.0)])
+    np.testing.assert_array_equal(
+        f(np.array([X, 2 * X]), w, 2.0), [expected, plain(2 * X, w, 2.0, 3.0)]
+    )
     both = f.bind({"a": 2.0})
     np.testing.assert_array_equal(both(X, w), expected)
 
@@ -333,7 +352,9 @@ def guarded_root(**described: Any) -> Any:
         native.Argument("root", ()),
         native.Argument("size", (), bound=(">", -4.0)),
     ]
-    return native.compile(f, inputs=[native.Argument("x", ())], outputs=outputs, cache=False, **described)
+    return native.compile(
+        f, inputs=[native.Argument("x", ())], outputs=outputs, cache=False, **described
+    )
 
 
 def test_where_all_bounds_hold_the_other_outputs_are_returned(quick) -> None:
@@ -379,7 +400,13 @@ def test_limits_are_data_of_the_same_code() -> None:
     loose, tight = (f.with_checks({"residual": limit}) for limit in (2.0, -1.0))
     for x in (-1.0, np.array([-1.0, 4.0])):
         np.testing.assert_array_equal(loose(x), np.sqrt(np.maximum(x, 0)))
-    for call, x in ((f, -1.0), (loose, -3.0), (loose, -5.0), (tight, 4.0), (tight, np.array([4.0]))):
+    for call, x in (
+        (f, -1.0),
+        (loose, -3.0),
+        (loose, -5.0),
+        (tight, 4.0),
+        (tight, np.array([4.0])),
+    ):
         with pytest.raises(EslabonError, match="is not valid here"):
             call(x)
     residual, root, size = f.all_outputs([-3.0, 4.0])
@@ -425,6 +452,10 @@ def test_bounds_that_make_no_sense_are_refused() -> None:
     with pytest.raises(GraphError, match="comparison"):
         native.compile(f, outputs=[native.Argument("a"), native.Argument("b", bound=("==", 1.0))])
     with pytest.raises(GraphError, match="nothing is left"):
-        native.compile(ca.Function("f", [x], [x[0]]), outputs=[native.Argument("a", bound=("<", 1.0))])
+        native.compile(
+            ca.Function("f", [x], [x[0]]), outputs=[native.Argument("a", bound=("<", 1.0))]
+        )
     with pytest.raises(GraphError, match="bound"):
-        native.compile(f, states=1, outputs=[native.Argument("a"), native.Argument("b", bound=("<", 1.0))])
+        native.compile(
+            f, states=1, outputs=[native.Argument("a"), native.Argument("b", bound=("<", 1.0))]
+        )

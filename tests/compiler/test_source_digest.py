@@ -32,7 +32,10 @@ DATA = {"bond_graphs", "languages", "robots"}  # folders without code
 
 def test_the_wings_are_those_of_the_contract() -> None:
     (contract,) = tomllib.loads(PROJECT.read_text())["tool"]["importlinter"]["contracts"]
-    rows = [tuple(x.strip().removeprefix("eslabon.") for x in row.split("|")) for row in contract["layers"]]
+    rows = [
+        tuple(x.strip().removeprefix("eslabon.") for x in row.split("|"))
+        for row in contract["layers"]
+    ]
     assert tuple(rows) == es.WINGS
 
 
@@ -47,7 +50,9 @@ def test_every_part_of_the_package_is_in_a_wing() -> None:
         return found - apart | {y for x in apart for y in parts(folder / x, f"{x}.")}
 
     assert parts(here) == set(NAMES)
-    assert not ast.parse((here / "formulas" / "__init__.py").read_text()).body[1:]  # a docstring: it is in no digest
+    assert not ast.parse((here / "formulas" / "__init__.py").read_text()).body[
+        1:
+    ]  # a docstring: it is in no digest
     assert not [p for name in DATA for p in (here / name).rglob("*.py") if p.read_text().strip()]
     assert set(NAMES) >= SHOWING
 
@@ -86,7 +91,9 @@ def test_a_change_in_a_wing_counts_in_it_and_above(house: Path, touched: str) ->
     file.write_text("x = 2\n")
     after = all_digests()
     row = {name: k for k, row in enumerate(es.WINGS) for name in row}
-    above = {name for name in NAMES if row[name] < row[touched]} if touched not in SHOWING else set()
+    above = (
+        {name for name in NAMES if row[name] < row[touched]} if touched not in SHOWING else set()
+    )
     assert {name for name in NAMES if before[name] != after[name]} == {touched, *above}
 
 
@@ -128,7 +135,9 @@ def test_every_formula_of_the_package_is_found_again(monkeypatch: pytest.MonkeyP
     for module in pkgutil.walk_packages(es.__path__, "eslabon."):
         if module.name.split(".")[1] not in ("__main__", "cli"):
             import_module(module.name)
-    formulas = [x for x in gc.get_objects() if isinstance(x, Formula) and "eslabon" in x.function.__module__]
+    formulas = [
+        x for x in gc.get_objects() if isinstance(x, Formula) and "eslabon" in x.function.__module__
+    ]
     assert len(formulas) > 100
     for formula in formulas:
         code_digest(formula)
@@ -209,14 +218,20 @@ def test_a_users_function_counts_by_its_content(written: Any, what: str) -> None
 
 @pytest.mark.parametrize("lasting", [False, True])
 @pytest.mark.parametrize("what", REFERENCES)
-def test_all_that_a_function_refers_to_counts(written: Any, monkeypatch: Any, what: str, lasting: bool) -> None:
+def test_all_that_a_function_refers_to_counts(
+    written: Any, monkeypatch: Any, what: str, lasting: bool
+) -> None:
     """By what it is, whatever the text of its file is."""
     monkeypatch.setattr(digests, "_content", functools.cache(lambda file: b""))
-    first, again, other = (code_digest(written(REFERENCES[what].format(k=k)).f, lasting=lasting) for k in (2, 2, 8))
+    first, again, other = (
+        code_digest(written(REFERENCES[what].format(k=k)).f, lasting=lasting) for k in (2, 2, 8)
+    )
     assert first == again != other
 
 
-def test_neither_the_text_around_nor_the_name_of_a_module_counts_in_what_lasts(written: Any) -> None:
+def test_neither_the_text_around_nor_the_name_of_a_module_counts_in_what_lasts(
+    written: Any,
+) -> None:
     text = "K = 2\nclass A: pass\ndef f(m): return A, K * m\n"
     first = code_digest(written(text).f, lasting=True)
     assert code_digest(written(f"# more\n{text}", "of_another_name").f, lasting=True) == first
@@ -224,13 +239,18 @@ def test_neither_the_text_around_nor_the_name_of_a_module_counts_in_what_lasts(w
 
 def test_a_long_chain_of_functions_is_read_to_its_end(written: Any) -> None:
     """Whatever the depth of the stack is."""
-    chain = "".join(f"def f{k}(m): return f{k + 1}(m)\n" for k in range(2000)) + "def f2000(m): return {}\nf = f0\n"
+    chain = (
+        "".join(f"def f{k}(m): return f{k + 1}(m)\n" for k in range(2000))
+        + "def f2000(m): return {}\nf = f0\n"
+    )
     assert code_digest(written(chain.format(2)).f, lasting=True) != code_digest(
         written(chain.format(8)).f, lasting=True
     )
 
 
-@pytest.mark.parametrize("reached", ["import far\ndef f(m): return far.k()", "from far import k\ndef f(m): return k()"])
+@pytest.mark.parametrize(
+    "reached", ["import far\ndef f(m): return far.k()", "from far import k\ndef f(m): return k()"]
+)
 def test_a_users_other_files_count(written: Any, reached: str) -> None:
     def digest(number: int) -> str:
         written(f"def k(): return {number}\n", "far")
@@ -257,8 +277,12 @@ def test_what_was_typed_counts_by_its_code(module: str) -> None:
         return names["f"]
 
     first = code_digest(typed("def f(m): return m in ('a', 'b') or m in {'x', 'y'} or m / 2"))
-    assert code_digest(typed("def f(m): return m in ('a', 'b') or m in {'x', 'y'} or m / 2")) == first
-    assert code_digest(typed("def f(m): return m in ('a', 'b') or m in {'x', 'y'} or m / 8")) != first
+    assert (
+        code_digest(typed("def f(m): return m in ('a', 'b') or m in {'x', 'y'} or m / 2")) == first
+    )
+    assert (
+        code_digest(typed("def f(m): return m in ('a', 'b') or m in {'x', 'y'} or m / 8")) != first
+    )
 
 
 def test_functions_inside_a_function_of_the_package_are_told_apart_by_their_code() -> None:
@@ -295,9 +319,13 @@ def test_what_cannot_be_read_is_never_found_again() -> None:
     assert code_digest(graph) != first
 
 
-@pytest.mark.parametrize("made", [threading.Lock, lambda: ca.SX.sym("x"), object, lambda: (x for x in ())])
+@pytest.mark.parametrize(
+    "made", [threading.Lock, lambda: ca.SX.sym("x"), object, lambda: (x for x in ())]
+)
 def test_what_cannot_be_read_has_no_fingerprint_that_lasts(made: Any) -> None:
     thing = made()
     for value in (thing, [thing], functools.partial(max, thing), lambda m: thing):
-        with pytest.raises(es.ModelError, match=r"cannot be told from another .* give numbers, arrays or functions"):
+        with pytest.raises(
+            es.ModelError, match=r"cannot be told from another .* give numbers, arrays or functions"
+        ):
             code_digest(value, lasting=True)

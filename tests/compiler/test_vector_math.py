@@ -26,14 +26,21 @@ def elementary(name: str, arguments: int = 1) -> Any:
 def ulps(got: np.ndarray, exact: list[Any]) -> np.ndarray:
     with mp.workprec(200):
         return np.array(
-            [float(abs(mp.mpf(g) - e)) / math.ulp(float(e)) for g, e in zip(got.tolist(), exact, strict=True)]
+            [
+                float(abs(mp.mpf(g) - e)) / math.ulp(float(e))
+                for g, e in zip(got.tolist(), exact, strict=True)
+            ]
         )
 
 
 def near_quarter_turns(rng: np.random.Generator) -> np.ndarray:
     """The doubles on both sides of multiples of pi/2 up to 1e5, where all leading bits cancel."""
     with mp.workprec(200):
-        turns = [float(k * mp.pi / 2) for k in [*range(-40, 41), *rng.integers(-63_000, 63_000, 800).tolist()] if k]
+        turns = [
+            float(k * mp.pi / 2)
+            for k in [*range(-40, 41), *rng.integers(-63_000, 63_000, 800).tolist()]
+            if k
+        ]
     return np.concatenate([np.nextafter(turns, -1e9), turns, np.nextafter(turns, 1e9)])
 
 
@@ -43,7 +50,11 @@ def angles(rng: np.random.Generator) -> list[np.ndarray]:
 
 
 def unit(rng: np.random.Generator) -> list[np.ndarray]:
-    return [rng.uniform(-1, 1, 2000), 10 ** rng.uniform(-20, 0, 500), 1 - 10 ** rng.uniform(-15, -1, 500)]
+    return [
+        rng.uniform(-1, 1, 2000),
+        10 ** rng.uniform(-20, 0, 500),
+        1 - 10 ** rng.uniform(-15, -1, 500),
+    ]
 
 
 DOMAINS = {  # where a function is tried, and the ulps that it may be off
@@ -76,13 +87,19 @@ def test_error_in_ulps(name: str, rng: np.random.Generator) -> None:
     assert ulps(elementary(name)(x), exact).max() < bound
 
 
-@pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="the C library's extended precision is the reference")
+@pytest.mark.skipif(
+    np.finfo(np.longdouble).nmant < 63, reason="the C library's extended precision is the reference"
+)
 @pytest.mark.parametrize("name", ["sin", "cos"])
 @pytest.mark.parametrize("size", [4.0, 1e5])
-def test_sine_and_cosine_on_a_large_sample(name: str, size: float, rng: np.random.Generator) -> None:
+def test_sine_and_cosine_on_a_large_sample(
+    name: str, size: float, rng: np.random.Generator
+) -> None:
     x = rng.uniform(-size, size, 200_000)
     exact = getattr(np, name)(x.astype(np.longdouble))
-    error = np.abs(elementary(name)(x).astype(np.longdouble) - exact) / np.spacing(np.abs(exact).astype(float))
+    error = np.abs(elementary(name)(x).astype(np.longdouble) - exact) / np.spacing(
+        np.abs(exact).astype(float)
+    )
     assert error.max() < 2
 
 
@@ -127,7 +144,9 @@ def test_atan2_in_all_quadrants_and_at_the_edges(rng) -> None:
     assert np.array_equal(np.signbit(got[number]), np.signbit(want[number]))
     y, x = rng.normal(size=(2, 3000)) * 10 ** rng.uniform(-150, 150, (2, 3000))
     with mp.workprec(200):
-        exact = [mp.atan2(mp.mpf(a), mp.mpf(b)) for a, b in zip(y.tolist(), x.tolist(), strict=True)]
+        exact = [
+            mp.atan2(mp.mpf(a), mp.mpf(b)) for a, b in zip(y.tolist(), x.tolist(), strict=True)
+        ]
     assert ulps(atan2(y, x), exact).max() < 2
 
 
@@ -138,7 +157,9 @@ def test_exp_and_log_where_numbers_are_subnormal(rng) -> None:
     np.testing.assert_allclose(elementary("log")(tiny), np.log(tiny), rtol=4e-16)
 
 
-def test_a_processor_without_fused_operations_uses_the_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_processor_without_fused_operations_uses_the_c_library(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from dataclasses import replace
 
     from eslabon.compiler.llvm import machine
@@ -146,7 +167,11 @@ def test_a_processor_without_fused_operations_uses_the_c_library(monkeypatch: py
     plain = replace(machine.host(), fused=False)
     monkeypatch.setattr(machine, "host", lambda: plain)
     x = ca.SX.sym("x")
-    f = ca.Function("f", [x], [ca.vertcat(ca.sin(x), ca.cos(x), ca.tan(x), ca.exp(x), ca.atan2(x, 2), ca.tanh(x))])
+    f = ca.Function(
+        "f",
+        [x],
+        [ca.vertcat(ca.sin(x), ca.cos(x), ca.tan(x), ca.exp(x), ca.atan2(x, 2), ca.tanh(x))],
+    )
     got = native.compile(f, cache=False)(np.linspace(-3, 3, 11)[:, None])
     want = np.array([np.array(f(v)).ravel() for v in np.linspace(-3, 3, 11)])
     np.testing.assert_allclose(got, want, rtol=3e-16)

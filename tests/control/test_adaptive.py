@@ -35,7 +35,9 @@ def test_the_passive_regressor_is_linear_and_skew(seed: int) -> None:
     np.testing.assert_allclose(weight, m.gravity_forces(q), atol=1e-12)
     np.testing.assert_allclose(Y(q, v, still, a) @ pi - weight, m.mass_matrix(q) @ a, atol=1e-11)
     h = 1e-5
-    M_rate = (m.mass_matrix(integrate(m, q, h * v)) - m.mass_matrix(integrate(m, q, -h * v))) / (2 * h)
+    M_rate = (m.mass_matrix(integrate(m, q, h * v)) - m.mass_matrix(integrate(m, q, -h * v))) / (
+        2 * h
+    )
     turned = Y(q, v, w, still) @ pi - weight
     assert w @ turned == pytest.approx(w @ M_rate @ w / 2, rel=1e-6, abs=1e-7)
 
@@ -98,7 +100,9 @@ def test_a_moving_reference_is_learnt() -> None:
     """The inertias are two and three times what the law thinks: it follows ever better."""
     m = es.load("five_bar").with_gravity((0.0, -9.81, 0.0))
     true, q0, own = heavier(m, 1.0), m.assemble([2.0, 1.0]), list(m.actuated_coordinates)
-    wave = C.reference(m, lambda t: casadi.vertcat(2 + 0.1 * casadi.sin(3 * t), 1 + 0.1 * casadi.sin(5 * t)))
+    wave = C.reference(
+        m, lambda t: casadi.vertcat(2 + 0.1 * casadi.sin(3 * t), 1 + 0.1 * casadi.sin(5 * t))
+    )
     law = C.adaptive(m, wave, 10.0, 2e-3, 1e-4)
     motion = true.simulate(q0, None, 40.0, law, method="rk4", step=1e-3, every=50)
     error = (
@@ -123,6 +127,10 @@ def test_a_digital_controller_adapts_in_steps() -> None:
     law = C.adaptive(m, [0.3, 0.2], 5.0, 8.0, 2.0)
     steps = {"method": "rk4", "step": 1e-3, "every": 500}
     smooth = heavier(m, 0.4).simulate([0.0, 0.0], None, 3.0, law, **steps)
-    digital = heavier(m, 0.4).simulate([0.0, 0.0], None, 3.0, law.sampled(2e-3, delay=1e-3), **steps)
+    digital = heavier(m, 0.4).simulate(
+        [0.0, 0.0], None, 3.0, law.sampled(2e-3, delay=1e-3), **steps
+    )
     np.testing.assert_allclose(digital.q, smooth.q, atol=0.01)
-    np.testing.assert_allclose(digital.x[-1], smooth.x[-1], atol=0.1 * np.abs(smooth.x[-1] - law.state).max())
+    np.testing.assert_allclose(
+        digital.x[-1], smooth.x[-1], atol=0.1 * np.abs(smooth.x[-1] - law.state).max()
+    )

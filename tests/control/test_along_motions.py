@@ -48,11 +48,15 @@ def test_modal_control_along_the_straight_line_of_rojas() -> None:
     for k in range(len(law.t)):
         A = lm.A[k] - lm.B[k] @ np.hstack([law.Kp[k], law.Kd[k]])
         # each pole of the double pairs is known to a root of round-off, and their matrix exactly
-        np.testing.assert_allclose(A[6:], np.hstack([-np.eye(6), -np.sqrt(2) * np.eye(6)]), atol=1e-9)
+        np.testing.assert_allclose(
+            A[6:], np.hstack([-np.eye(6), -np.sqrt(2) * np.eye(6)]), atol=1e-9
+        )
         assert apart(np.linalg.eigvals(A), assigned) < 1e-5
     q, v, _ = C.reference(m, joints).at(0.45)
     np.testing.assert_allclose(
-        closed_loop(m, law, q, v, 0.45)[6:], np.hstack([-np.eye(6), -np.sqrt(2) * np.eye(6)]), atol=0.02
+        closed_loop(m, law, q, v, 0.45)[6:],
+        np.hstack([-np.eye(6), -np.sqrt(2) * np.eye(6)]),
+        atol=0.02,
     )
 
 
@@ -70,7 +74,9 @@ def test_modal_control_of_closed_chains_decays_as_assigned(name: str) -> None:
     moved = (exact.q - motion.q)[:, list(m.actuated_coordinates)]
     damped = w * np.sqrt(1 - zeta**2)
     s = t[:, None]
-    predicted = e0 * np.exp(-zeta * w * s) * (np.cos(damped * s) + zeta * w / damped * np.sin(damped * s))
+    predicted = (
+        e0 * np.exp(-zeta * w * s) * (np.cos(damped * s) + zeta * w / damped * np.sin(damped * s))
+    )
     np.testing.assert_allclose(moved, predicted, atol=2e-6)
 
 
@@ -144,7 +150,9 @@ def test_errors_along_a_motion_cost_what_riccati_says() -> None:
     own = list(m.actuated_coordinates)
     reference = C.reference(m, path).at(t)
     x = np.hstack([motion.q[:, own] - reference.q, motion.v[:, own] - reference.v])
-    nominal = np.array([law(s, q, v) for s, q, v in zip(t, *C.reference(m, path).completed(t)[:2], strict=True)])
+    nominal = np.array(
+        [law(s, q, v) for s, q, v in zip(t, *C.reference(m, path).completed(t)[:2], strict=True)]
+    )
     u = motion.tau - nominal
     from scipy.integrate import simpson
 
@@ -157,12 +165,17 @@ def test_errors_along_a_motion_cost_what_riccati_says() -> None:
 def test_an_underactuated_mechanism_follows_a_motion_it_can_make() -> None:
     m = es.load("cart_pole")
     t = np.linspace(0.0, 1.2, 121)
-    free = m.simulate([0.0, 0.1], None, t, es.simulate.Table(t, 2 * np.sin(4 * t)[:, None], "cubic"))
+    free = m.simulate(
+        [0.0, 0.1], None, t, es.simulate.Table(t, 2 * np.sin(4 * t)[:, None], "cubic")
+    )
     law = C.tracking_lqr(m, free, [10.0, 10.0, 1.0, 1.0], 0.01)
     beside = np.array([0.05, 0.15])
     tracked = m.simulate(beside, None, t, law)
     unaware = m.simulate(beside, None, t, es.simulate.Table(t, 2 * np.sin(4 * t)[:, None], "cubic"))
-    assert np.abs(tracked.end[0] - free.end[0]).max() < 0.15 * np.abs(unaware.end[0] - free.end[0]).max()
+    assert (
+        np.abs(tracked.end[0] - free.end[0]).max()
+        < 0.15 * np.abs(unaware.end[0] - free.end[0]).max()
+    )
 
 
 # -- what cannot be ---------------------------------------------------------------------------------------------------------
@@ -193,7 +206,9 @@ def test_uncontrollable_modes_of_a_mechanism_are_named() -> None:
     lm = m.linearize(m.home())
     found = C.controllability(lm)
     assert not found.full
-    with pytest.raises(es.SingularityError, match=rf"no feedback moves the mode at s = 0 \(of .*{last}'"):
+    with pytest.raises(
+        es.SingularityError, match=rf"no feedback moves the mode at s = 0 \(of .*{last}'"
+    ):
         C.place(lm, -np.arange(1.0, 9.0))
 
 

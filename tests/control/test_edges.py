@@ -62,7 +62,9 @@ def test_derivatives_at_a_singular_configuration_are_refused_and_contributions_a
     with pytest.raises(es.SingularityError):
         es.load("parallelogram").forward_dynamics_derivatives([0.0, 0, 0], [0.0, 0, 0], [0.0])
     assert np.isnan(
-        es.load("five_bar").forward_dynamics_derivatives(np.full(4, np.nan), np.zeros(4), np.zeros(2))[0]
+        es.load("five_bar").forward_dynamics_derivatives(
+            np.full(4, np.nan), np.zeros(4), np.zeros(2)
+        )[0]
     ).all()
     m = es.load("rssr")  # a spatial loop, one motion of which nothing controls
     lm = m.linearize(m.assemble([0.3]))

@@ -44,7 +44,9 @@ def floating():
 
 
 def ball_in_a_loop():
-    m, q = random_closed(seeded("ball_in_a_loop"), ["spherical", "revolute", "universal"], ["universal"])
+    m, q = random_closed(
+        seeded("ball_in_a_loop"), ["spherical", "revolute", "universal"], ["universal"]
+    )
     return m, q
 
 
@@ -92,21 +94,29 @@ def test_it_is_consistent_and_beats_prediction(make):
 @pytest.mark.parametrize("make", [loop, ball_in_a_loop], ids=lambda f: f.__name__)
 def test_estimates_keep_the_loops_closed(make, rng):
     m, q = make()
-    f = extended_kalman_filter(m, 1e-3, 1e-4, T, outputs="positions" if m.nu else None, through="states")
+    f = extended_kalman_filter(
+        m, 1e-3, 1e-4, T, outputs="positions" if m.nu else None, through="states"
+    )
     q0, v0 = starts(m, q, 0.05, 5)
     t = T * np.arange(21)
     truth = m.simulate(q0, v0, t, method="rk4", step=T / 4)
     seen = integrate(m, truth.q, 0.01 * rng.normal(size=truth.v.shape))
-    found = f.follow(t, seen, truth.v + 0.01 * rng.normal(size=truth.v.shape), q0=q, covariance=0.0025)
+    found = f.follow(
+        t, seen, truth.v + 0.01 * rng.normal(size=truth.v.shape), q0=q, covariance=0.0025
+    )
     assert np.abs(m.constraint(found.q)).max() < 1e-7
-    assert np.abs(np.einsum("...ij,...j->...i", m.constraint_jacobian(found.q), found.v)).max() < 1e-9
+    assert (
+        np.abs(np.einsum("...ij,...j->...i", m.constraint_jacobian(found.q), found.v)).max() < 1e-9
+    )
     eigenvalues = np.linalg.eigvalsh(found.covariance)
     assert (eigenvalues > -1e-12).all()
     errors = found.beside(truth)
     assert np.sqrt((errors.error[:, -1] ** 2).mean()) < (0.3 if make is loop else 0.02)
 
 
-@pytest.mark.parametrize("make", [tree, loop, ball, floating, ball_in_a_loop], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "make", [tree, loop, ball, floating, ball_in_a_loop], ids=lambda f: f.__name__
+)
 def test_errors_are_carried_by_the_derivative_of_the_flow(make):
     """Blind and without noise, P(t) = Phi P Phi^T, with Phi from differences of the flow itself."""
     m, q = make()
@@ -114,7 +124,9 @@ def test_errors_are_carried_by_the_derivative_of_the_flow(make):
     h, count = 2e-3, 11
     f = extended_kalman_filter(m, 0.0, 1e12, h, through="states", outputs="states")
     q0, v0 = starts(m, q, [0.0] * (n // 2) + [1.0] * (n // 2), 1, seed=2)
-    lm = m.linearize(q0[0], v0[0], np.zeros(m.nu), independent=list(f.states[: n // 2]) if m.closed else None)
+    lm = m.linearize(
+        q0[0], v0[0], np.zeros(m.nu), independent=list(f.states[: n // 2]) if m.closed else None
+    )
     step = 1e-5
     moved = step * np.vstack([np.eye(n), -np.eye(n)])
     from eslabon.simulate.projection import project
@@ -127,7 +139,11 @@ def test_errors_are_carried_by_the_derivative_of_the_flow(make):
     ends = m.simulate(x[:, : m.nq], x[:, m.nq :], t, method="rk4", step=h)
     i = list(f.design.partition.independent)
     change = np.concatenate(
-        [difference(m, ends.q[:n, -1], ends.q[n:, -1])[:, i], (ends.v[:n, -1] - ends.v[n:, -1])[:, i]], axis=-1
+        [
+            difference(m, ends.q[:n, -1], ends.q[n:, -1])[:, i],
+            (ends.v[:n, -1] - ends.v[n:, -1])[:, i],
+        ],
+        axis=-1,
     )
     Phi = change.T / (2 * step)
     found = f.follow(
@@ -153,7 +169,9 @@ def test_on_a_linear_mechanism_it_is_kalmans_filter(rng):
     truth = [m.simulate([0.1, 0.0], None, t, (t, u), method="rk4", step=T / 4) for u in tau]
     seen = np.stack([x.q for x in truth]) + 0.01 * rng.normal(size=(3, len(t), 2))
     found = f.follow(t, seen, tau=tau, q0=[0.0, 0.0], covariance=P0)
-    np.testing.assert_allclose(found.covariance[0], linear.covariances(len(t))[1], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        found.covariance[0], linear.covariances(len(t))[1], rtol=1e-6, atol=1e-9
+    )
     wanted = linear.follow(t, seen, tau)
     np.testing.assert_allclose(np.concatenate([found.q, found.v], axis=-1), wanted, atol=1e-6)
 
@@ -166,7 +184,9 @@ def test_a_filter_that_knows_the_truth_stays_with_it(delay):
     f = extended_kalman_filter(m, 1e-4, 1e-6, T)
     control = es.control.computed_torque(m, [0.3, 0.2], frequency=5.0)
     law = f.law(control, q, delay=delay, saturate=True)
-    motion = m.simulate(q, None, 0.5, law, method="rk4", step=T if delay in (0.0, T) else 2e-3, saturate=True)
+    motion = m.simulate(
+        q, None, 0.5, law, method="rk4", step=T if delay in (0.0, T) else 2e-3, saturate=True
+    )
     close = 1e-10 if delay in (0.0, T) else 1e-6  # other steps than the filter's
     assert np.abs(f.estimates(motion).error).max() < close
     assert np.abs(motion.tau).max() <= 2.0
@@ -175,10 +195,16 @@ def test_a_filter_that_knows_the_truth_stays_with_it(delay):
 def test_the_law_and_the_record_agree():
     m, q = loop()
     f = extended_kalman_filter(m, 1e-8, 1e-6, T)
-    law = f.law(es.control.computed_torque(m, q[list(m.actuated_coordinates)], frequency=8.0), q, covariance=[1e-3] * 4)
+    law = f.law(
+        es.control.computed_torque(m, q[list(m.actuated_coordinates)], frequency=8.0),
+        q,
+        covariance=[1e-3] * 4,
+    )
     start = m.assemble(q[list(m.actuated_coordinates)] + [0.05, -0.04], guess=q)
     motion = m.simulate(start, None, 0.3, law, method="rk4", step=T)
-    again = f.follow(motion.t, motion.q, motion.v, motion.tau, q0=q, covariance=[1e-3] * 4).beside(motion)
+    again = f.follow(motion.t, motion.q, motion.v, motion.tau, q0=q, covariance=[1e-3] * 4).beside(
+        motion
+    )
     seen = f.estimates(motion)
     np.testing.assert_allclose(again.x_hat, seen.x_hat, atol=1e-9)
     np.testing.assert_allclose(again.deviation, seen.deviation, atol=1e-9)
@@ -188,7 +214,9 @@ def test_the_law_and_the_record_agree():
 def test_frames_and_passive_joints_are_outputs():
     """The tip of a five-bar, seen from outside, and a passive joint's rate."""
     m, q = loop()
-    f = extended_kalman_filter(m, 1e-10, [1e-8, 1e-8, 1e-4], T, outputs=["point.x", "point.y", "theta3'"])
+    f = extended_kalman_filter(
+        m, 1e-10, [1e-8, 1e-8, 1e-4], T, outputs=["point.x", "point.y", "theta3'"]
+    )
     q0, v0 = starts(m, q, 0.03, 10)
     t = T * np.arange(31)
     truth = m.simulate(q0, v0, t, method="rk4", step=T / 2)
@@ -211,7 +239,13 @@ def test_a_batch_is_its_single_calls(rng):
 def test_adaptive_methods_run_it_too():
     m, q = tree()
     f = extended_kalman_filter(m, 1e-4, 1e-6, T, steps=2)
-    law = f.law(es.control.computed_torque(m, [0.3, 0.2], frequency=5.0), q + 0.05, covariance=0.01, noise=1e-3, seed=3)
+    law = f.law(
+        es.control.computed_torque(m, [0.3, 0.2], frequency=5.0),
+        q + 0.05,
+        covariance=0.01,
+        noise=1e-3,
+        seed=3,
+    )
     t = T * np.arange(21)
     fixed = m.simulate(q, None, t, law, method="rk4", step=T / 2)
     smooth = m.simulate(q, None, t, law, rtol=1e-10, atol=1e-10)
@@ -225,8 +259,12 @@ def test_beliefs_of_a_batch_and_c():
     run = m.simulate(q, None, 0.3, f.law(None, beliefs, covariance=0.01), method="rk4", step=T)
     found = f.estimates(run)
     assert found.x.shape == (3, 31, 4)
-    np.testing.assert_allclose(found.error[0, 0], [-1e-5, 0.0, 0.0, 0.0], atol=1e-4)  # a sample was seen already
-    one = f.estimates(m.simulate(q, None, 0.3, f.law(None, beliefs[1], covariance=0.01), method="rk4", step=T))
+    np.testing.assert_allclose(
+        found.error[0, 0], [-1e-5, 0.0, 0.0, 0.0], atol=1e-4
+    )  # a sample was seen already
+    one = f.estimates(
+        m.simulate(q, None, 0.3, f.law(None, beliefs[1], covariance=0.01), method="rk4", step=T)
+    )
     np.testing.assert_allclose(found.x_hat[1], one.x_hat, atol=1e-12)
     assert "double *x_next" in f.c_source(None).header
 
@@ -269,8 +307,14 @@ def test_bad_input_is_said_in_a_sentence(call, sentence):
 
 
 def test_driven_or_open_mechanisms_are_refused():
-    b = es.Builder("fan").body("blade", mass=2.0, com=(0.5, 0, 0)).body("arm", mass=1.0, com=(0.5, 0, 0))
-    b.joint("q", "revolute", "ground", "blade").joint("p", "revolute", "blade", "arm").drive("motor", "q", "0.1*t**3")
+    b = (
+        es.Builder("fan")
+        .body("blade", mass=2.0, com=(0.5, 0, 0))
+        .body("arm", mass=1.0, com=(0.5, 0, 0))
+    )
+    b.joint("q", "revolute", "ground", "blade").joint("p", "revolute", "blade", "arm").drive(
+        "motor", "q", "0.1*t**3"
+    )
     with pytest.raises(es.ModelError, match="depend on the time"):
         extended_kalman_filter(b.build(), 1.0, 1.0, T)
     m, q = loop()
@@ -297,4 +341,6 @@ def test_nothing_moves_or_nothing_drives():
         f.law(None, [0.0])
     t = T * np.arange(101)
     truth = free.simulate([0.5], None, t, method="rk4", step=T)
-    assert np.abs(f.follow(t, truth.q, q0=[0.4], covariance=0.01).beside(truth).error[-1]).max() < 1e-3
+    assert (
+        np.abs(f.follow(t, truth.q, q0=[0.4], covariance=0.01).beside(truth).error[-1]).max() < 1e-3
+    )

@@ -36,7 +36,9 @@ def test_the_error_decays_as_predicted(name: str) -> None:
     """Under computed torque e(t) = e0 (1 + w t) exp(-w t) in every commanded coordinate, whatever the motion."""
     m = es.load(name)
     start, w = actuated(m, started(m)), 15.0
-    path = es.paths.joint_path([start, start + np.linspace(0.1, 0.2, len(start))], es.paths.quintic(0.6))
+    path = es.paths.joint_path(
+        [start, start + np.linspace(0.1, 0.2, len(start))], es.paths.quintic(0.6)
+    )
     law = C.computed_torque(m, path, frequency=w)
     e0 = 0.02 * np.cos(np.arange(len(start)))
     q0 = m.assemble(start - e0) if m.closed else start - e0
@@ -55,7 +57,9 @@ def test_frequencies_and_damping_of_each_coordinate() -> None:
     motion = m.simulate(q0 + 0.1, None, t, C.computed_torque(m, q0, w, zeta))
     for k in range(4):
         A = np.array([[0.0, 1.0], [-(w[k] ** 2), -2 * zeta[k] * w[k]]])
-        np.testing.assert_allclose(motion.q[:, k] - q0[k], [0.1 * expm(A * s)[0, 0] for s in t], atol=1e-6)
+        np.testing.assert_allclose(
+            motion.q[:, k] - q0[k], [0.1 * expm(A * s)[0, 0] for s in t], atol=1e-6
+        )
 
 
 def test_actuated_joints_alone_are_commanded_where_others_are_free() -> None:
@@ -107,7 +111,9 @@ def test_energy_falls_under_pd_control(name: str) -> None:
 def test_pd_control_holds_against_springs() -> None:
     m = es.load("double_pendulum").with_joint("q1", stiffness=5.0, rest=0.2)
     law = C.pd_gravity(m, [0.5, 0.3], 30.0, 10.0)
-    np.testing.assert_allclose(m.simulate([0.0, 0.0], None, 10.0, law).end[0], [0.5, 0.3], atol=1e-4)
+    np.testing.assert_allclose(
+        m.simulate([0.0, 0.0], None, 10.0, law).end[0], [0.5, 0.3], atol=1e-4
+    )
 
 
 # -- numbers, batches, C --------------------------------------------------------------------------------------------------
@@ -120,7 +126,9 @@ def test_laws_give_numbers_and_expressions(rng: np.random.Generator) -> None:
     found = law(0.0, q, v)
     expected = m.inverse_dynamics(q, v, 9 * difference(m, m.home(), q) - 6 * v)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-    one = casadi.Function("f", [x := casadi.SX.sym("q", 6), y := casadi.SX.sym("v", 6)], [law(casadi.SX(0), x, y)])
+    one = casadi.Function(
+        "f", [x := casadi.SX.sym("q", 6), y := casadi.SX.sym("v", 6)], [law(casadi.SX(0), x, y)]
+    )
     np.testing.assert_allclose(np.array(one(q[0], v[0])).ravel(), found[0], rtol=1e-9, atol=1e-9)
     assert repr(law) == "<computed_torque of puma560: 6 actuators>"
 
@@ -134,7 +142,9 @@ def test_a_batch_is_its_single_runs_with_other_inertias_too() -> None:
     motion = tried.simulate(q0, None, 0.2, law, parameters=parameters, **options)
     for k in range(3):
         one = tried.with_parameters(**{name: float(x[k]) for name, x in parameters.items()})
-        np.testing.assert_allclose(motion.q[k], one.simulate(q0[k], None, 0.2, law, **options).q, atol=1e-12)
+        np.testing.assert_allclose(
+            motion.q[k], one.simulate(q0[k], None, 0.2, law, **options).q, atol=1e-12
+        )
     single = {name: x[1] for name, x in parameters.items()}
     for more in ({}, {"constraints": "elimination"}):
         end = tried.simulate(q0[1], None, 0.2, law, parameters=single, **more).end[0]
@@ -169,11 +179,14 @@ def test_a_sampled_law_in_a_batch() -> None:
 
 
 @pytest.mark.skipif(
-    shutil.which("cc") is None or sys.platform == "win32", reason="there is no C compiler that takes these options"
+    shutil.which("cc") is None or sys.platform == "win32",
+    reason="there is no C compiler that takes these options",
 )
 @pytest.mark.parametrize("kind", ["computed_torque", "pd_gravity", "adaptive", "modal"])
 @pytest.mark.parametrize("name", ["puma560", "five_bar"])
-def test_c_of_a_law_compiles_and_agrees(name: str, kind: str, tmp_path: Path, rng: np.random.Generator) -> None:
+def test_c_of_a_law_compiles_and_agrees(
+    name: str, kind: str, tmp_path: Path, rng: np.random.Generator
+) -> None:
     m = es.load(name)
     start = actuated(m, started(m))
     path = es.paths.joint_path([start, start + 0.1], es.paths.quintic(1.0))
@@ -229,10 +242,15 @@ def test_mistakes_end_in_a_sentence(make, sentence: str) -> None:
 
 def test_mechanisms_that_no_law_drives() -> None:
     m = es.load("elbow").with_actuated([])
-    for make in (lambda: C.computed_torque(m, [0.0, 0.0], 1.0), lambda: C.pd_gravity(m, [0.0, 0.0], 1.0, 1.0)):
+    for make in (
+        lambda: C.computed_torque(m, [0.0, 0.0], 1.0),
+        lambda: C.pd_gravity(m, [0.0, 0.0], 1.0, 1.0),
+    ):
         with pytest.raises(es.ModelError, match="has no actuators"):
             make()
-    with pytest.raises(es.ModelError, match="adaptive control of cart_pole: its actuators leave theta uncontrolled"):
+    with pytest.raises(
+        es.ModelError, match="adaptive control of cart_pole: its actuators leave theta uncontrolled"
+    ):
         C.adaptive(es.load("cart_pole"), [0.0, 0.0], 1.0, 1.0)
     loose = es.load("five_bar").with_actuated(["theta2"])
     with pytest.raises(es.ModelError, match="uncontrolled"):

@@ -25,7 +25,10 @@ def apart(found, asked) -> float:
 
 def random_poles(rng: np.random.Generator, n: int) -> np.ndarray:
     """Distinct ones in the left half-plane, some of them in pairs."""
-    pairs = [complex(-rng.uniform(0.5, 3), rng.uniform(0.5, 3)) for _ in range(rng.integers(0, n // 2 + 1))]
+    pairs = [
+        complex(-rng.uniform(0.5, 3), rng.uniform(0.5, 3))
+        for _ in range(rng.integers(0, n // 2 + 1))
+    ]
     return np.array([*pairs, *np.conj(pairs), *(-rng.uniform(0.5, 3, n - 2 * len(pairs)))])
 
 
@@ -93,10 +96,17 @@ def test_poles_that_no_real_system_has(poles, sentence: str) -> None:
 
 def test_modes_that_no_input_moves_are_named() -> None:
     A, B = np.diag([-1.0, -2.0, 3.0]), np.array([[1.0], [1.0], [0.0]])
-    with pytest.raises(es.SingularityError, match=r"s = 3 \(of x3\): the inputs u1 do not act on it"):
+    with pytest.raises(
+        es.SingularityError, match=r"s = 3 \(of x3\): the inputs u1 do not act on it"
+    ):
         C.place((A, B), [-1, -2, -3])
-    close = np.diag(np.linspace(1, 2, 14)), np.ones((14, 1))  # so badly conditioned that nothing can be done
-    with pytest.raises(es.SingularityError, match=r"cannot be placed|T is singular|no feedback moves"):
+    close = (
+        np.diag(np.linspace(1, 2, 14)),
+        np.ones((14, 1)),
+    )  # so badly conditioned that nothing can be done
+    with pytest.raises(
+        es.SingularityError, match=r"cannot be placed|T is singular|no feedback moves"
+    ):
         C.place(close, -np.linspace(1, 1.001, 14))
 
 
@@ -173,7 +183,9 @@ def test_regulators_agree_with_python_control(rng: np.random.Generator) -> None:
 
 def test_regulators_that_cannot_be() -> None:
     A, B = np.diag([1.0, -1.0]), np.array([[0.0], [1.0]])
-    with pytest.raises(es.SingularityError, match=r"no gains stabilize the mode at s = 1 \(of x1\)"):
+    with pytest.raises(
+        es.SingularityError, match=r"no gains stabilize the mode at s = 1 \(of x1\)"
+    ):
         C.lqr((A, B), 1.0, 1.0)
     with pytest.raises(es.SingularityError, match="costs nothing in Q"):
         C.lqr(DOUBLE_INTEGRATOR, 0.0, 1.0)
@@ -196,7 +208,9 @@ def test_a_long_horizon_tends_to_the_stationary_regulator(rng: np.random.Generat
     np.testing.assert_allclose(found.K[0], stationary.K, rtol=1e-5, atol=1e-6)
     assert np.abs(found.S[-1]).max() < 1e-12
     same = C.finite_horizon_lqr(t, np.broadcast_to(A, (31, 4, 4)), B, 1.0, 1.0, end=stationary.S)
-    np.testing.assert_allclose(same.S, np.broadcast_to(stationary.S, (31, 4, 4)), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(
+        same.S, np.broadcast_to(stationary.S, (31, 4, 4)), rtol=1e-6, atol=1e-7
+    )
 
 
 def test_cost_to_come_of_a_varying_system() -> None:
@@ -212,11 +226,15 @@ def test_cost_to_come_of_a_varying_system() -> None:
 
     def rate(s: float, y: np.ndarray) -> np.ndarray:
         u = -at_K(s) @ y[:2]
-        return np.array([*(at_A(s) @ y[:2] + at_B(s) @ u), y[:2] @ np.diag([2.0, 1.0]) @ y[:2] + 0.5 * u @ u])
+        return np.array(
+            [*(at_A(s) @ y[:2] + at_B(s) @ u), y[:2] @ np.diag([2.0, 1.0]) @ y[:2] + 0.5 * u @ u]
+        )
 
     x0 = np.array([1.0, -0.5])
     end = solve_ivp(rate, (0, 2), [*x0, 0.0], rtol=1e-9, atol=1e-11).y[:, -1]
-    assert end[2] + end[:2] @ np.diag([3.0, 1.0]) @ end[:2] == pytest.approx(x0 @ found.S[0] @ x0, rel=1e-5)
+    assert end[2] + end[:2] @ np.diag([3.0, 1.0]) @ end[:2] == pytest.approx(
+        x0 @ found.S[0] @ x0, rel=1e-5
+    )
 
 
 def test_horizons_that_cannot_be() -> None:
@@ -232,7 +250,12 @@ def test_horizons_that_cannot_be() -> None:
 
 def test_ranks_by_a_change_of_coordinates(rng: np.random.Generator) -> None:
     """A system with a part that inputs do not reach keeps it in any coordinates, and in any units."""
-    A = np.block([[rng.normal(size=(3, 3)), rng.normal(size=(3, 2))], [np.zeros((2, 3)), np.diag([-0.5, 0.3])]])
+    A = np.block(
+        [
+            [rng.normal(size=(3, 3)), rng.normal(size=(3, 2))],
+            [np.zeros((2, 3)), np.diag([-0.5, 0.3])],
+        ]
+    )
     B = np.vstack([rng.normal(size=(3, 1)), np.zeros((2, 1))])
     T = np.array([1.0, 1e3, 1e-3, 10.0, 1.0])[:, None] * rng.normal(size=(5, 5))
     back = np.linalg.inv(T)
@@ -278,7 +301,9 @@ def test_gramians_are_their_integrals(rng: np.random.Generator) -> None:
     stable = A - 4 * np.eye(3)
     W = C.controllability_gramian((stable, B))
     np.testing.assert_allclose(stable @ W + W @ stable.T, -B @ B.T, atol=1e-10)
-    np.testing.assert_allclose(C.controllability_gramian((stable, B), horizon=40.0), W, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        C.controllability_gramian((stable, B), horizon=40.0), W, rtol=1e-6, atol=1e-9
+    )
     np.testing.assert_allclose(C.observability_gramian((stable.T, B.T)), W, rtol=1e-9)
     with pytest.raises(es.InputError, match=r"the pole at s = .* does not decay; give a horizon"):
         C.controllability_gramian(DOUBLE_INTEGRATOR)

@@ -27,7 +27,10 @@ def test_responses_agree(name: str) -> None:
     found = control.input_output_response(system, t, u, x0, solve_ivp_kwargs=TIGHT)
     mine = m.simulate(q0, None, t, es.simulate.Table(t, u.T, "linear"))
     np.testing.assert_allclose(found.outputs.T, np.hstack([mine.q, mine.v]), atol=2e-5)
-    assert system.output_labels == [*(str(c) for c in mine.columns["q"]), *(f"{c}'" for c in mine.columns["v"])]
+    assert system.output_labels == [
+        *(str(c) for c in mine.columns["q"]),
+        *(f"{c}'" for c in mine.columns["v"]),
+    ]
 
 
 def test_operating_points_are_equilibria() -> None:
@@ -68,7 +71,9 @@ def test_quaternions_and_free_bodies() -> None:
     system = m.to_control_nonlinear()
     assert system.nstates == 7
     t = np.linspace(0.0, 0.5, 6)
-    found = control.input_output_response(system, t, 0.0, [1, 0, 0, 0, 0.5, 1.0, 0.2], solve_ivp_kwargs=TIGHT)
+    found = control.input_output_response(
+        system, t, 0.0, [1, 0, 0, 0, 0.5, 1.0, 0.2], solve_ivp_kwargs=TIGHT
+    )
     mine = m.simulate(m.neutral(), [0.5, 1.0, 0.2], t)
     np.testing.assert_allclose(found.outputs.T, np.hstack([mine.q, mine.v]), atol=1e-6)
 

@@ -43,16 +43,27 @@ def systems(seed):
         )  # fmt: skip
         return kinds[rng.integers(len(kinds))]
 
-    return matrix(n, n), matrix(n, m), matrix(p, n), -rng.uniform(0.5, 3.0, n) * 10.0 ** rng.integers(-2, 3)
+    return (
+        matrix(n, n),
+        matrix(n, m),
+        matrix(p, n),
+        -rng.uniform(0.5, 3.0, n) * 10.0 ** rng.integers(-2, 3),
+    )
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_every_design_answers_or_says_why_not(seed):
     A, B, out, poles = systems(seed)
     none = np.zeros((len(out), B.shape[1]))
-    flowing, stepping = control.ss(A, B, out, none, remove_useless_states=False), control.ss(A, B, out, none, 0.1)
+    flowing, stepping = (
+        control.ss(A, B, out, none, remove_useless_states=False),
+        control.ss(A, B, out, none, 0.1),
+    )
     designs = [
-        *(lambda method=method: C.place((A, B), poles, method=method) for method in ("sylvester", "YT", "KNV0")),
+        *(
+            lambda method=method: C.place((A, B), poles, method=method)
+            for method in ("sylvester", "YT", "KNV0")
+        ),
         lambda: C.lqr((A, B), 1.0, 1.0),
         lambda: C.lqr((A, B), 1.0, 1.0, discrete=True),
         lambda: C.controllability((A, B)),
@@ -89,13 +100,17 @@ def test_a_plant_in_steps_that_forgets_a_state_has_observers():
             z, x = A @ z + observer.gains @ (y - out @ z), A @ x
         np.testing.assert_allclose(z, x, atol=1e-6)
     gain = C.kalman(plant, 0.1, 0.2)
-    np.testing.assert_allclose(A @ gain.N, gain.gains, atol=1e-12)  # z is what the estimate becomes in a step
+    np.testing.assert_allclose(
+        A @ gain.N, gain.gains, atol=1e-12
+    )  # z is what the estimate becomes in a step
 
 
 def test_errors_are_not_measured_by_a_singular_covariance():
     from eslabon.control.estimates import Estimates
 
     t, zero = np.arange(3.0), np.zeros((3, 2))
-    made = Estimates(t, zero, zero, zero, ("a", "b"), ("", ""), "filter", covariance=np.zeros((3, 2, 2)))
+    made = Estimates(
+        t, zero, zero, zero, ("a", "b"), ("", ""), "filter", covariance=np.zeros((3, 2, 2))
+    )
     with pytest.raises(es.SingularityError, match="singular covariance"):
         _ = made.nees

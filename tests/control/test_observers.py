@@ -62,7 +62,9 @@ def test_poles_are_as_asked(period):
     assert matched(again.poles, full.poles) < 1e-9
     reduced = es.control.reduced_order(SYSTEM, POLES[2:], period=period)
     assert matched(reduced.poles, as_steps(POLES[2:])) < 1e-6
-    assert matched(es.control.luenberger(SYSTEM, [-2.0] * 5).poles, [-2.0] * 5) < 0.05  # which repeats
+    assert (
+        matched(es.control.luenberger(SYSTEM, [-2.0] * 5).poles, [-2.0] * 5) < 0.05
+    )  # which repeats
 
 
 @pytest.mark.parametrize("period", [None, T])
@@ -73,8 +75,12 @@ def test_an_observer_satisfies_luenbergers_equations(period):
         es.control.kalman(SYSTEM, 1.0, 0.1, period=period),
     ):
         p = o.plant
-        np.testing.assert_allclose(o.Z @ p.A - o.F @ o.Z, o.G @ p.C, atol=1e-9 * (1 + np.abs(o.G).max()))
-        np.testing.assert_allclose(o.M @ o.Z + o.N @ p.C, np.eye(5), atol=1e-9 * (1 + np.abs(o.N).max()))
+        np.testing.assert_allclose(
+            o.Z @ p.A - o.F @ o.Z, o.G @ p.C, atol=1e-9 * (1 + np.abs(o.G).max())
+        )
+        np.testing.assert_allclose(
+            o.M @ o.Z + o.N @ p.C, np.eye(5), atol=1e-9 * (1 + np.abs(o.N).max())
+        )
 
 
 @pytest.mark.parametrize("period", [None, T])
@@ -114,7 +120,9 @@ def test_kalman_bucy_and_kalman_are_those_of_python_control():
     steps = es.control.kalman(SYSTEM, W, V, period=T)
     L, before, _ = control.dlqe(expm(A * T), np.eye(5), C, gathered(A, W, T), V)
     np.testing.assert_allclose(
-        steps.gains, L if L.shape == (5, 2) and np.allclose(steps.gains, L) else expm(A * T) @ L, rtol=1e-7
+        steps.gains,
+        L if L.shape == (5, 2) and np.allclose(steps.gains, L) else expm(A * T) @ L,
+        rtol=1e-7,
     )
     after = before - before @ C.T @ np.linalg.solve(C @ before @ C.T + V, C @ before)
     np.testing.assert_allclose(steps.covariance, after, rtol=1e-7)
@@ -126,7 +134,10 @@ def test_discrete_filters_become_continuous_ones():
     off = []
     for h in (1e-3, 1e-4):
         steps = es.control.kalman(SYSTEM, 1.0, 0.1 / h, period=h)
-        off.append(np.abs(steps.gains / h - made.gains).max() + np.abs(steps.covariance - made.covariance).max())
+        off.append(
+            np.abs(steps.gains / h - made.gains).max()
+            + np.abs(steps.covariance - made.covariance).max()
+        )
     assert off[1] < 0.2 * off[0] < 0.2
     full = es.control.luenberger(SYSTEM, POLES)
     np.testing.assert_allclose(
@@ -140,7 +151,9 @@ def test_gathered_noise_is_the_integral():
     W = np.diag([1.0, 2.0, 0.5, 0.1, 0.3])
     s, weights = np.polynomial.legendre.leggauss(12)
     points = 0.5 * 0.3 * (s + 1)
-    wanted = sum(w * 0.15 * expm(A * x) @ W @ expm(A.T * x) for x, w in zip(points, weights, strict=True))
+    wanted = sum(
+        w * 0.15 * expm(A * x) @ W @ expm(A.T * x) for x, w in zip(points, weights, strict=True)
+    )
     np.testing.assert_allclose(gathered(A, W, 0.3), wanted, rtol=1e-10)
 
 
@@ -158,30 +171,43 @@ def test_covariances_are_those_of_simulated_errors(rng):
     error = x - made.follow(T * np.arange(steps), y)
     _, after = made.covariances(steps)
     for k in (0, 3, 20, steps - 1):
-        np.testing.assert_allclose(np.cov(error[:, k].T), after[k], atol=0.12 * np.abs(after[k]).max())
+        np.testing.assert_allclose(
+            np.cov(error[:, k].T), after[k], atol=0.12 * np.abs(after[k]).max()
+        )
         nees = np.einsum("ri,ij,rj->r", error[:, k], np.linalg.inv(after[k]), error[:, k]).mean()
         assert nees == pytest.approx(5, rel=0.1)
     settled = es.control.kalman(SYSTEM, W, V, period=T)
     late = (x - settled.follow(T * np.arange(steps), y))[:, -1]
-    np.testing.assert_allclose(np.cov(late.T), settled.covariance, atol=0.12 * np.abs(settled.covariance).max())
+    np.testing.assert_allclose(
+        np.cov(late.T), settled.covariance, atol=0.12 * np.abs(settled.covariance).max()
+    )
 
 
 def test_the_settled_filter_is_the_end_of_the_other_and_better_than_its_neighbours(rng):
     made = es.control.kalman_filter(SYSTEM, 1.0, 0.1, 1.0, period=T)
     settled = es.control.kalman(SYSTEM, 1.0, 0.1, period=T)
-    slowest = np.abs(settled.poles).max()  # of the errors; their covariance settles by its square in a step
+    slowest = np.abs(
+        settled.poles
+    ).max()  # of the errors; their covariance settles by its square in a step
     steps = int(np.log(1e-10) / (2 * np.log(slowest)))
     size = np.abs(settled.covariance).max()
-    np.testing.assert_allclose(made.covariances(steps)[1][-1], settled.covariance, rtol=0, atol=1e-8 * size)
+    np.testing.assert_allclose(
+        made.covariances(steps)[1][-1], settled.covariance, rtol=0, atol=1e-8 * size
+    )
     W = gathered(A, np.eye(5), T)
     now = settled.N
 
     def spread(K):
         """The covariance under another gain, by Lyapunov's equation."""
         left = np.eye(5) - K @ C
-        return np.trace(solve_discrete_lyapunov(left @ expm(A * T), left @ W @ left.T + 0.1 * K @ K.T))
+        return np.trace(
+            solve_discrete_lyapunov(left @ expm(A * T), left @ W @ left.T + 0.1 * K @ K.T)
+        )
 
-    assert all(spread(now + 0.02 * np.abs(now).max() * rng.normal(size=now.shape)) > spread(now) for _ in range(3))
+    assert all(
+        spread(now + 0.02 * np.abs(now).max() * rng.normal(size=now.shape)) > spread(now)
+        for _ in range(3)
+    )
 
 
 # The observers of Morales' thesis (chapter 5): its matrices and gains, and the poles it prints.
@@ -213,9 +239,13 @@ def test_the_thesis_of_morales():
         -23.32,
     ]  # 13.33 lost its sign
     assert matched(stanford.poles, printed) < 1e-3
-    assert not puma.stable  # of the error of one angle nothing is ever left out: the thesis' own pole at zero
+    assert (
+        not puma.stable
+    )  # of the error of one angle nothing is ever left out: the thesis' own pole at zero
     with pytest.raises(es.SingularityError, match="cannot be observed from the outputs y1"):
-        es.control.luenberger((np.array(PUMA, float), np.eye(4)[:, :1], 5.0 * np.eye(4)[:1]), [-1, -2, -3, -4])
+        es.control.luenberger(
+            (np.array(PUMA, float), np.eye(4)[:, :1], 5.0 * np.eye(4)[:1]), [-1, -2, -3, -4]
+        )
 
 
 # Output feedback ---------------------------------------------------------------------------------------------------------
@@ -250,7 +280,10 @@ def test_separation_principle(lm):
         assert matched(closed.poles(), wanted) < 1e-5 * np.abs(wanted).max()
     Ad, Bd = lm.discretized(T)
     K = es.control.lqr((Ad, Bd), 1.0, 0.1, discrete=True).K
-    for o in (es.control.luenberger(lm, speeds, period=T), es.control.reduced_order(lm, speeds[: n - ny], period=T)):
+    for o in (
+        es.control.luenberger(lm, speeds, period=T),
+        es.control.reduced_order(lm, speeds[: n - ny], period=T),
+    ):
         feedback = es.control.output_feedback(lm, K, o)
         wanted = [*np.linalg.eigvals(Ad - Bd @ K), *o.poles]
         assert matched(feedback.poles, wanted) < 1e-6
@@ -260,7 +293,11 @@ def test_separation_principle(lm):
 
 def ball():
     """A ball joint that carries a hinge, with motors for all."""
-    return random_builder(seeded("ball"), ["spherical", "revolute"], branched=False).actuate("joint0", "joint1").build()
+    return (
+        random_builder(seeded("ball"), ["spherical", "revolute"], branched=False)
+        .actuate("joint0", "joint1")
+        .build()
+    )
 
 
 def small_response(feedback, x0, times):
@@ -269,12 +306,20 @@ def small_response(feedback, x0, times):
     start = np.concatenate([x0, np.zeros(len(made) - n)])
     if feedback.period is None:
         return np.array([expm(made * t) @ start for t in times])[:, :n]
-    return np.array([np.linalg.matrix_power(made, round(t / feedback.period)) @ start for t in times])[:, :n]
+    return np.array(
+        [np.linalg.matrix_power(made, round(t / feedback.period)) @ start for t in times]
+    )[:, :n]
 
 
 @pytest.mark.parametrize(
     ("name", "delay"),
-    [("five_bar", None), ("five_bar", 0.0), ("cart_pole", 0.0), ("cart_pole", 0.008), ("cart_pole", 0.02)],
+    [
+        ("five_bar", None),
+        ("five_bar", 0.0),
+        ("cart_pole", 0.0),
+        ("cart_pole", 0.008),
+        ("cart_pole", 0.02),
+    ],
 )
 def test_the_true_mechanism_closes_the_loop_as_the_linear_model_says(name, delay, rng):
     """To first order: small deviations, which the observer does not know at the start."""
@@ -283,7 +328,9 @@ def test_the_true_mechanism_closes_the_loop_as_the_linear_model_says(name, delay
     lm = m.linearize(m.home(), outputs=["x", "theta"] if name == "cart_pole" else None)
     period, n = None if delay is None else 0.02, len(lm.states)
     system = lm if period is None else lm.discretized(period)
-    K = es.control.lqr(system, [100.0] * (n // 2) + [1.0] * (n // 2), 1e3, discrete=period is not None).K
+    K = es.control.lqr(
+        system, [100.0] * (n // 2) + [1.0] * (n // 2), 1e3, discrete=period is not None
+    ).K
     o = es.control.kalman(lm, 1.0, 1e-6, through=lm.B, period=period)
     feedback = es.control.output_feedback(lm, K, o, delay=delay or 0.0)
     x0 = 1e-5 * rng.normal(size=n)
@@ -292,7 +339,9 @@ def test_the_true_mechanism_closes_the_loop_as_the_linear_model_says(name, delay
     options = {"rtol": 1e-11, "atol": 1e-13} if period is None else {"method": "rk4", "step": 2e-3}
     motion = m.simulate(q0, v0, times, feedback.law(), **options)
     wanted = small_response(feedback, x0, times)
-    np.testing.assert_allclose(feedback.estimates(motion).x, wanted, atol=2e-3 * np.abs(wanted).max())
+    np.testing.assert_allclose(
+        feedback.estimates(motion).x, wanted, atol=2e-3 * np.abs(wanted).max()
+    )
 
 
 @pytest.mark.parametrize("kind", ["luenberger", "reduced", "kalman", "time-varying"])
@@ -305,7 +354,9 @@ def test_it_balances_from_noisy_encoders_late_and_within_limits(kind, rng):
         "luenberger": lambda: es.control.luenberger(lm, [-20, -22, -24, -26], period=0.01),
         "reduced": lambda: es.control.reduced_order(lm, [-20, -22], period=0.01),
         "kalman": lambda: es.control.kalman(lm, 0.01, 1e-6, through=lm.B, period=0.01),
-        "time-varying": lambda: es.control.kalman_filter(lm, 0.01, 1e-6, 0.01, through=lm.B, period=0.01),
+        "time-varying": lambda: es.control.kalman_filter(
+            lm, 0.01, 1e-6, 0.01, through=lm.B, period=0.01
+        ),
     }[kind]()
     feedback = es.control.output_feedback(lm, K, o, delay=0.004, saturate=True)
     start = rng.uniform(-0.15, 0.15, (20, 2))
@@ -347,12 +398,20 @@ def test_a_step_of_the_law_is_the_observers_equations(delay, rng):
     tau, after = feedback.law().law.with_state(state).at(0.0, q, v)
     x = z @ o.M.T + q @ o.N.T
     np.testing.assert_allclose(tau, -x @ K.T, atol=1e-12)
-    later, sooner = held(lm.A, lm.B, 0.01 - delay), expm(lm.A * (0.01 - delay)) @ held(lm.A, lm.B, delay)
-    np.testing.assert_allclose(later + sooner, o.plant.B if not delay else later + sooner, atol=1e-12)
+    later, sooner = (
+        held(lm.A, lm.B, 0.01 - delay),
+        expm(lm.A * (0.01 - delay)) @ held(lm.A, lm.B, delay),
+    )
+    np.testing.assert_allclose(
+        later + sooner, o.plant.B if not delay else later + sooner, atol=1e-12
+    )
     following = z @ o.F.T + q @ o.G.T + tau @ later.T + before @ sooner.T
     np.testing.assert_allclose(after, np.concatenate([following, x, tau], axis=-1), atol=1e-10)
     assert "double *x_next" in feedback.c_source().header
-    assert "double *x_rate" in es.control.output_feedback(lm, K, es.control.luenberger(lm, FOUR)).c_source().header
+    assert (
+        "double *x_rate"
+        in es.control.output_feedback(lm, K, es.control.luenberger(lm, FOUR)).c_source().header
+    )
 
 
 def test_a_filter_knows_how_good_its_first_estimates_are(rng):
@@ -382,7 +441,9 @@ def test_frames_are_outputs_too():
 def test_estimates_are_plotted_with_units():
     m, lm, K = cart()
     feedback = es.control.output_feedback(lm, K, es.control.kalman(lm, 0.1, 1e-4, through=lm.B))
-    estimates = feedback.estimates(m.simulate([0.05, 0.05], None, 1.0, feedback.law([0.1, 0.0, 0.0, 0.0])))
+    estimates = feedback.estimates(
+        m.simulate([0.05, 0.05], None, 1.0, feedback.law([0.1, 0.0, 0.0, 0.0]))
+    )
     figure = estimates.plot()
     labels = [ax.get_ylabel() for ax in figure.axes]
     assert labels == [
@@ -399,7 +460,9 @@ def test_estimates_are_plotted_with_units():
 def unseen():
     """Two carts side by side, of which one is measured."""
     b = es.Builder("carts").body("one", 1.0).body("two", 2.0).actuate("a", "b")
-    b.joint("a", "prismatic", "ground", "one", axis="x").joint("b", "prismatic", "ground", "two", axis="x")
+    b.joint("a", "prismatic", "ground", "one", axis="x").joint(
+        "b", "prismatic", "ground", "two", axis="x"
+    )
     return b.build()
 
 

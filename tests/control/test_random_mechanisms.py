@@ -30,7 +30,9 @@ def compare(m, q: np.ndarray, v: np.ndarray, goal: np.ndarray) -> None:
     law = C.computed_torque(m, goal, frequency=3.0)
     a = m.forward_dynamics(q, v, law(0.0, q, v), **({"tolerance": 1e-5} if m.closed else {}))
     wanted = asked(m, q, v, goal, 3.0)
-    np.testing.assert_allclose(a[list(commanded(m))], wanted, rtol=1e-6, atol=1e-6 * max(1.0, np.abs(a).max()))
+    np.testing.assert_allclose(
+        a[list(commanded(m))], wanted, rtol=1e-6, atol=1e-6 * max(1.0, np.abs(a).max())
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -50,11 +52,15 @@ def test_trees_get_the_accelerations_they_are_to_have(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("kinds", "cuts"), CLOSED, ids=["-".join(cuts) for _, cuts in CLOSED])
-def test_closed_chains_get_the_accelerations_they_are_to_have(kinds: list[str], cuts: list[str]) -> None:
+def test_closed_chains_get_the_accelerations_they_are_to_have(
+    kinds: list[str], cuts: list[str]
+) -> None:
     rng = seeded(kinds, cuts)
     m, q = random_closed(rng, kinds, cuts)
     v = allowed(m.constraint_jacobian(q)) @ rng.normal(size=m.nv)
-    goal = m.project(integrate(m, q, 0.05 * allowed(m.constraint_jacobian(q)) @ rng.normal(size=m.nv)))
+    goal = m.project(
+        integrate(m, q, 0.05 * allowed(m.constraint_jacobian(q)) @ rng.normal(size=m.nv))
+    )
     names = [j.name for j in m.joints]
     tried = 0
     for actuated in (names, names[:1], names[1:], names[-2:]):
@@ -94,7 +100,9 @@ def test_a_driven_mechanism_is_commanded_at_its_time() -> None:
     motion = m.simulate([0.0, 0.2], None, t, C.computed_torque(m, [0.5], frequency=w))
     np.testing.assert_allclose(motion.q[:, 0], 0.3 * np.sin(2 * t), atol=1e-6)
     e0, v0 = 0.5 - motion.q[0, 1], motion.v[0, 1]
-    np.testing.assert_allclose(0.5 - motion.q[:, 1], (e0 + (w * e0 - v0) * t) * np.exp(-w * t), atol=1e-5)
+    np.testing.assert_allclose(
+        0.5 - motion.q[:, 1], (e0 + (w * e0 - v0) * t) * np.exp(-w * t), atol=1e-5
+    )
     with pytest.raises(es.ModelError, match="depend on the time"):
         C.adaptive(m, [0.5], 1.0, 1.0)
 

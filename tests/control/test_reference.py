@@ -21,7 +21,9 @@ def native(reference, times) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize(
-    "law", [es.paths.quintic(2.0), es.paths.cycloidal(2.0), es.paths.trapezoidal(2.0)], ids=lambda law: law.name
+    "law",
+    [es.paths.quintic(2.0), es.paths.cycloidal(2.0), es.paths.trapezoidal(2.0)],
+    ids=lambda law: law.name,
 )
 def test_a_table_comes_near_its_path(law, rng) -> None:
     m = es.load("elbow")
@@ -36,7 +38,9 @@ def test_a_table_comes_near_its_path(law, rng) -> None:
 
 def test_outside_its_span_it_rests_where_it_ends() -> None:
     m = es.load("elbow")
-    followed = C.reference(m, ([1.0, 2.0], [[0.0, 1.0], [1.0, 3.0]], [[1.0, 2.0]] * 2, np.zeros((2, 2))))
+    followed = C.reference(
+        m, ([1.0, 2.0], [[0.0, 1.0], [1.0, 3.0]], [[1.0, 2.0]] * 2, np.zeros((2, 2)))
+    )
     q, v, a = native(followed, [0.0, 1.5, 3.0])
     np.testing.assert_allclose(q, [[0, 1], [0.5, 2], [1, 3]], atol=1e-12)
     np.testing.assert_allclose(v, [[0, 0], [1, 2], [0, 0]], atol=1e-12)
@@ -108,7 +112,11 @@ def test_orientations_keep_unit_length_and_the_near_sign() -> None:
         np.testing.assert_allclose(made[1], np.broadcast_to(w, (17, 3)), atol=1e-9)
 
 
-BALL = es.Builder("ball").body("rod", 1.0, (0.1, 0, 0), (0.1, 0.1, 0.1)).joint("ball", "spherical", "ground", "rod")
+BALL = (
+    es.Builder("ball")
+    .body("rod", 1.0, (0.1, 0, 0), (0.1, 0.1, 0.1))
+    .joint("ball", "spherical", "ground", "rod")
+)
 
 
 @pytest.mark.parametrize(

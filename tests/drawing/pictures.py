@@ -39,20 +39,39 @@ def every_kind() -> es.Mechanism:
     b = es.Builder("every_kind")
     for k, (kind, more) in enumerate(KINDS.items()):
         at = (0.4 * (k % 3), 0.5 * (k // 3), 0)
-        b.body(f"body{k}", mass=1.0, com=(0, 0.1, 0.2)).joint(kind, kind, "ground", f"body{k}", at=at, **more)
+        b.body(f"body{k}", mass=1.0, com=(0, 0.1, 0.2)).joint(
+            kind, kind, "ground", f"body{k}", at=at, **more
+        )
         b.frame(f"end{k}", f"body{k}", (0, 0.1, 0.25))
-    return b.shape("cap", "body5", "box", (0.1, 0.2, 0.15), at=(0, 0, 0.1), colour="#e69f00").build()
+    return b.shape(
+        "cap", "body5", "box", (0.1, 0.2, 0.15), at=(0, 0, 0.1), colour="#e69f00"
+    ).build()
 
 
 def every_cut() -> es.Mechanism:
     """A planar mechanism with a cut joint or constraint of each kind, and joints of all that stay in the plane."""
-    b, tree = es.Builder("every_cut", gravity=(0, -9.81, 0)), ["revolute", "prismatic", "planar", "fixed"]
+    b, tree = (
+        es.Builder("every_cut", gravity=(0, -9.81, 0)),
+        ["revolute", "prismatic", "planar", "fixed"],
+    )
     for k, (kind, more) in enumerate(CUTS.items()):
         inner = tree[k % len(tree)]
         axis = {} if inner == "fixed" else {"axis": "y" if inner == "prismatic" else "z"}
-        b.body(f"arm{k}", mass=1.0).joint(f"pin{k}", "revolute", "ground", f"arm{k}", at=(0.5 * (k % 5), k // 5, 0))
-        b.body(f"hand{k}", mass=1.0).joint(f"{inner}{k}", inner, f"arm{k}", f"hand{k}", at=(0, 0.4, 0), **axis)
-        b.loop(kind, kind, f"hand{k}", "ground", (0.2, 0.1, 0), (0.5 * (k % 5) + 0.2, k // 5 + 0.5, 0), **more)
+        b.body(f"arm{k}", mass=1.0).joint(
+            f"pin{k}", "revolute", "ground", f"arm{k}", at=(0.5 * (k % 5), k // 5, 0)
+        )
+        b.body(f"hand{k}", mass=1.0).joint(
+            f"{inner}{k}", inner, f"arm{k}", f"hand{k}", at=(0, 0.4, 0), **axis
+        )
+        b.loop(
+            kind,
+            kind,
+            f"hand{k}",
+            "ground",
+            (0.2, 0.1, 0),
+            (0.5 * (k % 5) + 0.2, k // 5 + 0.5, 0),
+            **more,
+        )
     b.shape("disc", "hand0", "cylinder", (0.05, 0.02), at=(0.1, 0.05, 0), colour="#e69f00")
     return b.actuate("pin0", "pin4").build()
 

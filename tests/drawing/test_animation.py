@@ -29,7 +29,9 @@ def test_a_gif_has_every_frame_and_its_time(pendulum, tmp_path):
 def test_a_video_is_one_that_browsers_play(pendulum, tmp_path):
     import imageio_ffmpeg as ffmpeg
 
-    made = pendulum.animate(tmp_path / "swing.mp4", fps=10, speed=0.5, size=(201, 161), theme="dark")
+    made = pendulum.animate(
+        tmp_path / "swing.mp4", fps=10, speed=0.5, size=(201, 161), theme="dark"
+    )
     facts = next(ffmpeg.read_frames(str(made.path)))
     assert facts["size"] == (200, 160)
     assert facts["fps"] == 10
@@ -89,7 +91,10 @@ def test_modes_and_followed_paths(tmp_path):
     assert Image.open(made.path).n_frames == 10
     ids = [line.get_gid() for line in mode.plot(ghosts=4).axes[0].lines]
     assert "ghost 3" in ids
-    arm, path = es.load("elbow"), es.paths.along(es.paths.line([0.5, 1.2, 0], [1.0, 1.0, 0]), es.paths.cycloidal(1.0))
+    arm, path = (
+        es.load("elbow"),
+        es.paths.along(es.paths.line([0.5, 1.2, 0], [1.0, 1.0, 0]), es.paths.cycloidal(1.0)),
+    )
     followed = arm.follow(path, [0.3, 1.2], part="position")
     assert len(followed.animate(fps=10, trace="tool").t) == 11
     with pytest.raises(es.InputError, match="follow"):

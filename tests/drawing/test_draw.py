@@ -27,7 +27,9 @@ def drawn_joints(m, q):
     made = Drawing(stage, s, poses[0])
     artists = [*stage.ax.patches, *stage.ax.lines, *stage.ax.collections]
     words = [(x.get_gid() or "").partition(" ") for x in artists]
-    found = {name for kind, _, name in words if kind in ("joint", "tie")} | getattr(made.bodies, "names", set())
+    found = {name for kind, _, name in words if kind in ("joint", "tie")} | getattr(
+        made.bodies, "names", set()
+    )
     for artist in stage.ax.patches:
         assert np.isfinite(artist.get_path().vertices).all()
     if hasattr(made.bodies, "solids"):
@@ -61,7 +63,12 @@ def planar_tree(seed):
         axis = (*rng.normal(size=2), 0.0) if kind == "prismatic" else "z"
         parent = "ground" if k == 0 else f"b{rng.integers(k)}"
         b.body(f"b{k}", 1.0, (0.1, 0, 0)).joint(
-            f"q{k}", kind, parent, f"b{k}", at=((*rng.normal(size=2), 0.1 * k), (0, 0, 1.0)), axis=axis
+            f"q{k}",
+            kind,
+            parent,
+            f"b{k}",
+            at=((*rng.normal(size=2), 0.1 * k), (0, 0, 1.0)),
+            axis=axis,
         )
     return b.build()
 
@@ -127,7 +134,11 @@ def test_many_configurations_leave_ghosts_and_a_path():
     q = m.assemble(np.linspace([2.0, 1.0], [1.6, 1.2], 5))
     ids = [line.get_gid() for line in m.plot(q, trace="point").axes[0].lines]
     assert [x for x in ids if x and x.startswith("ghost")] == [f"ghost {k}" for k in range(4)]
-    (path,) = (x for x in m.plot(q, trace=[("link3", (0, 0, 0)), "point"]).axes[0].lines if x.get_gid() == "path point")
+    (path,) = (
+        x
+        for x in m.plot(q, trace=[("link3", (0, 0, 0)), "point"]).axes[0].lines
+        if x.get_gid() == "path point"
+    )
     assert np.allclose(np.column_stack(path.get_data()), m.pose(q, "point")[:, :2, 3])
     ids = [line.get_gid() for line in m.plot(q, many="fan").axes[0].lines]
     assert "ghost 4" in ids
@@ -135,7 +146,11 @@ def test_many_configurations_leave_ghosts_and_a_path():
 
 def test_reactions_are_drawn_to_scale():
     """A pendulum held level: its pin carries the weight, and the moment of it."""
-    b = es.Builder("pendulum", gravity=(0, -10, 0)).body("rod", 2.0, (0.5, 0, 0)).frame("tip", "rod", (1, 0, 0))
+    b = (
+        es.Builder("pendulum", gravity=(0, -10, 0))
+        .body("rod", 2.0, (0.5, 0, 0))
+        .frame("tip", "rod", (1, 0, 0))
+    )
     m = b.joint("q", "revolute", "ground", "rod").build()
     figure = m.plot([0.0], reactions=True, external={"tip": [0, 0, 0, 0, -5.0, 0]})
     lines = [x for x in figure.axes[0].lines if x.get_gid() == "reaction q"]
@@ -149,8 +164,14 @@ def test_labels_stand_apart_and_within():
     figure = es.load("planar_3rrr").plot(labels=True)
     figure.savefig(BytesIO(), format="png")
     boxes = [t.get_window_extent() for t in figure.axes[0].texts]
-    assert {t.get_text() for t in figure.axes[0].texts} >= {j.name for j in es.load("planar_3rrr").joints}
-    crossing = sum(a.shrunk(0.8, 0.8).overlaps(b.shrunk(0.8, 0.8)) for k, a in enumerate(boxes) for b in boxes[:k])
+    assert {t.get_text() for t in figure.axes[0].texts} >= {
+        j.name for j in es.load("planar_3rrr").joints
+    }
+    crossing = sum(
+        a.shrunk(0.8, 0.8).overlaps(b.shrunk(0.8, 0.8))
+        for k, a in enumerate(boxes)
+        for b in boxes[:k]
+    )
     assert crossing == 0
 
 
@@ -200,12 +221,16 @@ def test_a_mesh_is_drawn_and_a_missing_one_is_a_bar(tmp_path):
     import trimesh
 
     trimesh.creation.icosphere(radius=0.2).export(tmp_path / "ball.stl")
-    m = es.load("elbow").with_shape("ball", body="link2", kind="mesh", file=str(tmp_path / "ball.stl"))
+    m = es.load("elbow").with_shape(
+        "ball", body="link2", kind="mesh", file=str(tmp_path / "ball.stl")
+    )
     assert not any(x.get_gid() == "body link2" for x in m.plot().axes[0].patches)
     assert m.plot().axes[0].collections
     assert any(x.get_gid() == "body link2" for x in m.plot(shapes=False).axes[0].patches)
     (tmp_path / "ball.stl").unlink()
-    gone = es.load("elbow").with_shape("ball", body="link2", kind="mesh", file=str(tmp_path / "ball.stl"))
+    gone = es.load("elbow").with_shape(
+        "ball", body="link2", kind="mesh", file=str(tmp_path / "ball.stl")
+    )
     with pytest.warns(es.ModelWarning, match="is not there"):
         assert any(x.get_gid() == "body link2" for x in gone.plot().axes[0].patches)
 

@@ -18,12 +18,18 @@ TOLERANCE = 2.0
 def test_it_looks_as_it_did(name, tmp_path):
     picture(name).savefig(tmp_path / f"{name}.png", dpi=70)
     shutil.copy(IMAGES / f"{name}.png", tmp_path / "expected.png")
-    assert compare_images(str(tmp_path / "expected.png"), str(tmp_path / f"{name}.png"), TOLERANCE) is None
+    assert (
+        compare_images(str(tmp_path / "expected.png"), str(tmp_path / f"{name}.png"), TOLERANCE)
+        is None
+    )
 
 
 def test_a_difference_is_seen(tmp_path):
     m = es.load("five_bar")
-    figures = {"expected": m.plot(title=""), "turned": m.plot(m.assemble(m.home()[[0, 2]] + 0.035), title="")}
+    figures = {
+        "expected": m.plot(title=""),
+        "turned": m.plot(m.assemble(m.home()[[0, 2]] + 0.035), title=""),
+    }
     figures["less"] = m.plot(title="")
     pins = [x for x in figures["less"].axes[0].patches if x.get_gid() == "joint theta3"]
     assert len(pins) == 1
@@ -34,6 +40,9 @@ def test_a_difference_is_seen(tmp_path):
         figure.savefig(tmp_path / f"{name}.png", dpi=70)
     for name in ("turned", "less"):
         found = compare_images(
-            str(tmp_path / "expected.png"), str(tmp_path / f"{name}.png"), TOLERANCE, in_decorator=True
+            str(tmp_path / "expected.png"),
+            str(tmp_path / f"{name}.png"),
+            TOLERANCE,
+            in_decorator=True,
         )
         assert found is not None, name

@@ -17,7 +17,18 @@ def test_a_picture_in_a_mode(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     m = es.load("five_bar")
     m.with_mode("wide", m.assemble([2.4, 0.7])).save("wide.toml")
-    done = run("wide.toml", "--mode", "wide", "--reactions", "--coms", "--frame", "link3", "--size", "4 3", "--json")
+    done = run(
+        "wide.toml",
+        "--mode",
+        "wide",
+        "--reactions",
+        "--coms",
+        "--frame",
+        "link3",
+        "--size",
+        "4 3",
+        "--json",
+    )
     told = json.loads(done.stdout)
     assert told["figure"] == "five_bar.png"
     assert (tmp_path / "five_bar.png").stat().st_size > 5000

@@ -71,6 +71,8 @@ def test_points_leave_paths_of_their_own():
     assert len(paths) == 4
     T = m.pose(q, "tool")
     np.testing.assert_allclose(paths["tool"], T[:, :3, 3], atol=1e-14)
-    np.testing.assert_allclose(paths["tool (0.1, 0.2, 0)"], (T @ [0.1, 0.2, 0.0, 1.0])[:, :3], atol=1e-14)
+    np.testing.assert_allclose(
+        paths["tool (0.1, 0.2, 0)"], (T @ [0.1, 0.2, 0.0, 1.0])[:, :3], atol=1e-14
+    )
     page = recorded(m, np.arange(4.0), q, trace=("tool", (0.1, 0.2, 0.0)))
     assert len(page) > len(recorded(m, np.arange(4.0), q))

@@ -23,11 +23,22 @@ from pendulum_chain import pendulum_chain as chain
 from randomness import examples
 from small_mechanisms import SMALL
 
-STRICT = ["-std=c99", "-O1", "-Wall", "-Wextra", "-pedantic", "-Wconversion", "-Werror", "-shared", "-fPIC"]
+STRICT = [
+    "-std=c99",
+    "-O1",
+    "-Wall",
+    "-Wextra",
+    "-pedantic",
+    "-Wconversion",
+    "-Werror",
+    "-shared",
+    "-fPIC",
+]
 
 
 needs_compiler = pytest.mark.skipif(
-    shutil.which("cc") is None or sys.platform == "win32", reason="there is no C compiler that takes these options"
+    shutil.which("cc") is None or sys.platform == "win32",
+    reason="there is no C compiler that takes these options",
 )
 
 
@@ -39,7 +50,9 @@ def built(source: c.CSource, folder: Path) -> Any:
     return getattr(ctypes.CDLL(str(library)), source.name)
 
 
-def called(function: Any, inputs: list[np.ndarray], shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
+def called(
+    function: Any, inputs: list[np.ndarray], shapes: list[tuple[int, ...]]
+) -> list[np.ndarray]:
     outputs = [np.full(s, np.nan) for s in shapes]
     pointers = [x.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for x in (*inputs, *outputs)]
     function(*pointers)
@@ -63,7 +76,21 @@ def test_every_operation_in_c(tmp_path: Path, rng) -> None:
     values = [getattr(ca, name)(x) for name in one.split()]
     two = "atan2 fmin fmax fmod remainder copysign hypot logic_and logic_or"
     values += [getattr(ca, name)(x, y) for name in two.split()]
-    values += [x + y, x - (y - x), x * y, x / (y / x), x**y, x < y, x <= y, x == y, x != y, -x, x**2, 2 * x, 1 / x]
+    values += [
+        x + y,
+        x - (y - x),
+        x * y,
+        x / (y / x),
+        x**y,
+        x < y,
+        x <= y,
+        x == y,
+        x != y,
+        -x,
+        x**2,
+        2 * x,
+        1 / x,
+    ]
     values += [
         x**2.5,
         ca.if_else(x < y, x - y, -(x**2)),
@@ -89,7 +116,10 @@ def test_dense_row_order_with_zeros_and_unused_inputs(tmp_path: Path, rng) -> No
     a, unused = ca.SX.sym("a", 2, 3), ca.SX.sym("double", 2)
     sparse = ca.SX(2, 2)
     sparse[0, 1] = a[1, 2]
-    function = built(c.source(ca.Function("f", [a, unused], [a.T, sparse], ["a", "double"], ["t0", "a_"])), tmp_path)
+    function = built(
+        c.source(ca.Function("f", [a, unused], [a.T, sparse], ["a", "double"], ["t0", "a_"])),
+        tmp_path,
+    )
     A = rng.normal(size=(2, 3))
     transposed, square = called(function, [A, np.zeros(2)], [(3, 2), (2, 2)])
     assert np.array_equal(transposed, A.T)
@@ -126,13 +156,19 @@ def pendulum(name: str) -> Any:
 
 @needs_compiler
 @examples(25)
-@given(name=st.text(st.sampled_from("*/\\?\n\r\"' aµé\u202e\u2028") | st.characters(), min_size=1, max_size=12))
+@given(
+    name=st.text(
+        st.sampled_from("*/\\?\n\r\"' aµé\u202e\u2028") | st.characters(), min_size=1, max_size=12
+    )
+)
 @example(name="a/*b*/")
 @example(name="/*/")
 @example(name="ends in a backslash\\")
 @example(name="two\nlines */ int x;")
 @example(name="what??/")
-def test_any_name_makes_c_that_compiles(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_any_name_makes_c_that_compiles(
+    name: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     try:
         m = pendulum(name)
     except ModelError:

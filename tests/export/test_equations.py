@@ -26,7 +26,9 @@ from small_mechanisms import SMALL
 def planar_arm(n: int) -> tuple[Any, dict[str, list[str]]]:
     """Mass matrix, Coriolis and gravity forces of an n-R arm from its energies, with every parameter a symbol."""
     q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
-    m, length, com, inertia, g = (ca.SX.sym(s, k) for s, k in zip("mlcIg", (n, n, n, n, 1), strict=True))
+    m, length, com, inertia, g = (
+        ca.SX.sym(s, k) for s, k in zip("mlcIg", (n, n, n, n, 1), strict=True)
+    )
     angle, rate, joint, kinetic, potential = 0, 0, ca.SX.zeros(2), 0, 0
     for i in range(n):
         angle, rate = angle + q[i], rate + v[i]
@@ -38,7 +40,9 @@ def planar_arm(n: int) -> tuple[Any, dict[str, list[str]]]:
     momentum = ca.gradient(kinetic, v)
     coriolis = ca.jtimes(momentum, q, v) - ca.gradient(kinetic, q)
     outputs = [ca.jacobian(momentum, v), coriolis, ca.gradient(potential, q)]
-    f = ca.Function("arm", [q, v, m, length, com, inertia, g], outputs, list("qvmlcIg"), ["M", "h", "G"])
+    f = ca.Function(
+        "arm", [q, v, m, length, com, inertia, g], outputs, list("qvmlcIg"), ["M", "h", "G"]
+    )
     return f, {s: [f"{s}_{k + 1}" for k in range(n)] for s in "qvmlcI"}
 
 
@@ -58,7 +62,9 @@ def test_the_two_link_arm_of_the_textbooks() -> None:
 
 def test_latex_of_the_two_link_arm() -> None:
     text = latex(*planar_arm(2))
-    assert r"- c_{2} l_{1} m_{2} v_{2} \left(2 v_{1} + v_{2}\right) \sin{\left(q_{2} \right)}" in text
+    assert (
+        r"- c_{2} l_{1} m_{2} v_{2} \left(2 v_{1} + v_{2}\right) \sin{\left(q_{2} \right)}" in text
+    )
     assert text.count(r"\\" + "\n") == 2
 
 
@@ -66,16 +72,24 @@ def test_latex_of_the_two_link_arm() -> None:
 def test_equations_compute_what_the_graph_computes(n: int, rng) -> None:
     f, names = planar_arm(n)
     found = equations(f, names)
-    symbols = [sp.Symbol(w, real=True) for i in range(f.n_in()) for w in names.get(f.name_in(i), [f.name_in(i)])]
+    symbols = [
+        sp.Symbol(w, real=True)
+        for i in range(f.n_in())
+        for w in names.get(f.name_in(i), [f.name_in(i)])
+    ]
     numbers = rng.uniform(0.3, 2, len(symbols))
     inputs = np.split(numbers, np.cumsum([f.numel_in(k) for k in range(f.n_in())])[:-1])
     for result, want in zip(found.expanded(), native.compile(f)(*inputs), strict=True):
-        got = np.array(result.subs(dict(zip(symbols, numbers, strict=True))), dtype=float).reshape(want.shape)
+        got = np.array(result.subs(dict(zip(symbols, numbers, strict=True))), dtype=float).reshape(
+            want.shape
+        )
         np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
 
 
 def one(expression: Any, *symbols: Any) -> str:
-    return str(equations(ca.Function("f", list(symbols), [expression], [str(s) for s in symbols], ["r"])))
+    return str(
+        equations(ca.Function("f", list(symbols), [expression], [str(s) for s in symbols], ["r"]))
+    )
 
 
 def test_identities_collapse_by_themselves() -> None:
@@ -99,7 +113,12 @@ def test_numbers_are_printed_as_they_were_meant() -> None:
 
 def test_numbers_have_no_more_digits_than_they_mean() -> None:
     x = ca.SX.sym("x")
-    for value, text in ((0.12, "0.12"), (0.9 * 9.81, "8.829"), (3 * 0.1, "0.3"), (2**0.5, "1.4142135623730951")):
+    for value, text in (
+        (0.12, "0.12"),
+        (0.9 * 9.81, "8.829"),
+        (3 * 0.1, "0.3"),
+        (2**0.5, "1.4142135623730951"),
+    ):
         assert one(ca.SX(value), x) == f"r = {text}"
         assert one(value * x, x) == f"r = {text}*x"
     assert one(0.1 * x - 2**0.5, x) == "r = 0.1*x - 1.4142135623730951"
@@ -148,12 +167,17 @@ FRAMES = ("pose", "jacobian", "velocity", "acceleration", "position_hessian")
 def check_equations(m: Mechanism, quantity: str) -> Equations:
     """The equations, which give what the verb gives at random states and perturbed parameters."""
     rng = seeded(m.name, quantity)
-    frame = {"frame": m.frames[0].name if m.frames else m.bodies[-1].name} if quantity in FRAMES else {}
+    frame = (
+        {"frame": m.frames[0].name if m.frames else m.bodies[-1].name} if quantity in FRAMES else {}
+    )
     sizes = {"q": m.nq, "v": m.nv, "a": m.nv, "tau": m.nu}
     state = {x: rng.uniform(-1, 1, sizes[x]) for x in QUANTITIES[quantity].input_names}
     parameters = {name: x * rng.uniform(0.9, 1.1) for name, x in m.parameters.items()}
     found = m.equations(quantity, **frame)
-    names = [str(s) for s in (*(s for _, own in found.inputs for s in own), *(s for s, _ in found.definitions))]
+    names = [
+        str(s)
+        for s in (*(s for _, own in found.inputs for s in own), *(s for s, _ in found.definitions))
+    ]
     assert len(set(names)) == len(names)
     got = found.function()(*state.values(), *parameters.values())
     got = np.concatenate([np.ravel(x) for x in (got if isinstance(got, tuple) else (got,))])
@@ -198,7 +222,9 @@ def test_parameters_may_have_any_name(names: list[str]) -> None:
     m = b.build()
     for quantity in ("mass_matrix", "energy", "inverse_dynamics"):
         found = check_equations(m, quantity)
-        assert {n: str(s[0]) for n, s in found.inputs[-6:]} == {n: n for n in names}  # parameters keep their names
+        assert {n: str(s[0]) for n, s in found.inputs[-6:]} == {
+            n: n for n in names
+        }  # parameters keep their names
         shown = [line.split(" &= ")[0] for line in found.latex().split(" \\\\\n") if " &= " in line]
         assert len(set(shown)) == len(shown)
 
@@ -217,7 +243,10 @@ def test_one_name_for_two_numbers_is_refused() -> None:
 
 def test_equations_show_themselves_in_a_line() -> None:
     found = load("elbow").equations("inverse_dynamics")
-    assert repr(found) == "<Equations: inverse_dynamics 2x1 in q, v, a, a1, a2, m1, m2, g; 0 definitions>"
+    assert (
+        repr(found)
+        == "<Equations: inverse_dynamics 2x1 in q, v, a, a1, a2, m1, m2, g; 0 definitions>"
+    )
     assert "vdot1" in str(found)
 
 

@@ -24,7 +24,9 @@ def larger(part):
         part.map(sympy.sin),
         part.map(lambda e: sympy.cos(e) ** 2),
         part.map(lambda e: 1 / e if e != 0 else e),
-        pairs.map(lambda p: sympy.Piecewise((p[0], p[1] > 0), (0, True)) if p[1].free_symbols else p[0]),
+        pairs.map(
+            lambda p: sympy.Piecewise((p[0], p[1] > 0), (0, True)) if p[1].free_symbols else p[0]
+        ),
     )
 
 

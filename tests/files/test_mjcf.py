@@ -33,14 +33,20 @@ class Beside:
     def __init__(self, path):
         self.m = load(path)
         self.mj = mujoco.MjModel.from_xml_path(str(path))
-        self.mj.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
+        self.mj.opt.disableflags |= (
+            mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
+        )
         self.mj.opt.density = self.mj.opt.viscosity = 0.0
         self.mj.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
         self.data = mujoco.MjData(self.mj)
         free = self.mj.jnt_type == mujoco.mjtJoint.mjJNT_FREE
-        self.free = [(q, v) for q, v in zip(self.mj.jnt_qposadr[free], self.mj.jnt_dofadr[free], strict=True)]
+        self.free = [
+            (q, v) for q, v in zip(self.mj.jnt_qposadr[free], self.mj.jnt_dofadr[free], strict=True)
+        ]
         moving = tuple(j.name for j in self.m.joints if j.nv)
-        self.driven = es.Mechanism(replace(self.m.description, actuated=moving))  # so that every joint's force is given
+        self.driven = es.Mechanism(
+            replace(self.m.description, actuated=moving)
+        )  # so that every joint's force is given
         self.tree = es.Mechanism(replace(self.driven.description, loops=(), couplings=()))
 
     def random_state(self, seed, spread=1.0):
@@ -56,7 +62,9 @@ class Beside:
         for place, v in self.free:
             R = np.zeros(9)
             mujoco.mju_quat2Mat(R, q[place + 3 : place + 7])
-            T[v : v + 6, v : v + 6] = np.block([[np.zeros((3, 3)), R.reshape(3, 3)], [np.eye(3), np.zeros((3, 3))]])
+            T[v : v + 6, v : v + 6] = np.block(
+                [[np.zeros((3, 3)), R.reshape(3, 3)], [np.eye(3), np.zeros((3, 3))]]
+            )
         return T
 
     def accelerations(self, q, v, a):
@@ -83,8 +91,12 @@ class Beside:
         self.at(q, v).qacc = self.accelerations(q, v, a)
         mujoco.mj_inverse(self.mj, self.data)
         self.mj.opt.disableflags = on
-        of_free = self.mj.jnt_type[self.mj.dof_jntid] == mujoco.mjtJoint.mjJNT_FREE  # theirs is left out
-        friction = np.where(of_free, 0.0, self.mj.dof_frictionloss * np.tanh(self.data.qvel / CREEP))
+        of_free = (
+            self.mj.jnt_type[self.mj.dof_jntid] == mujoco.mjtJoint.mjJNT_FREE
+        )  # theirs is left out
+        friction = np.where(
+            of_free, 0.0, self.mj.dof_frictionloss * np.tanh(self.data.qvel / CREEP)
+        )
         return self.turned(q).T @ (self.data.qfrc_inverse + friction)
 
     def jacobian(self, q):
@@ -145,9 +157,15 @@ def closed_agrees(both, seeds=range(3), spread=0.1, rtol=1e-5):
         q, v = both.driven.project(q, v, limits=False)
         J, violation = both.jacobian(q)
         near(violation, 0 * violation, 1e-6)
-        assert np.linalg.matrix_rank(J, 1e-8) == np.linalg.matrix_rank(both.driven.constraint_jacobian(q), 1e-8)
+        assert np.linalg.matrix_rank(J, 1e-8) == np.linalg.matrix_rank(
+            both.driven.constraint_jacobian(q), 1e-8
+        )
         near(J @ v, 0 * (J @ v), 1e-6)
-        near(both.driven.forward_dynamics(q, v, force), both.constrained_accelerations(q, v, force), rtol)
+        near(
+            both.driven.forward_dynamics(q, v, force),
+            both.constrained_accelerations(q, v, force),
+            rtol,
+        )
 
 
 # -- trees ------------------------------------------------------------------------------------------------------------
@@ -224,20 +242,24 @@ def random_mjcf(rng, bodies=6):
     numbers = lambda *size: " ".join(f"{x:.17g}" for x in rng.normal(size=size))  # noqa: E731
     hung = [[] for _ in range(bodies)]
     for i in reversed(range(bodies)):
-        kinds = rng.choice(["hinge", "slide"], rng.integers(0, 4)).tolist() + ["ball"] * (rng.random() < 0.3)
+        kinds = rng.choice(["hinge", "slide"], rng.integers(0, 4)).tolist() + ["ball"] * (
+            rng.random() < 0.3
+        )
         joints = "".join(
             f'<joint type="{kind}" axis="{numbers(3)}" pos="{numbers(3) if rng.random() < 0.6 else "0 0 0"}" '
             + f'armature="{rng.random():.3g}" damping="{rng.random():.3g}" '
-            + (f'ref="{rng.normal()}" stiffness="2" springref="{rng.normal()}"/>' if kind != "ball" else "/>")
+            + (
+                f'ref="{rng.normal()}" stiffness="2" springref="{rng.normal()}"/>'
+                if kind != "ball"
+                else "/>"
+            )
             for kind in kinds
         )
         parent = rng.integers(-1, i) if i else -1
         if parent < 0 and rng.random() < 0.5:
             joints = "<freejoint/>"
         x, y, z = rng.uniform(0.5, 1, 3)
-        inertial = (
-            f'<inertial pos="{numbers(3)}" quat="{numbers(4)}" mass="1.3" diaginertia="{y + z} {x + z} {x + y}"/>'
-        )
+        inertial = f'<inertial pos="{numbers(3)}" quat="{numbers(4)}" mass="1.3" diaginertia="{y + z} {x + z} {x + y}"/>'
         text = f'<body name="b{i}" pos="{numbers(3)}" quat="{numbers(4)}">{joints}{inertial}{"".join(hung[i])}</body>'
         hung[parent].insert(0, text) if parent >= 0 else hung[-1].insert(0, text)
     return f'<mujoco><compiler angle="radian"/><worldbody>{"".join(hung[-1])}</worldbody></mujoco>'
@@ -250,7 +272,9 @@ def test_random_trees_move_as_in_mujoco(tmp_path, seed):
     tree_agrees(both, [seed])
 
 
-@pytest.mark.parametrize("path", sorted(Path(mujoco.__file__).parent.rglob("*.xml")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted(Path(mujoco.__file__).parent.rglob("*.xml")), ids=lambda path: path.name
+)
 def test_the_models_of_mujocos_package(path):
     mj = mujoco.MjModel.from_xml_path(str(path))
     if mj.nbody == 1:
@@ -326,10 +350,16 @@ def test_equality_constraints_hold_and_act_as_in_mujoco(tmp_path, text, equality
 @pytest.mark.parametrize(
     ("equality", "loss"),
     [
-        ('<joint name="e" joint1="q1" joint2="q4" polycoef="0 1 .5"/>', "polynomial of higher order: 'e'"),
+        (
+            '<joint name="e" joint1="q1" joint2="q4" polycoef="0 1 .5"/>',
+            "polynomial of higher order: 'e'",
+        ),
         ('<tendon name="e" tendon1="more"/>', "tendons and flexes: 'e'"),
         ('<tendon name="e" tendon1="sum" tendon2="more"/>', "tendons and flexes: 'e'"),
-        ('<connect name="e" site1="pin" site2="hole" active="false"/>', "inactive equality constraints 'e'"),
+        (
+            '<connect name="e" site1="pin" site2="hole" active="false"/>',
+            "inactive equality constraints 'e'",
+        ),
         ('<weld name="e" body1="crank" body2="target"/>', "follow mocap bodies: 'e'"),
         ('<weld name="e" body1="wall" body2="world"/>', "within one rigid body: 'e'"),
     ],
@@ -378,7 +408,11 @@ ARM = """
         ('<motor joint="q1" gear="10" ctrlrange="-2 2"/>', 20, 10),
         ('<motor joint="q1" gear="-10" ctrlrange="-2 2" forcerange="-1 1"/>', 10, -10),
         ('<general joint="q1" gear="10" ctrlrange="-2 2" gainprm="3"/>', 60, 10),
-        ('<motor joint="q1" ctrlrange="-2 2"/><motor joint="q1" gear="3" ctrlrange="-1 1"/>', 5, None),
+        (
+            '<motor joint="q1" ctrlrange="-2 2"/><motor joint="q1" gear="3" ctrlrange="-1 1"/>',
+            5,
+            None,
+        ),
         ('<motor joint="q2" gear="10" ctrlrange="-2 2"/>', 4, 10),
         ('<motor joint="q1"/><motor joint="q1" gear="0 1 0 0 0 0" ctrlrange="-2 2"/>', None, None),
     ],
@@ -399,12 +433,18 @@ def test_a_ball_joint_is_actuated_where_its_motors_reach_every_axis(tmp_path):
     assert es.load(written(tmp_path, ARM.format("".join(motors)))).actuated == ("q3",)
     with pytest.warns(es.ModelWarning, match="some of their axes only: 'q3'"):
         assert es.load(written(tmp_path, ARM.format(motors[0]))).actuated == ()
-    with pytest.warns(es.ModelWarning, match="force limits of the actuators of the ball and free joints 'q3'"):
-        es.load(written(tmp_path, ARM.format("".join(motors).replace("/>", ' forcerange="-1 1"/>'))))
+    with pytest.warns(
+        es.ModelWarning, match="force limits of the actuators of the ball and free joints 'q3'"
+    ):
+        es.load(
+            written(tmp_path, ARM.format("".join(motors).replace("/>", ' forcerange="-1 1"/>')))
+        )
 
 
 def test_a_servo_drives_its_joint_and_its_law_is_named(tmp_path):
-    path = written(tmp_path, ARM.format('<position name="servo" joint="q4" kp="10" kv="1" forcerange="-3 3"/>'))
+    path = written(
+        tmp_path, ARM.format('<position name="servo" joint="q4" kp="10" kv="1" forcerange="-3 3"/>')
+    )
     with pytest.warns(es.ModelWarning, match="control laws, .* of the actuators 'servo'") as caught:
         m = es.load(path)
     assert len(caught) == 1
@@ -415,7 +455,11 @@ def test_a_servo_drives_its_joint_and_its_law_is_named(tmp_path):
 
 @pytest.mark.skipif(not hasattr(mujoco.MjModel, "actuator_armature"), reason="this MuJoCo has none")
 def test_armature_and_damping_of_an_actuator_act_at_its_joint(tmp_path):
-    tree_agrees(Beside(written(tmp_path, ARM.format('<motor joint="q1" gear="3" armature=".2" damping=".7"/>'))))
+    tree_agrees(
+        Beside(
+            written(tmp_path, ARM.format('<motor joint="q1" gear="3" armature=".2" damping=".7"/>'))
+        )
+    )
 
 
 # -- names, keyframes, switches, losses -------------------------------------------------------------------------------
@@ -432,7 +476,10 @@ def test_names(everything):
 
 
 def test_a_name_that_is_taken_gets_its_kind_behind_it(tmp_path):
-    bodies = [f'<body name="{name}"><joint name="{name}"/><geom size=".1"/></body>' for name in ("ground", "body2", "")]
+    bodies = [
+        f'<body name="{name}"><joint name="{name}"/><geom size=".1"/></body>'
+        for name in ("ground", "body2", "")
+    ]
     text = f"<mujoco><worldbody>{''.join(bodies)}</worldbody></mujoco>".replace(' name=""', "")
     m = load(written(tmp_path, text))
     assert [b.name for b in m.bodies] == ["ground_body", "body2", "body3"]
@@ -464,7 +511,10 @@ def test_what_is_switched_off_does_not_act(tmp_path):
     [
         ('<option density="1.2"/>', "fluid"),
         ('<contact><pair geom1="g1" geom2="g2"/></contact>', "contacts"),
-        ('<tendon><fixed name="t" stiffness="1"><joint joint="q1" coef="1"/></fixed></tendon>', "tendons 't'"),
+        (
+            '<tendon><fixed name="t" stiffness="1"><joint joint="q1" coef="1"/></fixed></tendon>',
+            "tendons 't'",
+        ),
         (
             '<tendon><fixed name="t" limited="true" range="0 1"><joint joint="q1" coef="1"/></fixed></tendon>',
             "tendons 't'",
@@ -508,7 +558,10 @@ def test_xml_is_read_by_its_first_element(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("<mujoco><worldbody><body><joint/></body></worldbody></mujoco>", "MuJoCo cannot compile the model: .*mass"),
+        (
+            "<mujoco><worldbody><body><joint/></body></worldbody></mujoco>",
+            "MuJoCo cannot compile the model: .*mass",
+        ),
         ("<mujoco><worldbody>", "MuJoCo cannot compile"),
         ("<mujocoinclude/>", "<mujocoinclude>; an MJCF starts with <mujoco>"),
         ("mujoco", "not well-formed"),

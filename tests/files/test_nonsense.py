@@ -100,7 +100,9 @@ def set_to(value):
 
 
 def rename(name):
-    return lambda inner, key: inner.__setitem__(name, inner.pop(key)) if isinstance(inner, dict) else None
+    return lambda inner, key: (
+        inner.__setitem__(name, inner.pop(key)) if isinstance(inner, dict) else None
+    )
 
 
 def reads(load):
@@ -136,7 +138,8 @@ def test_anything_anywhere_in_toml(nonsense):
 
 
 @pytest.mark.parametrize(
-    "change", [lambda inner, key: inner.pop(key), rename(""), rename("ground"), rename("a\nb"), rename("j1")]
+    "change",
+    [lambda inner, key: inner.pop(key), rename(""), rename("ground"), rename("a\nb"), rename("j1")],
 )
 def test_any_key_missing_or_renamed_in_toml(change):
     for table in (FULL, TABLE):
@@ -214,7 +217,9 @@ OLDER = {
     "name_mot": "j",
     "type": "6d",
 }
-IN_CODE = {"closed_loop": [{"frames": ["c", "d"], "kind": "revolute", "axis": [0, 0, 1], "name": "cut"}]}
+IN_CODE = {
+    "closed_loop": [{"frames": ["c", "d"], "kind": "revolute", "axis": [0, 0, 1], "name": "cut"}]
+}
 
 
 @pytest.mark.parametrize("nonsense", NONSENSE)
@@ -284,7 +289,15 @@ def test_anything_as_a_path(source, tmp_path, monkeypatch):
 @pytest.mark.parametrize("nonsense", NONSENSE)
 def test_anything_in_a_table_in_code(nonsense):
     value = NONSENSE[nonsense]
-    row = {"a": 1.0, "mass": 1.0, "com": (0, 0, 0), "inertia": (1, 1, 1), "kind": "R", "name": "l", "limits": (-1, 1)}
+    row = {
+        "a": 1.0,
+        "mass": 1.0,
+        "com": (0, 0, 0),
+        "inertia": (1, 1, 1),
+        "kind": "R",
+        "name": "l",
+        "limits": (-1, 1),
+    }
     for key in row:
         reads(lambda: es.from_dh([{**row, key: value}]))  # noqa: B023
     for key in ("convention", "name", "gravity", "parameters", "base", "tool", "note"):
@@ -316,13 +329,23 @@ def parameters_defined_by_the_next(n):
 def long_toml(n):
     bodies = {f"b{k}": {"mass": "p0", "com": [0.1, 0, 0]} for k in range(n)}
     joints = {
-        f"j{k}": {"kind": "revolute", "parent": f"b{k - 1}" if k else "ground", "child": f"b{k}"} for k in range(n)
+        f"j{k}": {"kind": "revolute", "parent": f"b{k - 1}" if k else "ground", "child": f"b{k}"}
+        for k in range(n)
     }
-    return toml({"name": "long", "parameters": parameters_defined_by_the_next(n), "bodies": bodies, "joints": joints})
+    return toml(
+        {
+            "name": "long",
+            "parameters": parameters_defined_by_the_next(n),
+            "bodies": bodies,
+            "joints": joints,
+        }
+    )
 
 
 def long_urdf(n):
-    links = "".join(f'<link name="l{k}"><inertial><mass value="1"/></inertial></link>' for k in range(n + 1))
+    links = "".join(
+        f'<link name="l{k}"><inertial><mass value="1"/></inertial></link>' for k in range(n + 1)
+    )
     joint = '<joint name="j{0}" type="revolute"><parent link="l{0}"/><child link="l{1}"/><limit lower="-1" upper="1"/></joint>'
     return f"<robot>{links}{''.join(joint.format(k, k + 1) for k in range(n))}</robot>"
 

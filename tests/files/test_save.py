@@ -41,7 +41,9 @@ def test_what_is_written_takes_the_place_of_the_old(old):
     assert os.listdir(old.parent) == [old.name]
 
 
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, ValueError, MemoryError, es.ModelError])
+@pytest.mark.parametrize(
+    "error", [RuntimeError, KeyboardInterrupt, ValueError, MemoryError, es.ModelError]
+)
 def test_a_writer_that_fails_leaves_the_old_file_and_nothing_else(old, error):
     def write():
         with replacing(old) as file:
@@ -101,7 +103,9 @@ def test_what_is_no_path(path):
 
 # -- names --------------------------------------------------------------------------------------------------------
 
-printable = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1).filter(str.strip)
+printable = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1).filter(
+    str.strip
+)
 
 
 @given(
@@ -111,9 +115,9 @@ printable = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), 
 def test_any_printable_name_comes_back(names, note):
     name, a, j, loop, frame, spring, wrench, mode = names
     b = es.Builder(name, note=note).body(a, 1.0).joint(j, "revolute", "ground", a)
-    b.loop(loop, "spherical", a, "ground").frame(frame, a).spring(spring, a, "ground").wrench(wrench, a).mode(
-        mode, {j: 0.5}
-    )
+    b.loop(loop, "spherical", a, "ground").frame(frame, a).spring(spring, a, "ground").wrench(
+        wrench, a
+    ).mode(mode, {j: 0.5})
     made = b.actuate(j).describe()
     back = read_toml(to_toml(made))
     assert (back, back.note) == (made, note)

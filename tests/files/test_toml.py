@@ -62,7 +62,12 @@ def test_every_item_and_option_round_trips(tmp_path):
     for k, kind in enumerate(KINDS):
         b.body(f"body{k}", mass="L", com=("L/2", 0, 0), inertia=(1, 1, 1, 0.1, 0, 0))
         axis = {"universal": ((1, 2, 3), "x")}.get(
-            kind, None if kind in ("spherical", "free", "fixed") else ("L", 0, 1) if kind != "planar" else "y"
+            kind,
+            None
+            if kind in ("spherical", "free", "fixed")
+            else ("L", 0, 1)
+            if kind != "planar"
+            else "y",
         )
         b.joint(
             f"joint {k}.é",
@@ -76,7 +81,15 @@ def test_every_item_and_option_round_trips(tmp_path):
     b.body("last", 1.0)
     b.joint("data", "universal", "body0", "last", limits=((-1, 1), (float("-inf"), "L")), velocity_limit=3, effort_limit=(4, 5),
             viscous="g", coulomb=0.2, stiffness=(1, 2), rest=0.1, motor_inertia=1e-4, gear_ratio=(-3, 100), home=(0.1, 0.2))  # fmt: skip
-    b.loop("cut", "helical", "last", "ground", first=((1, 0, 0), (0, 0, "g")), axis=(1, 1, 0), pitch=0.1)
+    b.loop(
+        "cut",
+        "helical",
+        "last",
+        "ground",
+        first=((1, 0, 0), (0, 0, "g")),
+        axis=(1, 1, 0),
+        pitch=0.1,
+    )
     b.couple("gear", "joint 0.é", "joint 1.é", ratio="-1/g", offset=0.2)
     b.spring("s", "last", "ground", first=(1, "L", 0), stiffness=1, damping=2, length="L")
     b.wrench("load", "last", force=(0, 0, "L"), at=(1, 0, 0), axes="body").wrench("given", "last")
@@ -97,9 +110,14 @@ def test_random_trees_round_trip(seed):
 
 
 @examples(30)
-@given(st.integers(0, 2**32 - 1), st.lists(st.sampled_from([k for k in KINDS if k != "free"]), min_size=1, max_size=3))
+@given(
+    st.integers(0, 2**32 - 1),
+    st.lists(st.sampled_from([k for k in KINDS if k != "free"]), min_size=1, max_size=3),
+)
 def test_random_closed_mechanisms_round_trip(seed, cuts):
-    m, _ = random_closed(np.random.default_rng(seed), ["revolute", "spherical", "prismatic", "universal"], cuts)
+    m, _ = random_closed(
+        np.random.default_rng(seed), ["revolute", "spherical", "prismatic", "universal"], cuts
+    )
     assert mechanism(to_toml(m.description)) == m
 
 
@@ -134,7 +152,12 @@ def test_a_dh_table_in_toml_is_from_dh():
         {"a": "a1", "kind": "prismatic", "d": 0.3},
     ]
     arm = es.from_dh(
-        rows, "modified", name="arm", parameters={"a1": 0.4}, base=(0, 0, 1), tool=((0, 0, 0.1), (0, np.pi / 2, 0))
+        rows,
+        "modified",
+        name="arm",
+        parameters={"a1": 0.4},
+        base=(0, 0, 1),
+        tool=((0, 0, 0.1), (0, np.pi / 2, 0)),
     )
     assert Model(read_toml(text)).description == arm.description
 
@@ -211,7 +234,22 @@ def test_a_damaged_file_gives_a_mechanism_or_a_sentence(data):
         cut = data.draw(st.integers(0, len(line)))
         piece = data.draw(
             st.sampled_from(
-                ["", "nan", "[", "}", '"', "-", "1e400", "true", "9" * 400, "ground", "\x00", "=", "inf", "[[]]"]
+                [
+                    "",
+                    "nan",
+                    "[",
+                    "}",
+                    '"',
+                    "-",
+                    "1e400",
+                    "true",
+                    "9" * 400,
+                    "ground",
+                    "\x00",
+                    "=",
+                    "inf",
+                    "[[]]",
+                ]
             )
         )
         damaged[k] = line[:cut] + piece + line[data.draw(st.integers(cut, len(line))) :]

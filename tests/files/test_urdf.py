@@ -70,10 +70,16 @@ def pinocchio_configuration(model, m: es.Mechanism, q: np.ndarray) -> np.ndarray
     return made
 
 
-ROOTS = {"fixed": (), "free": ("JointModelFreeFlyer",), "planar": ("JointModelPlanar",)}  # as Pinocchio names them
+ROOTS = {
+    "fixed": (),
+    "free": ("JointModelFreeFlyer",),
+    "planar": ("JointModelPlanar",),
+}  # as Pinocchio names them
 
 
-@pytest.mark.parametrize(("name", "base"), [*((n, "fixed") for n in TREES), ("joints", "free"), ("branches", "planar")])
+@pytest.mark.parametrize(
+    ("name", "base"), [*((n, "fixed") for n in TREES), ("joints", "free"), ("branches", "planar")]
+)
 def test_every_link_stands_where_pinocchio_puts_it(name, base):
     m = load(name, base=base)
     roots = (getattr(pin, kind)() for kind in ROOTS[base])
@@ -156,17 +162,23 @@ def test_drakes_joints():
         "cylindrical",
     ]
     assert kinds["hooke"].axes == ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
-    np.testing.assert_allclose(kinds["hooke2"].axes, [[0, 0, 1], [0, 0.5**0.5, 0.5**0.5]], atol=1e-16)
+    np.testing.assert_allclose(
+        kinds["hooke2"].axes, [[0, 0, 1], [0, 0.5**0.5, 0.5**0.5]], atol=1e-16
+    )
     assert m.joint("ball").viscous == (0.1, 0.1, 0.1)
     q = m.neutral()
     q[m.coordinates["thread"]] = 2 * np.pi
-    np.testing.assert_allclose(placements(m, q)["nut"][1], [0, 0, 0.005], atol=1e-15)  # one turn, one pitch
+    np.testing.assert_allclose(
+        placements(m, q)["nut"][1], [0, 0, 0.005], atol=1e-15
+    )  # one turn, one pitch
 
 
 def test_an_origin_may_be_a_quaternion():
     at = load("quaternion").joint("pin").at
     assert at.position == (1.0, 2.0, 3.0)
-    np.testing.assert_allclose(at.rotation(), [[0, 0, 1], [1, 0, 0], [0, 1, 0]], atol=1e-15)  # x to y to z to x
+    np.testing.assert_allclose(
+        at.rotation(), [[0, 0, 1], [1, 0, 0], [0, 1, 0]], atol=1e-15
+    )  # x to y to z to x
 
 
 @pytest.mark.parametrize("axis", [(0, 0, 1), (1, 0, 0), (1, 2, 3), (0, 0, -1)])
@@ -182,7 +194,11 @@ def test_what_the_specification_wants_and_dynamics_does_not_need(written):
     """A revolute joint without limits, a mass without inertia, an inertial frame without anything."""
     m = written(robot(link='<inertial><origin xyz="1 0 0"/><mass value="2"/></inertial>'))
     assert m.joint("j").limits is None
-    assert (m.body("b").mass, m.body("b").com, set(m.body("b").inertia)) == (2.0, (1.0, 0.0, 0.0), {0.0})
+    assert (m.body("b").mass, m.body("b").com, set(m.body("b").inertia)) == (
+        2.0,
+        (1.0, 0.0, 0.0),
+        {0.0},
+    )
     assert written(robot(link="<inertial/>")).body("b").mass == 0.0
 
 
@@ -216,7 +232,9 @@ def test_a_root_called_ground_is_the_ground():
 
 @pytest.mark.parametrize("name", ["world", "ground"])
 def test_the_ground_does_not_float(name):
-    with pytest.raises(es.ReadError, match=f"the root link '{name}' stands for the ground and cannot be free"):
+    with pytest.raises(
+        es.ReadError, match=f"the root link '{name}' stands for the ground and cannot be free"
+    ):
         load(name, base="free")
 
 
@@ -266,8 +284,12 @@ def test_saved_as_toml_it_reads_back_equal(name, tmp_path):
 
 # -- mistakes -----------------------------------------------------------------------------------------------------
 
-THREE = '<link name="c"/><joint name="k" type="revolute"><parent link="b"/><child link="{}"/></joint>'
-MASS = '<inertial><mass value="{}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" {}/></inertial>'
+THREE = (
+    '<link name="c"/><joint name="k" type="revolute"><parent link="b"/><child link="{}"/></joint>'
+)
+MASS = (
+    '<inertial><mass value="{}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" {}/></inertial>'
+)
 MISTAKES = {
     "nothing": ("", "the file is empty"),
     "blank": (" \n ", "the file is empty"),
@@ -418,7 +440,9 @@ def only_our_errors(path: Path, text: bytes, **options) -> None:
             assert options or any(finding.level == "error" for finding in es.check(path))
 
 
-fuzzing = settings(examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+fuzzing = settings(
+    examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 TEXTS = [(DATA / name).read_bytes() for name in FILES]
 WORDS = [b"", b"0", b"-1", b"1e308", b"-1e308", b"1e-320", b"nan", b"inf", b"0 0 0", b"1 2 3", b"ground", b"world",
          b"base", b"free", b"floating", b"planar", b"<", b"/>", b"\"", b"&amp;", b"&x;", b"name", b"joint", b"<link/>",
@@ -432,9 +456,13 @@ def test_cut_and_pasted_files_raise_only_our_errors(tmp_path, data):
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(text)))
         stop = min(len(text), start + data.draw(st.sampled_from([0, 1, 3, 10, 100, 10_000])))
-        piece = data.draw(st.sampled_from(WORDS) | st.binary(max_size=8) | st.sampled_from([text[start:stop] * 2]))
+        piece = data.draw(
+            st.sampled_from(WORDS) | st.binary(max_size=8) | st.sampled_from([text[start:stop] * 2])
+        )
         text = text[:start] + piece + text[stop:]
-    only_our_errors(tmp_path / "fuzz.urdf", text, base=data.draw(st.sampled_from(["fixed", "free", "planar"])))
+    only_our_errors(
+        tmp_path / "fuzz.urdf", text, base=data.draw(st.sampled_from(["fixed", "free", "planar"]))
+    )
 
 
 @fuzzing
@@ -476,11 +504,16 @@ def test_an_arm_without_named_frames_is_asked_about_its_tip(written, root):
 
 @pytest.mark.parametrize(
     ("more", "options"),
-    [(SECOND_TIP, {}), ("", {"loops": [{"frames": ("tool0", "plate"), "kind": "revolute", "axis": "z"}]})],
+    [
+        (SECOND_TIP, {}),
+        ("", {"loops": [{"frames": ("tool0", "plate"), "kind": "revolute", "axis": "z"}]}),
+    ],
 )
 def test_a_robot_of_several_tips_or_none_asks_which_frame_is_meant(written, more, options):
     m = written(SERIAL.format(more), **options)
-    with pytest.raises(es.ModelError, match=r"arm needs the name of a frame or body.*base_link.*tool0"):
+    with pytest.raises(
+        es.ModelError, match=r"arm needs the name of a frame or body.*base_link.*tool0"
+    ):
         m.jacobian(m.home())
 
 

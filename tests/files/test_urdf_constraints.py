@@ -26,12 +26,16 @@ def folder(tmp_path_factory):
 
 
 def same_bodies(m, other, q):
-    np.testing.assert_allclose([b.mass for b in m.bodies], [b.mass for b in other.bodies if b.name in m.body_places])
+    np.testing.assert_allclose(
+        [b.mass for b in m.bodies], [b.mass for b in other.bodies if b.name in m.body_places]
+    )
     here, there = placements(m, q), placements(other, q)
     for body in m.bodies:
         for x, y in zip(here[body.name], there[body.name], strict=True):
             np.testing.assert_allclose(y, x, atol=1e-12)
-        np.testing.assert_allclose(other.body(body.name).inertia_matrix(), body.inertia_matrix(), atol=1e-15)
+        np.testing.assert_allclose(
+            other.body(body.name).inertia_matrix(), body.inertia_matrix(), atol=1e-15
+        )
         np.testing.assert_allclose(other.body(body.name).com, body.com, atol=1e-15)
 
 
@@ -80,14 +84,18 @@ def test_others_read_what_is_written(folder, name):
     if model.nq == m.nq:  # joints without limits have two coordinates there
         q = m.home() + 0.1
         data = model.createData()
-        np.testing.assert_allclose(np.triu(pin.crba(model, data, q)), np.triu(m.mass_matrix(q)), atol=1e-12)
+        np.testing.assert_allclose(
+            np.triu(pin.crba(model, data, q)), np.triu(m.mass_matrix(q)), atol=1e-12
+        )
 
 
 def test_what_urdf_has_no_place_for_is_said(folder):
     m = es.load("four_bar_spring")
     with pytest.warns(es.ModelWarning, match="the springs"):
         m.save(folder / "spring.urdf")
-    assert not list(not_written(es.Builder("one").body("a").joint("j", "revolute", "ground", "a").build()))
+    assert not list(
+        not_written(es.Builder("one").body("a").joint("j", "revolute", "ground", "a").build())
+    )
 
 
 # -- as others write it -------------------------------------------------------------------------------------------
@@ -103,7 +111,8 @@ BARS = """<robot name="bars"><link name="world"/>
 LINK = '<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
 SIDES = '<parent link="b"/>{}<child link="c"/>{}'
 BESIDE = SIDES.format(
-    '<parent_origin xyz="2 0 0"/><parent_axis xyz="0 0 1"/>', '<child_origin xyz="2 0 0"/><child_axis xyz="0 0 1"/>'
+    '<parent_origin xyz="2 0 0"/><parent_axis xyz="0 0 1"/>',
+    '<child_origin xyz="2 0 0"/><child_axis xyz="0 0 1"/>',
 )
 INSIDE = '<parent link="b"><origin xyz="2 0 0"/><axis xyz="0 0 1"/></parent><child link="c"><origin xyz="2 0 0"/><axis xyz="0 0 1"/></child>'
 
@@ -121,7 +130,10 @@ def test_a_four_bar_closes_by_its_constraint(folder, form):
     assert m.actuated == ("crank",)
     assert m.dof == 1
     q = m.assemble([1.0], guess=[1.0, -1.0, 1.0])
-    reach = lambda angles, lengths: sum(r * np.exp(1j * a) for r, a in zip(lengths, np.cumsum(angles), strict=True))  # noqa: E731
+
+    def reach(angles, lengths):
+        return sum(r * np.exp(1j * a) for r, a in zip(lengths, np.cumsum(angles), strict=True))
+
     assert reach(q[:2], (1, 2)) == pytest.approx(3 + reach(q[2:], (2,)))
     assert not bars(folder, form, loops=False).closed
 
@@ -129,11 +141,18 @@ def test_a_four_bar_closes_by_its_constraint(folder, form):
 @pytest.mark.parametrize("turned", [(0, 1, 0), (0, 0, -1), (1, 2, -2)])
 def test_axes_that_differ_are_brought_together(folder, turned):
     """A constraint holds where the axis of the child, seen on the ground, is that of the parent."""
-    m = bars(folder, BESIDE.replace('child_axis xyz="0 0 1"', f'child_axis xyz="{turned[0]} {turned[1]} {turned[2]}"'))
+    m = bars(
+        folder,
+        BESIDE.replace(
+            'child_axis xyz="0 0 1"', f'child_axis xyz="{turned[0]} {turned[1]} {turned[2]}"'
+        ),
+    )
     (loop,) = m.loops
     axis = np.array(loop.kind.axis)
     np.testing.assert_allclose(loop.first.at.rotation() @ axis, [0, 0, 1], atol=1e-12)
-    np.testing.assert_allclose(loop.second.at.rotation() @ axis, np.array(turned) / np.linalg.norm(turned), atol=1e-12)
+    np.testing.assert_allclose(
+        loop.second.at.rotation() @ axis, np.array(turned) / np.linalg.norm(turned), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(

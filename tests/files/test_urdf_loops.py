@@ -43,7 +43,9 @@ def beside(tmp_path):
 
 def test_the_yaml_beside_a_urdf_closes_it():
     m = es.load(DATA / "five_bar.urdf")
-    assert [(x.kind.kind, x.first.body, x.second.body) for x in m.loops] == [("fixed", "tip_A", "tip_B")]
+    assert [(x.kind.kind, x.first.body, x.second.body) for x in m.loops] == [
+        ("fixed", "tip_A", "tip_B")
+    ]
     assert m.actuated == ("motor_left", "motor_right")
     np.testing.assert_allclose(residual(m, m.neutral()), 0, atol=1e-15)  # it is drawn closed
     assert m.nv - np.linalg.matrix_rank(jacobian_at(m, m.neutral())) == 2
@@ -88,7 +90,9 @@ def test_a_universal_joint_is_two_revolutes_in_a_row(beside, axes):
     at, model = m.joint("hooke").at, pin.Model()
     place = pin.SE3(at.rotation(), np.array(at.position))
     for k, letter in enumerate(axes):
-        model.addJoint(k, getattr(pin, f"JointModelR{letter}")(), pin.SE3.Identity() if k else place, letter)
+        model.addJoint(
+            k, getattr(pin, f"JointModelR{letter}")(), pin.SE3.Identity() if k else place, letter
+        )
     data = model.createData()
     pin.forwardKinematics(model, data, np.array([0.7, -0.4]))
     R, p = placements(m, q)["leg"]
@@ -107,8 +111,12 @@ def test_loops_in_code():
     assert [(x.name, x.kind.kind) for x in plain.loops] == [("tip_A_tip_B", "fixed")]
     assert plain.actuated == ()  # nobody said where the motors are
     pair = {"frames": ("tip_A", "tip_B"), "kind": "revolute", "axis": "z", "name": "tip"}
-    assert [(x.name, x.kind.kind) for x in es.load(path, loops=[pair]).loops] == [("tip", "revolute")]
-    full = es.load(path, loops={"closed_loop": [["tip_A", "tip_B"]], "type": "3D", "name_mot": ["motor_left"]})
+    assert [(x.name, x.kind.kind) for x in es.load(path, loops=[pair]).loops] == [
+        ("tip", "revolute")
+    ]
+    full = es.load(
+        path, loops={"closed_loop": [["tip_A", "tip_B"]], "type": "3D", "name_mot": ["motor_left"]}
+    )
     assert (full.loops[0].kind.kind, full.actuated) == ("spherical", ("motor_left",))
     assert es.load(path, loops=str(DATA / "five_bar.yaml")) == es.load(path)
 
@@ -124,7 +132,9 @@ def test_a_yml_does_as_well(tmp_path):
     shutil.copy(DATA / "five_bar.yaml", tmp_path / "robot.yml")
     assert len(es.load(tmp_path / "robot.urdf").loops) == 1
     shutil.copy(DATA / "five_bar.yaml", tmp_path / "robot.yaml")
-    with pytest.raises(es.ReadError, match=r"both robot.yaml and robot.yml stand beside it; name one of them"):
+    with pytest.raises(
+        es.ReadError, match=r"both robot.yaml and robot.yml stand beside it; name one of them"
+    ):
         es.load(tmp_path / "robot.urdf")
 
 
@@ -136,7 +146,10 @@ def test_a_loop_on_the_ground(beside, tmp_path):
 
 
 def test_a_part_of_the_motors_names(beside):
-    assert beside("name_mot: motor\nclosed_loop: [[tip_A, tip_B]]").actuated == ("motor_left", "motor_right")
+    assert beside("name_mot: motor\nclosed_loop: [[tip_A, tip_B]]").actuated == (
+        "motor_left",
+        "motor_right",
+    )
 
 
 def test_a_type_may_be_left_out(beside):
@@ -145,11 +158,16 @@ def test_a_type_may_be_left_out(beside):
 
 def test_a_motor_that_is_not_there_is_reported_and_left_out(beside):
     """As the public loader does: one of its own files names such motors."""
-    with pytest.warns(es.ModelWarning, match=r"robot.yaml: name_mot names 'motor_lef', .* did you mean 'motor_left'"):
+    with pytest.warns(
+        es.ModelWarning,
+        match=r"robot.yaml: name_mot names 'motor_lef', .* did you mean 'motor_left'",
+    ):
         assert beside("name_mot: [motor_lef, motor_right]").actuated == ("motor_right",)
     with pytest.warns(es.ModelWarning, match="no moving joint's name contains it; it is left out"):
         assert beside("name_mot: xyz").actuated == ()
-    with pytest.warns(es.ModelWarning, match="joint_name names 'tip_A_frame', and no moving joint has that name"):
+    with pytest.warns(
+        es.ModelWarning, match="joint_name names 'tip_A_frame', and no moving joint has that name"
+    ):
         beside("joint_name: [tip_A_frame]\njoint_type: [SPHERICAL]")
 
 
@@ -159,7 +177,11 @@ def test_a_motor_that_is_not_there_is_reported_and_left_out(beside):
 def test_loops_of_both_types_and_joints_of_every_sort():
     m = es.load(DATA / "struts.urdf")
     kinds = {j.name: j.kind.kind for j in m.joints}
-    assert (kinds["foot_a"], kinds["foot_b"], kinds["swivel_a"]) == ("universal", "universal", "spherical")
+    assert (kinds["foot_a"], kinds["foot_b"], kinds["swivel_a"]) == (
+        "universal",
+        "universal",
+        "spherical",
+    )
     assert m.joint("foot_b").kind.axes == ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
     assert [(x.kind.kind, x.first.body, x.second.body) for x in m.loops] == [
         ("fixed", "lid_eye_a", "ball_a"),
@@ -191,8 +213,12 @@ def test_a_motor_at_one_axis_of_a_universal_joint(beside, motors):
     assert (whole.actuated, whole.nu, split.nv) == (("hooke",), 2, whole.nv)
     q = np.arange(1.0, whole.nq + 1) / 10
     turned = split.neutral()
-    turned[[split.coordinates[n].start for n in ("hooke_Z", "hooke_Y", "on", "socket", "locked")]] = q
-    for mine, theirs in zip(placements(split, turned)["ball"], placements(whole, q)["ball"], strict=True):
+    turned[
+        [split.coordinates[n].start for n in ("hooke_Z", "hooke_Y", "on", "socket", "locked")]
+    ] = q
+    for mine, theirs in zip(
+        placements(split, turned)["ball"], placements(whole, q)["ball"], strict=True
+    ):
         np.testing.assert_allclose(mine, theirs, atol=1e-15)
 
 
@@ -225,7 +251,9 @@ def test_numbers_of_loops_count_as_numbers(tmp_path):
 
 def test_spherical_joints_by_a_part_of_their_names(beside):
     keys = "rotule_name: ock\nname_mot: [on]\nLidmot: [0]\n"
-    with pytest.warns(es.ModelWarning, match="robot.yaml: Lidmot is left out: name_mot gives the motors by name"):
+    with pytest.warns(
+        es.ModelWarning, match="robot.yaml: Lidmot is left out: name_mot gives the motors by name"
+    ):
         m = beside(keys + "joint_name: locked\njoint_type: FIXED", urdf="legs")
     kinds = {j.name: j.kind.kind for j in m.joints}
     assert (kinds["socket"], kinds["locked"], kinds["hooke"]) == ("spherical", "fixed", "revolute")
@@ -244,11 +272,18 @@ def rounded(tmp_path):
     return load
 
 
-@pytest.mark.parametrize(("quarter", "half"), [("1.5708", "3.1415"), ("1.570796", "3.14159"), ("1.57079", "3.1416")])
+@pytest.mark.parametrize(
+    ("quarter", "half"), [("1.5708", "3.1415"), ("1.570796", "3.14159"), ("1.57079", "3.1416")]
+)
 def test_rounded_quarter_turns_close_a_linkage_in_a_plane(rounded, quarter, half):
-    with pytest.warns(es.ModelWarning, match=rf"robot.urdf: the angles {quarter}, -{half}, .* of joints are read as"):
+    with pytest.warns(
+        es.ModelWarning,
+        match=rf"robot.urdf: the angles {quarter}, -{half}, .* of joints are read as",
+    ):
         m = rounded(quarter, half)
-    assert [(j.name, j.at.rpy) for j in m.joints] == [(j.name, j.at.rpy) for j in es.load(DATA / "older.urdf").joints]
+    assert [(j.name, j.at.rpy) for j in m.joints] == [
+        (j.name, j.at.rpy) for j in es.load(DATA / "older.urdf").joints
+    ]
     assert m.dof == 1
     np.testing.assert_allclose(residual(m, m.project(m.home() + 0.1)), 0, atol=1e-12)
 
@@ -257,7 +292,9 @@ def test_without_loops_the_angles_are_as_written(rounded):
     assert rounded("1.5708", "3.1415", loops=False).joint("drive").at.rpy == (1.5708, 0.0, 1.5708)
 
 
-@pytest.mark.parametrize("text", ["1.57", "1.6", "0.0001", "0.7854", "1.5710", "1", "1e0", "1.570796326794896558"])
+@pytest.mark.parametrize(
+    "text", ["1.57", "1.6", "0.0001", "0.7854", "1.5710", "1", "1e0", "1.570796326794896558"]
+)
 def test_other_angles_stay(rounded, text):
     assert rounded(text, text).joint("drive").at.rpy == (float(text), 0.0, float(text))
 
@@ -266,7 +303,9 @@ def test_a_yaml_of_the_public_name_is_not_passed_over(tmp_path):
     """Their loader reads robot.yaml whatever the URDF is called; ours asks."""
     shutil.copy(DATA / "five_bar.urdf", tmp_path / "arm.urdf")
     shutil.copy(DATA / "five_bar.yaml", tmp_path / "robot.yaml")
-    with pytest.warns(es.ModelWarning, match="arm.urdf: robot.yaml beside it lists loops and is not read"):
+    with pytest.warns(
+        es.ModelWarning, match="arm.urdf: robot.yaml beside it lists loops and is not read"
+    ):
         assert es.load(tmp_path / "arm.urdf").loops == ()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -282,7 +321,11 @@ def test_links_and_joints_may_share_names(tmp_path):
     (tmp_path / "robot.urdf").write_text(text)
     keys = {"closed_loop": [["lid_eye_b", "rod_b"]], "type": "3d", "name_mot": ["jack_b"]}
     m = es.load(tmp_path / "robot.urdf", loops=keys)
-    assert (m.actuated, m.joint("jack_b").child, m.loops[0].second.body) == (("jack_b",), "rod_a", "rod_b")
+    assert (m.actuated, m.joint("jack_b").child, m.loops[0].second.body) == (
+        ("jack_b",),
+        "rod_a",
+        "rod_b",
+    )
 
 
 # -- mistakes -----------------------------------------------------------------------------------------------------
@@ -345,10 +388,19 @@ def test_a_mistake_is_a_sentence_that_names_the_yaml(case, beside):
         (True, "it is True"),
         ("nowhere.yaml", "the loops of 'nowhere.yaml' cannot be read: No such file"),
         (("tip_A", "tip_B"), "a loop is a pair of frame names"),
-        ([{"frames": ("tip_A", "tip_B"), "kind": "sperical"}], "no joint kind 'sperical'; did you mean 'spherical'"),
+        (
+            [{"frames": ("tip_A", "tip_B"), "kind": "sperical"}],
+            "no joint kind 'sperical'; did you mean 'spherical'",
+        ),
         ([{"frames": ("tip_A", "tip_B"), "kind": "free"}], "a free joint closes nothing"),
-        ([{"frames": ("tip_A", "tip_B"), "kind": "fixed", "axis": "z"}], "a fixed joint has no axis"),
-        ({"closed_lop": []}, "loops: this has the unknown key 'closed_lop'; did you mean 'closed_loop'"),
+        (
+            [{"frames": ("tip_A", "tip_B"), "kind": "fixed", "axis": "z"}],
+            "a fixed joint has no axis",
+        ),
+        (
+            {"closed_lop": []},
+            "loops: this has the unknown key 'closed_lop'; did you mean 'closed_loop'",
+        ),
         ({3: []}, "loops: this has the unknown key 3"),
     ],
 )
@@ -358,9 +410,15 @@ def test_mistakes_in_code(loops, sentence):
 
 
 def test_a_frame_with_two_meanings(tmp_path):
-    text = (DATA / "five_bar.urdf").read_text().replace('joint name="tip_B_joint"', 'joint name="tip_A"')
+    text = (
+        (DATA / "five_bar.urdf")
+        .read_text()
+        .replace('joint name="tip_B_joint"', 'joint name="tip_A"')
+    )
     (tmp_path / "robot.urdf").write_text(text)
-    with pytest.raises(es.ReadError, match="'tip_A' is the name of a link and of the joint of another one, 'tip_B'"):
+    with pytest.raises(
+        es.ReadError, match="'tip_A' is the name of a link and of the joint of another one, 'tip_B'"
+    ):
         es.load(tmp_path / "robot.urdf", loops=[["tip_A", "left_rod"]])
 
 
@@ -399,7 +457,9 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(st.data())
 def test_mangled_yaml_raises_only_our_errors(beside, data):
     text = YAML

@@ -51,7 +51,9 @@ def solutions(A, *sides, many=False):
 
 def exact(A, b):
     with mpmath.workdps(DIGITS):
-        return np.column_stack([np.array(mpmath.lu_solve(mpmath.matrix(A), mpmath.matrix(x)), float) for x in b.T])
+        return np.column_stack(
+            [np.array(mpmath.lu_solve(mpmath.matrix(A), mpmath.matrix(x)), float) for x in b.T]
+        )
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
@@ -88,20 +90,26 @@ def of_full_pattern(A, b):
     """The same with every entry in the pattern, whatever its number."""
     symbols, side = casadi.SX.sym("A", *A.shape), casadi.SX.sym("b", *b.shape)
     given = OrthogonalFactors(symbols)
-    f = casadi.Function("f", [symbols, side], [given.solve(side), given.solve_transposed(side), given.condition])
+    f = casadi.Function(
+        "f", [symbols, side], [given.solve(side), given.solve_transposed(side), given.condition]
+    )
     x, y, condition = (np.array(z) for z in f(A, b))
     return x, y, condition.item()
 
 
 @pytest.mark.parametrize("turned", [1.0, -1.0])
 def test_an_entry_of_zero_at_the_pivot_does_no_harm(turned):
-    x, y, condition = of_full_pattern(np.array([[0.0, 1.0], [turned, 0.0]]), np.array([[2.0], [3.0]]))
+    x, y, condition = of_full_pattern(
+        np.array([[0.0, 1.0], [turned, 0.0]]), np.array([[2.0], [3.0]])
+    )
     np.testing.assert_allclose(x, [[3 * turned], [2]], rtol=1e-14)
     np.testing.assert_allclose(y, [[3], [2 * turned]], rtol=1e-14)
     assert condition == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("A", [np.ones((2, 2)), np.zeros((2, 2)), [[0, 1], [0, 2]], [[1, np.nan], [0, 1]]])
+@pytest.mark.parametrize(
+    "A", [np.ones((2, 2)), np.zeros((2, 2)), [[0, 1], [0, 2]], [[1, np.nan], [0, 1]]]
+)
 def test_a_singular_matrix_and_one_of_no_numbers_show(A):
     assert not of_full_pattern(np.array(A, float), np.ones((2, 1)))[2] > 1e-30
 

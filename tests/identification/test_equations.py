@@ -22,10 +22,16 @@ def other_numbers(m, rng):
     """The same mechanism with other bodies, friction and motors."""
     for body in m.bodies:
         mass = rng.uniform(0.5, 2.0)
-        m = m.with_body(body.name, mass=mass, com=rng.normal(size=3) / 5, inertia=random_inertia(rng, mass))
+        m = m.with_body(
+            body.name, mass=mass, com=rng.normal(size=3) / 5, inertia=random_inertia(rng, mass)
+        )
     for joint in (j for j in m.joints if j.nv):
         values = {key: tuple(rng.uniform(0.1, 0.5, joint.nv)) for key in ("viscous", "coulomb")}
-        motor = (tuple(rng.uniform(0.01, 0.1, joint.nv)), (3.0,) * joint.nv) if joint.name in m.actuated else None
+        motor = (
+            (tuple(rng.uniform(0.01, 0.1, joint.nv)), (3.0,) * joint.nv)
+            if joint.name in m.actuated
+            else None
+        )
         m = m.with_joint(joint.name, **values, **({"motor": motor} if motor else {}))
     return m
 
@@ -45,7 +51,9 @@ def test_the_forces_of_other_parameters_follow_from_the_regressor(seed):
     assert np.allclose(Y @ change, left, atol=1e-10 * np.abs(tau).max())
     assert np.allclose(B, np.eye(m.nv))
     base = base_parameters(m, terms=terms)
-    assert np.allclose(Y[..., list(base.columns)] @ (base.regrouping @ change), left, atol=1e-7 * np.abs(tau).max())
+    assert np.allclose(
+        Y[..., list(base.columns)] @ (base.regrouping @ change), left, atol=1e-7 * np.abs(tau).max()
+    )
     again = type(m)(described(m, terms, model_parameters(changed, terms)))
     assert np.allclose(again.inverse_dynamics(q, v, a), tau, atol=1e-10 * np.abs(tau).max())
 
@@ -65,20 +73,30 @@ def test_with_loops_the_actuators_forces_do(name, rng):
     assert np.allclose(B, np.eye(m.nu), atol=1e-9)
     assert np.allclose(Y @ change, left, atol=1e-8 * np.abs(tau).max())
     forces = evaluate(m, ACTUATOR_REGRESSOR, terms=terms)(q, v, a)
-    assert np.allclose(m.inverse_dynamics(q, v, a) + forces @ change, tau, atol=1e-8 * np.abs(tau).max())
+    assert np.allclose(
+        m.inverse_dynamics(q, v, a) + forces @ change, tau, atol=1e-8 * np.abs(tau).max()
+    )
     base = base_parameters(m, terms=terms)
-    assert np.allclose(Y[..., list(base.columns)] @ (base.regrouping @ change), left, atol=1e-6 * np.abs(tau).max())
+    assert np.allclose(
+        Y[..., list(base.columns)] @ (base.regrouping @ change), left, atol=1e-6 * np.abs(tau).max()
+    )
 
 
-@pytest.mark.parametrize(("seed", "cuts"), [(0, ["spherical"]), (1, ["revolute"]), (2, ["universal", "spherical"])])
+@pytest.mark.parametrize(
+    ("seed", "cuts"), [(0, ["spherical"]), (1, ["revolute"]), (2, ["universal", "spherical"])]
+)
 def test_random_loops_by_their_null_space(seed, cuts):
     """With every joint actuated N^T B is N^T: its rows keep the loops closed, and N^T f are the forces of the tree."""
     rng = seeded(seed)
-    kinds = list(rng.permutation(["revolute", "prismatic", "spherical", "cylindrical", "universal", "free"]))
+    kinds = list(
+        rng.permutation(["revolute", "prismatic", "spherical", "cylindrical", "universal", "free"])
+    )
     m, q = random_closed(rng, kinds, cuts)
     m = m.with_actuated([j.name for j in m.joints])
     changed = other_numbers(m, rng)
-    terms = terms_of(m, {kind: tuple(j.name for j in m.joints) for kind in ("viscous", "coulomb")}, motors=True)
+    terms = terms_of(
+        m, {kind: tuple(j.name for j in m.joints) for kind in ("viscous", "coulomb")}, motors=True
+    )
     change = model_parameters(changed, terms) - model_parameters(m, terms)
     q, v, a = m.project(q, *rng.normal(size=(2, m.nv)))
     tau = rng.normal(size=m.nv)
@@ -100,7 +118,11 @@ def test_redundant_actuation_is_told_by_the_work_of_all_actuators(rng):
     home = m.assemble(guess=m.home(), joints=())
     v, a = m.project(home, np.full(m.nv, 0.3), np.zeros(m.nv))[1:]
     terms = terms_of(m, ("viscous", "coulomb"), motors=True)
-    everything = {j.name: {"viscous": None, "coulomb": None} for j in changed.joints if j.name not in m.actuated}
+    everything = {
+        j.name: {"viscous": None, "coulomb": None}
+        for j in changed.joints
+        if j.name not in m.actuated
+    }
     for joint, nothing in everything.items():
         changed = changed.with_joint(joint, **nothing)
     change = model_parameters(changed, terms) - model_parameters(m, terms)
@@ -108,11 +130,15 @@ def test_redundant_actuation_is_told_by_the_work_of_all_actuators(rng):
     Y, left, B, _ = evaluate(m, LINEAR_EQUATIONS, terms=terms)(home, v, a, tau)
     assert B.shape == (3, 4)
     forces = evaluate(m, ACTUATOR_REGRESSOR, terms=terms)(home, v, a)
-    assert np.allclose(m.inverse_dynamics(home, v, a) + forces @ change, tau, atol=1e-8 * np.abs(tau).max())
+    assert np.allclose(
+        m.inverse_dynamics(home, v, a) + forces @ change, tau, atol=1e-8 * np.abs(tau).max()
+    )
     assert np.allclose(Y @ change, left, atol=1e-8 * np.abs(tau).max())
 
 
-@pytest.mark.parametrize(("name", "number"), [("puma560", 36), ("parallelogram", 3), ("cart_pole", 4)])
+@pytest.mark.parametrize(
+    ("name", "number"), [("puma560", 36), ("parallelogram", 3), ("cart_pole", 4)]
+)
 def test_numbers_of_base_parameters(name, number):
     assert len(base_parameters(es.load(name))) == number
 
@@ -138,11 +164,23 @@ def test_derivatives_of_the_regressor_along_the_loops(name, rng):
         return np.sum(weight * native(q, vi, ai, weight)[0])
 
     for k, unit in enumerate(h * np.eye(n)):
-        assert np.isclose((value(q, vi + unit, ai) - value(q, vi - unit, ai)) / 2 / h, by_v[k], rtol=1e-6, atol=1e-7)
-        assert np.isclose((value(q, vi, ai + unit) - value(q, vi, ai - unit)) / 2 / h, by_a[k], rtol=1e-6, atol=1e-7)
+        assert np.isclose(
+            (value(q, vi + unit, ai) - value(q, vi - unit, ai)) / 2 / h,
+            by_v[k],
+            rtol=1e-6,
+            atol=1e-7,
+        )
+        assert np.isclose(
+            (value(q, vi, ai + unit) - value(q, vi, ai - unit)) / 2 / h,
+            by_a[k],
+            rtol=1e-6,
+            atol=1e-7,
+        )
         along = evaluate(m, INDEPENDENT_MOTION)(q, unit, 0 * unit)
         ahead, behind = (_moved(m, q, sign * along[0], sign * unit) for sign in (1, -1))
-        assert np.isclose((value(ahead, vi, ai) - value(behind, vi, ai)) / 2 / h, by_q[k], rtol=1e-5, atol=1e-6)
+        assert np.isclose(
+            (value(ahead, vi, ai) - value(behind, vi, ai)) / 2 / h, by_q[k], rtol=1e-5, atol=1e-6
+        )
     assert Y.shape == weight.shape
 
 
@@ -152,7 +190,9 @@ def _moved(m, q, step, unit):
     near = integrate(m, q, step)
     if not m.closed:
         return near
-    names = tuple(j.name for j in m.joints if set(range(m.nv)[m.velocities[j.name]]) & set(independent(m)))
+    names = tuple(
+        j.name for j in m.joints if set(range(m.nv)[m.velocities[j.name]]) & set(independent(m))
+    )
     values = np.concatenate([near[m.coordinates[name]] for name in names])
     return m.assemble(values, near, joints=names, limits=False)
 
@@ -160,7 +200,10 @@ def _moved(m, q, step, unit):
 def test_pseudo_inertias_are_second_moments(rng):
     points, masses = rng.normal(size=(6, 3)), rng.uniform(0.1, 1.0, 6)
     c = masses @ points / masses.sum()
-    J = sum(x * ((p - c) @ (p - c) * np.eye(3) - np.outer(p - c, p - c)) for x, p in zip(masses, points, strict=True))
+    J = sum(
+        x * ((p - c) @ (p - c) * np.eye(3) - np.outer(p - c, p - c))
+        for x, p in zip(masses, points, strict=True)
+    )
     b = es.Builder("cloud").body("cloud", masses.sum(), c, J).joint("q", "free", "ground", "cloud")
     homogeneous = np.column_stack([points, np.ones(6)])
     expected = (homogeneous.T * masses) @ homogeneous

@@ -39,7 +39,9 @@ def test_what_it_tells_is_told_better(rng):
     m = es.load("double_pendulum")
     t, errors = np.linspace(0, 6, 601), []
     for iterations in (0, 40):
-        found = excitation(m, duration=6.0, criterion="determinant", starts=1, iterations=iterations, friction=())
+        found = excitation(
+            m, duration=6.0, criterion="determinant", starts=1, iterations=iterations, friction=()
+        )
         q, v, a = found.states(t)
         tau = m.inverse_dynamics(q, v, a) + 0.1 * rng.normal(size=q.shape)
         errors.append(identify(m, Recording(t, q, tau, v, a), friction=()).standard_errors)
@@ -62,7 +64,12 @@ def test_with_loops(name):
 
 def test_the_derivatives_of_scaled_series(rng):
     """Against converged differences."""
-    limits = Limits(np.array([0.5, -1.0]), np.array([0.5, 2.0]), np.array([1.0, np.inf]), np.array([np.inf, 3.0]))
+    limits = Limits(
+        np.array([0.5, -1.0]),
+        np.array([0.5, 2.0]),
+        np.array([1.0, np.inf]),
+        np.array([np.inf, 3.0]),
+    )
     scaled = Scaled(limits, Series(4.0, 3).at(np.linspace(0, 4, 30)))
     c, o, weights = rng.normal(size=(2, 4)), np.array([0.3, -0.7]), rng.normal(size=(3, 30, 2))
 
@@ -73,9 +80,13 @@ def test_the_derivatives_of_scaled_series(rng):
     for k in np.ndindex(*c.shape):
         step = np.zeros_like(c)
         step[k] = 1e-6
-        assert np.isclose((cost(c + step, o) - cost(c - step, o)) / 2e-6, by_c[k], rtol=1e-5, atol=1e-6)
+        assert np.isclose(
+            (cost(c + step, o) - cost(c - step, o)) / 2e-6, by_c[k], rtol=1e-5, atol=1e-6
+        )
     for k, step in enumerate(1e-6 * np.eye(2)):
-        assert np.isclose((cost(c, o + step) - cost(c, o - step)) / 2e-6, by_o[k], rtol=1e-5, atol=1e-6)
+        assert np.isclose(
+            (cost(c, o + step) - cost(c, o - step)) / 2e-6, by_o[k], rtol=1e-5, atol=1e-6
+        )
 
 
 def test_forces_keep_their_limits():
@@ -85,7 +96,9 @@ def test_forces_keep_their_limits():
     holds = m.with_joint("q1", effort_limit=0.7 * most[0])
     slow = excitation(holds, duration=2.0, starts=1, iterations=0, position=(-1.0, 1.0))
     assert slow.duration > 2.0
-    assert np.abs(slow.forces(np.linspace(0, slow.duration, 400)))[:, 0].max() <= 0.7 * most[0] * (1 + 1e-6)
+    assert np.abs(slow.forces(np.linspace(0, slow.duration, 400)))[:, 0].max() <= 0.7 * most[0] * (
+        1 + 1e-6
+    )
     with pytest.raises(es.ModelError, match="cannot hold the configurations"):
         excitation(m.with_joint("q1", effort_limit=0.01), duration=2.0, starts=1, iterations=0)
 
@@ -93,7 +106,13 @@ def test_forces_keep_their_limits():
 def test_what_cannot_be_excited_is_refused(arm):
     with pytest.raises(es.ModelError, match="uncontrolled"):
         excitation(es.load("cart_pole"))
-    ball = es.Builder("ball").body("ball", 1.0).joint("j", "spherical", "ground", "ball").actuate("j").build()
+    ball = (
+        es.Builder("ball")
+        .body("ball", 1.0)
+        .joint("j", "spherical", "ground", "ball")
+        .actuate("j")
+        .build()
+    )
     with pytest.raises(es.ModelError, match="turns by a quaternion"):
         excitation(ball)
     with pytest.raises(es.InputError, match="harmonics"):

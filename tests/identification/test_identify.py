@@ -15,7 +15,9 @@ T = np.linspace(0, 8, 1201)
 def fourier(m, t=T, seed=0, wide=0.8):
     """A smooth motion of independent coordinates about home."""
     rng, w = seeded(seed), 2 * np.pi / 8
-    places = [k for j in m.actuated for k in range(m.nq)[m.coordinates[j]]] if m.closed else range(m.nq)
+    places = (
+        [k for j in m.actuated for k in range(m.nq)[m.coordinates[j]]] if m.closed else range(m.nq)
+    )
     q, v, a = (
         np.tile(m.home()[list(places)], (len(t), 1)),
         np.zeros((len(t), len(places))),
@@ -81,7 +83,11 @@ def test_confidence_intervals_hold_at_the_stated_rate(arm, rng):
 
 def test_coordinates_with_noise_are_filtered_and_differentiated(arm, rng):
     true, model, q, _, _, tau = arm
-    noisy = Recording(T, q + 2e-5 * rng.normal(size=q.shape), tau + 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape))
+    noisy = Recording(
+        T,
+        q + 2e-5 * rng.normal(size=q.shape),
+        tau + 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape),
+    )
     found = identify(model, noisy)
     assert np.abs((found.values - truth(true, found)) / found.standard_errors).max() < 5
     assert found.relative_errors[np.abs(found.values) > 0.2].max() < 0.1
@@ -138,9 +144,13 @@ def test_motor_inertias_and_offsets(arm):
     true, model, q, v, a, _ = arm
     true = true.with_joint("theta2", motor=(0.002, 10.0)).with_joint("theta3", motor=(0.004, 5.0))
     tau = true.inverse_dynamics(q, v, a) + np.array([0.4, -0.2, 0.1])
-    found = identify(model, Recording(T, q, tau, v, a), friction=("viscous", "coulomb", "offset"), motors=True)
+    found = identify(
+        model, Recording(T, q, tau, v, a), friction=("viscous", "coulomb", "offset"), motors=True
+    )
     assert np.allclose(
-        [found.values[found.names.index(f"offset(theta{k})")] for k in (1, 2, 3)], [0.4, -0.2, 0.1], atol=1e-7
+        [found.values[found.names.index(f"offset(theta{k})")] for k in (1, 2, 3)],
+        [0.4, -0.2, 0.1],
+        atol=1e-7,
     )
     assert found.values[found.names.index("motor inertia(theta3)")] == pytest.approx(0.1, abs=1e-7)
     made = found.mechanism()
@@ -148,13 +158,19 @@ def test_motor_inertias_and_offsets(arm):
 
 
 def test_springs_and_wrenches_stay_as_the_model_has_them():
-    b = es.Builder("pendulum", gravity=(0, -9.81, 0)).body("rod", 1.0, (0.5, 0, 0), (0, 0.1, 0.1)).actuate("q")
+    b = (
+        es.Builder("pendulum", gravity=(0, -9.81, 0))
+        .body("rod", 1.0, (0.5, 0, 0), (0, 0.1, 0.1))
+        .actuate("q")
+    )
     b.joint("q", "revolute", "ground", "rod", stiffness=3.0, rest=0.2, viscous=0.1)
     b.spring("spring", "ground", "rod", (1, 1, 0), (0.5, 0, 0), stiffness=20.0, length=0.5)
     true = b.wrench("push", "rod", force=(1.0, 2.0, 0.0)).build()
     q, v, a = fourier(true)
     tau = true.inverse_dynamics(q, v, a)
-    found = identify(true.with_body("rod", mass=2.0, com=(0.1, 0.1, 0)), Recording(T, q, tau, v, a), friction=())
+    found = identify(
+        true.with_body("rod", mass=2.0, com=(0.1, 0.1, 0)), Recording(T, q, tau, v, a), friction=()
+    )
     assert np.allclose(found.values, [0.5, 0.0, 0.35], atol=1e-9)
     assert found.names == ("mx(rod)", "my(rod)", "Izz(rod)")
     assert not found.rejected
@@ -174,7 +190,9 @@ def test_an_underactuated_tree_is_told_by_its_one_actuator():
     found = identify(heavy, motion, friction=())
     assert np.allclose(found.values, truth(true, found), atol=1e-6)
     assert not found.rejected
-    assert np.allclose(identify(heavy, [motion, motion], friction=()).values, truth(true, found), atol=1e-6)
+    assert np.allclose(
+        identify(heavy, [motion, motion], friction=()).values, truth(true, found), atol=1e-6
+    )
 
 
 def test_a_batch_of_motions_counts_as_so_many_recordings(rng):
@@ -189,7 +207,9 @@ def test_a_batch_of_motions_counts_as_so_many_recordings(rng):
 def test_gears_are_loops_too():
     b = es.Builder("geared", gravity=(0, -9.81, 0)).body("a", 1.0, (0.3, 0, 0), (0.01, 0.02, 0.02))
     b.body("b", 2.0, (0.1, 0.1, 0), (0.01, 0.03, 0.03)).joint("q1", "revolute", "ground", "a")
-    b.joint("q2", "revolute", "ground", "b", at=(1, 0, 0)).couple("gear", "q2", "q1", ratio=-2.0).actuate("q1")
+    b.joint("q2", "revolute", "ground", "b", at=(1, 0, 0)).couple(
+        "gear", "q2", "q1", ratio=-2.0
+    ).actuate("q1")
     true = b.build()
     t = np.linspace(0, 8, 401)
     qa, va, aa = fourier(true, t)
@@ -200,11 +220,19 @@ def test_gears_are_loops_too():
 
 
 def test_a_free_body_with_a_quaternion(rng):
-    b = es.Builder("ball").body("ball", 2.0, (0.1, 0.2, -0.1), (0.3, 0.4, 0.5, 0.01, 0.02, 0.03)).actuate("j")
+    b = (
+        es.Builder("ball")
+        .body("ball", 2.0, (0.1, 0.2, -0.1), (0.3, 0.4, 0.5, 0.01, 0.02, 0.03))
+        .actuate("j")
+    )
     true = b.joint("j", "free", "ground", "ball").build()
     t = np.linspace(0, 4, 401)
     motion = true.simulate(
-        true.home(), rng.normal(size=6), t, lambda t, q, v: 20 * np.sin(np.arange(1, 7) * t), method="DOP853"
+        true.home(),
+        rng.normal(size=6),
+        t,
+        lambda t, q, v: 20 * np.sin(np.arange(1, 7) * t),
+        method="DOP853",
     )
     model = true.with_body("ball", mass=3.0, com=(0, 0, 0))
     found = identify(model, motion, friction=())
@@ -245,7 +273,13 @@ def test_a_loop_from_its_actuated_joints_alone(five_bar, tmp_path, rng):
     table, (first, second) = tmp_path / "run.csv", true.actuated
     head = f"time [ms],{first}.q [deg],{second}.q [deg],{first}.tau [N m],{second}.tau [mNm],temperature"
     values = np.column_stack(
-        [1e3 * T, np.degrees(qa + 1e-5 * rng.normal(size=qa.shape)), noisy[:, 0], 1e3 * noisy[:, 1], 0 * T]
+        [
+            1e3 * T,
+            np.degrees(qa + 1e-5 * rng.normal(size=qa.shape)),
+            noisy[:, 0],
+            1e3 * noisy[:, 1],
+            0 * T,
+        ]
     )
     np.savetxt(table, values, delimiter=",", header=head, comments="")
     found = identify(model, str(table))
@@ -259,7 +293,8 @@ def test_all_joints_of_a_loop_are_projected_onto_it(five_bar, rng):
     true, (q, v, a), _ = five_bar
     tau = true.inverse_dynamics(q, v, a)
     found = identify(
-        es.load("five_bar").with_gravity((0, -9.81, 0)), Recording(T, q + 1e-5 * rng.normal(size=q.shape), tau)
+        es.load("five_bar").with_gravity((0, -9.81, 0)),
+        Recording(T, q + 1e-5 * rng.normal(size=q.shape), tau),
     )
     assert np.abs((found.values - truth(true, found)) / found.standard_errors).max() < 6
     assert found.cross_validate(Recording(T, q, tau, v, a)).relative.max() < 1e-3
@@ -283,8 +318,12 @@ def test_consistent_parameters_belong_to_bodies(arm, rng):
     assert 2.0 - 1e-6 < sum(b.mass for b in made.bodies) < 4.0 + 1e-6
     assert all(x >= 0 for j in made.joints for x in (*j.viscous, *j.coulomb))
     clean = Recording(T[::20], q, tau, v, a)
-    assert found.cross_validate(clean).relative.max() < 1.5 * free.cross_validate(clean).relative.max()
-    assert np.allclose(found.torques(q, v, a), made.inverse_dynamics(q, v, a), atol=1e-6 * np.abs(tau).max())
+    assert (
+        found.cross_validate(clean).relative.max() < 1.5 * free.cross_validate(clean).relative.max()
+    )
+    assert np.allclose(
+        found.torques(q, v, a), made.inverse_dynamics(q, v, a), atol=1e-6 * np.abs(tau).max()
+    )
     assert not np.allclose(found.values, free.values, rtol=1e-3)
 
 
@@ -293,7 +332,9 @@ def test_bounds_on_masses(arm):
     name = model.bodies[1].name
     found = identify(model, Recording(T, q, tau, v, a), mass={name: (2.5, 3.0)}, consistent=True)
     assert 2.5 - 1e-6 < found.mechanism().body(name).mass < 3.0 + 1e-6
-    assert np.allclose(found.mechanism().inverse_dynamics(q, v, a), tau, atol=1e-3 * np.abs(tau).max())
+    assert np.allclose(
+        found.mechanism().inverse_dynamics(q, v, a), tau, atol=1e-3 * np.abs(tau).max()
+    )
     with pytest.raises(es.ModelError, match="has no body 'nobody'"):
         identify(model, Recording(T, q, tau, v, a), mass={"nobody": 1.0})
     with pytest.raises(es.InputError, match="least, most"):
@@ -327,7 +368,9 @@ def test_what_is_not_excited_is_named_and_stays(arm):
 def test_a_motion_that_excites_nothing_is_refused():
     m = es.load("double_pendulum").with_gravity((0, 0, 0))
     still = np.zeros((len(T), 2))
-    with pytest.raises(es.InputError, match="excites nothing of double_pendulum: q1, q2 stands still"):
+    with pytest.raises(
+        es.InputError, match="excites nothing of double_pendulum: q1, q2 stands still"
+    ):
         identify(m, Recording(T, still, still, still, still))
     hanging = es.load("double_pendulum")
     swing = hanging.simulate([0.5, 0.2], None, np.linspace(0, 2, 201))
@@ -347,7 +390,11 @@ def test_nonsense_is_refused(arm, tmp_path):
     ):
         with pytest.raises(es.InputError, match=words):
             identify(model, {**good, **changes})
-    for given, words in ((3, "a motion to identify from is"), ([], "no motion"), ({"t": T}, "no q and no tau")):
+    for given, words in (
+        (3, "a motion to identify from is"),
+        ([], "no motion"),
+        ({"t": T}, "no q and no tau"),
+    ):
         with pytest.raises(es.InputError, match=words):
             identify(model, given)
     with pytest.raises(es.InputError, match="a recording has no 'torque'"):
@@ -376,8 +423,14 @@ def test_tables_that_cannot_be_read(tmp_path):
         ("q1.q,q2.q\n1,2\n", "one of them 't'"),
         ("t,q1.q,q2.q,q1.tau,q2.torque\n" + rows, "no column 'q2.tau'"),
         ("t,q1.q,q3.q,q1.tau,q2.tau\n" + rows, "no joint 'q3'"),
-        ("t,q1.q [inch],q2.q,q1.tau,q2.tau\n" + rows, "'q1.q .inch.' is in a unit that does not fit"),
-        ("t,q1.q,q2.q,q1.tau [deg],q2.tau\n" + rows, "'q1.tau .deg.' is in a unit that does not fit"),
+        (
+            "t,q1.q [inch],q2.q,q1.tau,q2.tau\n" + rows,
+            "'q1.q .inch.' is in a unit that does not fit",
+        ),
+        (
+            "t,q1.q,q2.q,q1.tau [deg],q2.tau\n" + rows,
+            "'q1.tau .deg.' is in a unit that does not fit",
+        ),
         ("t,q1.q,q2.q,q1.tau,q2.tau\n0,1,2,3,4\n1,2,x,4,5\n", "line 3 has no number under 'q2.q'"),
     ):
         table.write_text(text)
@@ -388,7 +441,10 @@ def test_tables_that_cannot_be_read(tmp_path):
 def test_motions_from_files(tmp_path):
     m = es.load("double_pendulum")
     motion = m.simulate(
-        [0.3, 0.2], None, np.linspace(0, 4, 401), lambda t, q, v: [6 * np.sin(3 * t), 3 * np.cos(5 * t)]
+        [0.3, 0.2],
+        None,
+        np.linspace(0, 4, 401),
+        lambda t, q, v: [6 * np.sin(3 * t), 3 * np.cos(5 * t)],
     )
     values = m.base_parameters().values
     for name in ("run.csv", "run.npz"):
@@ -399,7 +455,9 @@ def test_motions_from_files(tmp_path):
     with pytest.raises(es.ReadError, match="checksum"):
         identify(m, table)
     assert found.plot().axes
-    assert repr(found).startswith("<Identification of double_pendulum: 6 parameters from 401 samples")
+    assert repr(found).startswith(
+        "<Identification of double_pendulum: 6 parameters from 401 samples"
+    )
     assert "errors up to" in repr(found.cross_validate(motion))
 
 

@@ -42,7 +42,8 @@ def test_and_of_a_closed_mechanism(s: State):
 def heavier(m, name):
     """The mechanism with one body twice as heavy."""
     bodies = tuple(
-        Body(b.name, 2 * b.mass, b.com, tuple(2 * x for x in b.inertia)) if b.name == name else b for b in m.bodies
+        Body(b.name, 2 * b.mass, b.com, tuple(2 * x for x in b.inertia)) if b.name == name else b
+        for b in m.bodies
     )
     return es.Mechanism(replace(m.description, bodies=bodies))
 
@@ -65,16 +66,24 @@ def test_a_body_twice_as_heavy_contributes_twice(name):
         other = heavier(m, body).linearize(q, v, a=a)
         for part, letter in zip(made.of(body), "UVW", strict=True):
             change = getattr(other, letter) - getattr(lm, letter)
-            np.testing.assert_allclose(part, change, rtol=0, atol=1e-10 * max(1e-3, np.abs(change).max()))
+            np.testing.assert_allclose(
+                part, change, rtol=0, atol=1e-10 * max(1e-3, np.abs(change).max())
+            )
 
 
 def test_weight_is_what_gravity_does():
     m, q, v, a = moving("puma560")
     made = m.linearize(q, v, a=a).contributions()
-    np.testing.assert_allclose(made.weight.sum(axis=0), m.derivative("gravity_forces", "q", q), atol=1e-11)
+    np.testing.assert_allclose(
+        made.weight.sum(axis=0), m.derivative("gravity_forces", "q", q), atol=1e-11
+    )
     at_rest = m.linearize(q).contributions()
     np.testing.assert_allclose(at_rest.W, at_rest.weight, atol=1e-12)
-    floating = es.Mechanism(replace(m.description, gravity=(0.0, 0.0, 0.0))).linearize(q, v, a=a).contributions()
+    floating = (
+        es.Mechanism(replace(m.description, gravity=(0.0, 0.0, 0.0)))
+        .linearize(q, v, a=a)
+        .contributions()
+    )
     assert not floating.weight.any()
     np.testing.assert_allclose(made.W - made.weight, floating.W, atol=1e-11)
 
@@ -83,11 +92,37 @@ def arm():
     b = es.Builder("arm")
     b.body("upper", 2.0, (0.3, 0, 0), (0.01, 0.1, 0.1))
     b.body("lower", 1.0, (0.2, 0, 0), (0.01, 0.05, 0.05))
-    b.joint("shoulder", "revolute", "ground", "upper", axis="y", motor_inertia=1e-3, gear_ratio=10.0, viscous=0.4)
     b.joint(
-        "elbow", "revolute", "upper", "lower", ((0.6, 0, 0), (0, 0, 0)), axis="y", stiffness=5.0, rest=0.1, coulomb=0.2
+        "shoulder",
+        "revolute",
+        "ground",
+        "upper",
+        axis="y",
+        motor_inertia=1e-3,
+        gear_ratio=10.0,
+        viscous=0.4,
     )
-    b.spring("spring", "lower", "ground", (0.4, 0, 0), (0, 0, 1.0), stiffness=30.0, length=0.5, damping=2.0)
+    b.joint(
+        "elbow",
+        "revolute",
+        "upper",
+        "lower",
+        ((0.6, 0, 0), (0, 0, 0)),
+        axis="y",
+        stiffness=5.0,
+        rest=0.1,
+        coulomb=0.2,
+    )
+    b.spring(
+        "spring",
+        "lower",
+        "ground",
+        (0.4, 0, 0),
+        (0, 0, 1.0),
+        stiffness=30.0,
+        length=0.5,
+        damping=2.0,
+    )
     b.frame("tip", "lower", (0.4, 0, 0))
     return b.actuate("shoulder", "elbow").build()
 

@@ -35,7 +35,12 @@ def planar_chain(rng: np.random.Generator, links: int = 2, springs: int = 2) -> 
     for k in range(springs):
         numbers = {"stiffness": rng.uniform(5, 40), "length": rng.uniform(0.2, 1)}
         b.spring(
-            f"spring{k}", "ground", f"link{rng.integers(links)}", (*rng.normal(size=2), 0.3), (0.7, 0.1, 0), **numbers
+            f"spring{k}",
+            "ground",
+            f"link{rng.integers(links)}",
+            (*rng.normal(size=2), 0.3),
+            (0.7, 0.1, 0),
+            **numbers,
         )
     return b.build()
 
@@ -50,7 +55,11 @@ def spring_four_bar(start, c):
         g, k, rest = mp.mpf("9.81"), mp.mpf(25), mp.sqrt(2)
         slope = lambda x: 2 * g * mp.cos(x) - k * (2 * mp.cos(x / 2) - rest) * mp.sin(x / 2)  # noqa: E731
         x = mp.findroot(slope, start)
-        K = -2 * g * mp.sin(x) + k * mp.sin(x / 2) ** 2 - k * (2 * mp.cos(x / 2) - rest) * mp.cos(x / 2) / 2
+        K = (
+            -2 * g * mp.sin(x)
+            + k * mp.sin(x / 2) ** 2
+            - k * (2 * mp.cos(x / 2) - rest) * mp.cos(x / 2) / 2
+        )
         M, D = mp.mpf(5) / 3, c * mp.sin(x / 2) ** 2
         root = mp.sqrt(4 * M * K - D * D)
         return float(x), complex(-D / (2 * M), root / (2 * M))
@@ -65,7 +74,9 @@ def test_the_four_bar_with_a_diagonal_spring_to_twelve_digits(start, c):
     assert eq.stability == "stable"
     np.testing.assert_allclose(eq.q, [angle, -angle, angle], rtol=1e-12)
     for poles in (eq.poles, m.linearize(eq.q, tau=eq.tau).poles):
-        np.testing.assert_allclose(np.sort_complex(poles), [np.conj(pole), pole], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            np.sort_complex(poles), [np.conj(pole), pole], rtol=1e-12, atol=1e-12
+        )
     mode = m.linearize(eq.q, tau=eq.tau).modes()[0]
     np.testing.assert_allclose(
         [mode.frequency, mode.damping], [abs(pole), -pole.real / abs(pole)], rtol=1e-11, atol=1e-13
@@ -82,24 +93,34 @@ def test_the_forces_that_hold_a_tree_are_those_of_inverse_dynamics(seed):
     m = tree.with_actuated([j.name for j in tree.joints])
     q = np.array([random_coordinates(rng, m) for _ in range(5)])
     eq = m.equilibrium(q)
-    np.testing.assert_allclose(eq.tau, m.inverse_dynamics(q, np.zeros(m.nv), np.zeros(m.nv)), atol=1e-10)
+    np.testing.assert_allclose(
+        eq.tau, m.inverse_dynamics(q, np.zeros(m.nv), np.zeros(m.nv)), atol=1e-10
+    )
     assert np.abs(m.forward_dynamics(q, np.zeros(m.nv), eq.tau)).max() < 1e-8
     assert eq.stability.shape == (5,)
     np.testing.assert_allclose(eq[2].poles, m.equilibrium(q[2]).poles, atol=1e-8)
 
 
 def test_redundant_actuators_share_by_their_weights():
-    m = es.load("five_bar").with_gravity((0, -9.81, 0)).with_actuated(["theta2", "theta5", "theta3"])
+    m = (
+        es.load("five_bar")
+        .with_gravity((0, -9.81, 0))
+        .with_actuated(["theta2", "theta5", "theta3"])
+    )
     q = m.project(m.home())
     still = np.zeros(m.nv)
     for weights in (None, (1.0, 2.0, 5.0)):
         tau = m.equilibrium(q, weights=weights).tau
-        np.testing.assert_allclose(tau, m.inverse_dynamics(q, still, still, weights=weights), atol=1e-9)
+        np.testing.assert_allclose(
+            tau, m.inverse_dynamics(q, still, still, weights=weights), atol=1e-9
+        )
 
 
 def test_what_no_actuator_holds_is_named():
     m = es.load("cart_pole")
-    with pytest.raises(es.EquilibriumError, match=r"'theta' needs -0.0?4[0-9]* N m more, which no actuator gives"):
+    with pytest.raises(
+        es.EquilibriumError, match=r"'theta' needs -0.0?4[0-9]* N m more, which no actuator gives"
+    ):
         m.equilibrium([0.0, 0.1])
     left = m.equilibrium([0.0, 0.1], strict=False)
     assert left.residual == pytest.approx(0.5 * 9.81 * np.sin(0.1) * 0.1, rel=1e-6)
@@ -116,7 +137,9 @@ def test_some_joints_are_held_and_the_others_come_to_rest():
     assert m.equilibrium({"q1": [0.1, 0.2, 0.3]}).q.shape == (3, 2)
     bars = es.load("five_bar").with_gravity((0, -9.81, 0))
     both = bars.equilibrium({"theta2": 2.0, "theta5": 1.0}, all=True)
-    np.testing.assert_allclose(np.sort(both.q, axis=0), np.sort(bars.assembly_modes([2.0, 1.0]), axis=0), atol=1e-9)
+    np.testing.assert_allclose(
+        np.sort(both.q, axis=0), np.sort(bars.assembly_modes([2.0, 1.0]), axis=0), atol=1e-9
+    )
     still = np.zeros((2, bars.nv))
     np.testing.assert_allclose(both.tau, bars.inverse_dynamics(both.q, still, still), atol=1e-12)
     with pytest.raises(es.AssemblyError, match="hold the joints elsewhere"):
@@ -138,7 +161,9 @@ def test_all_equilibria_on_a_torus_obey_morse(seed):
     assert (-1.0) ** index @ np.ones(len(eq)) == 0
     assert (eq.stable == (index == 0)).all()
     assert eq.stable.any()
-    apart = np.abs(np.exp(1j * eq.q)[:, None] - np.exp(1j * eq.q)[None]).max(axis=-1) + np.eye(len(eq))
+    apart = np.abs(np.exp(1j * eq.q)[:, None] - np.exp(1j * eq.q)[None]).max(axis=-1) + np.eye(
+        len(eq)
+    )
     assert apart.min() > 1e-4
 
 
@@ -148,8 +173,13 @@ def test_a_constant_torque_moves_the_equilibria_and_too_much_leaves_none():
     low = np.arcsin(1.0 / (0.5 * 9.81))
     np.testing.assert_allclose(np.abs(np.sin(eq.q[:, 0])), np.sin(low), rtol=1e-12)
     assert list(eq.stability) == ["stable", "unstable"]
-    np.testing.assert_allclose(eq.poles[0].imag.max() ** 2, 0.5 * 9.81 * np.cos(low) * 3, rtol=1e-10)
-    with pytest.raises(es.EquilibriumError, match=r"no equilibrium of pendulum .* 'swing' is left -?0.095 N m short"):
+    np.testing.assert_allclose(
+        eq.poles[0].imag.max() ** 2, 0.5 * 9.81 * np.cos(low) * 3, rtol=1e-10
+    )
+    with pytest.raises(
+        es.EquilibriumError,
+        match=r"no equilibrium of pendulum .* 'swing' is left -?0.095 N m short",
+    ):
         m.equilibrium(tau=[5.0])
 
 
@@ -166,12 +196,17 @@ def test_closed_chains_rest_where_dynamics_says_so(seed):
     assert np.abs(a).max() < 1e-6
     lm = m.linearize(eq.q, tau=eq.tau)
     np.testing.assert_allclose(
-        np.sort(np.abs(lm.poles)), np.sort(np.abs(eq.poles)), rtol=1e-5, atol=1e-5 * np.abs(lm.poles).max()
+        np.sort(np.abs(lm.poles)),
+        np.sort(np.abs(eq.poles)),
+        rtol=1e-5,
+        atol=1e-5 * np.abs(lm.poles).max(),
     )
 
 
 def test_a_quaternion_joint_hangs_or_stands_whichever_way_it_turns():
-    b = es.Builder("ball").body("bob", mass=1.0, com=(0, 0, -0.5), inertia=np.diag([0.1, 0.1, 0.02]))
+    b = es.Builder("ball").body(
+        "bob", mass=1.0, com=(0, 0, -0.5), inertia=np.diag([0.1, 0.1, 0.02])
+    )
     m = b.joint("ball", "spherical", "ground", "bob").actuate().build()
     eq = m.equilibrium(all=True)
     assert list(eq.stability) == ["marginal", "unstable"]
@@ -198,18 +233,28 @@ def test_batches_of_forces_and_of_parameters_equal_their_single_calls(rng):
     assert eq.q.shape == (2, 3, 2)
     one = m.equilibrium(tau=tau[1, 2])
     np.testing.assert_allclose(eq.q[1, 2], one.q, atol=1e-12)
-    assert m.equilibrium(tau=np.zeros((0, 2))).q.shape == m.equilibrium(np.zeros((0, 2))).tau.shape == (0, 2)
+    assert (
+        m.equilibrium(tau=np.zeros((0, 2))).q.shape
+        == m.equilibrium(np.zeros((0, 2))).tau.shape
+        == (0, 2)
+    )
     bar = es.load("four_bar_spring")
     guess = bar.assemble([2.3], singular="ignore")
     eq = bar.equilibrium(guess=guess, parameters={"k": [24.0, 25.0, 30.0]})
     for k, value in enumerate((24.0, 25.0, 30.0)):
-        np.testing.assert_allclose(eq.q[k], bar.with_parameters(k=value).equilibrium(guess=guess).q, atol=1e-11)
+        np.testing.assert_allclose(
+            eq.q[k], bar.with_parameters(k=value).equilibrium(guess=guess).q, atol=1e-11
+        )
 
 
 def test_wrenches_hold_too():
     """A force along the ground's axes at the rod's end, which the model leaves to the caller."""
-    b = es.Builder("pendulum").body("rod", mass=1.0, com=(0, 0, -0.5), inertia=(1 / 12, 1 / 12, 0.0))
-    b.joint("swing", "revolute", "ground", "rod", axis="y").wrench("wind", "rod", at=(0, 0, -1.0), axes="ground")
+    b = es.Builder("pendulum").body(
+        "rod", mass=1.0, com=(0, 0, -0.5), inertia=(1 / 12, 1 / 12, 0.0)
+    )
+    b.joint("swing", "revolute", "ground", "rod", axis="y").wrench(
+        "wind", "rod", at=(0, 0, -1.0), axes="ground"
+    )
     m = b.actuate().build()
     eq = m.equilibrium(external={"wind": [0, 0, 0, 2.0, 0, 0]})
     np.testing.assert_allclose(np.tan(eq.q), -2.0 / (0.5 * 9.81), rtol=1e-12)
@@ -235,10 +280,16 @@ def test_zieglers_column_flutters_under_a_following_load(load, word):
 
 def test_limits_are_kept_or_named():
     b = es.Builder("stop").body("rod", mass=1.0, com=(0, 0, -0.5), inertia=(1 / 12, 1 / 12, 0.0))
-    m = b.joint("swing", "revolute", "ground", "rod", axis="y", limits=(2.0, 4.0), home=2.5).actuate().build()
+    m = (
+        b.joint("swing", "revolute", "ground", "rod", axis="y", limits=(2.0, 4.0), home=2.5)
+        .actuate()
+        .build()
+    )
     assert m.equilibrium().q[0] == pytest.approx(np.pi)
     narrow = m.with_joint("swing", limits=(2.0, 3.0), home=2.5)
-    with pytest.raises(es.EquilibriumError, match=r"only with 'swing' at .* beyond its limits 2 to 3"):
+    with pytest.raises(
+        es.EquilibriumError, match=r"only with 'swing' at .* beyond its limits 2 to 3"
+    ):
         narrow.equilibrium()
     assert narrow.equilibrium(limits=False, all=True).q.shape == (2, 1)
 
@@ -248,8 +299,14 @@ def test_limits_are_kept_or_named():
 
 def conical() -> es.Mechanism:
     """A point of 1 kg at 1 m on a rod, about y on a shaft about z."""
-    b = es.Builder("conical").body("shaft", mass=0.1, inertia=0.01 * np.eye(3)).body("bob", mass=1.0, com=(0, 0, -1.0))
-    b.joint("spin", "revolute", "ground", "shaft").joint("swing", "revolute", "shaft", "bob", axis="y", home=-0.3)
+    b = (
+        es.Builder("conical")
+        .body("shaft", mass=0.1, inertia=0.01 * np.eye(3))
+        .body("bob", mass=1.0, com=(0, 0, -1.0))
+    )
+    b.joint("spin", "revolute", "ground", "shaft").joint(
+        "swing", "revolute", "shaft", "bob", axis="y", home=-0.3
+    )
     return b.actuate("spin").build()
 
 
@@ -283,8 +340,13 @@ def test_the_governor_at_speed_stands_as_its_potential_says_and_stays():
         d = np.hypot(dx, dz)
         pull = 2 * k * (d - free) / d
         weight = 2 * 9.81 * c * (ball + rod / 2)
-        inertia = 2 * (-2 * ball * (half + c) * sn - rod * (half + c / 2) * sn + 2 * c * sn * (along - across))
-        return [-pull * dz + slider * 9.81, -pull * (dx * sn + dz * c) / 2 - weight - w * w * inertia / 2]
+        inertia = 2 * (
+            -2 * ball * (half + c) * sn - rod * (half + c / 2) * sn + 2 * c * sn * (along - across)
+        )
+        return [
+            -pull * dz + slider * 9.81,
+            -pull * (dx * sn + dz * c) / 2 - weight - w * w * inertia / 2,
+        ]
 
     s, alpha = fsolve(slope, [0.69, 0.31], xtol=1e-13)
     np.testing.assert_allclose(eq.q[1:], [s, alpha, alpha], rtol=1e-9)
@@ -302,12 +364,22 @@ def porter(ball: float = 2.0, sleeve: float = 8.0, length: float = 0.3) -> es.Me
         .body("shaft", mass=0.1, inertia=0.01 * np.eye(3))
         .body("sleeve", mass=sleeve, inertia=0.02 * np.eye(3))
     )
-    b.joint("spin", "revolute", "ground", "shaft").joint("slide", "prismatic", "shaft", "sleeve", home=-length)
+    b.joint("spin", "revolute", "ground", "shaft").joint(
+        "slide", "prismatic", "shaft", "sleeve", home=-length
+    )
     for side, axis in (("left", "y"), ("right", "-y")):
         along = (length if side == "left" else -length, 0, 0)
         b.body(f"{side} arm", mass=ball, com=along).body(f"{side} rod")
         b.joint(f"{side} top", "revolute", "shaft", f"{side} arm", axis=axis, home=np.pi / 6)
-        b.joint(f"{side} ball", "revolute", f"{side} arm", f"{side} rod", at=along, axis=axis, home=2 * np.pi / 3)
+        b.joint(
+            f"{side} ball",
+            "revolute",
+            f"{side} arm",
+            f"{side} rod",
+            at=along,
+            axis=axis,
+            home=2 * np.pi / 3,
+        )
         b.loop(f"{side} foot", "spherical", f"{side} rod", "sleeve", along, (0, 0, 0))
     return b.actuate("spin").build()
 
@@ -351,7 +423,9 @@ def test_friction_of_the_shaft_is_the_motors_torque():
     m = conical().with_joint("spin", viscous=0.2)
     eq = m.equilibrium(v={"spin": 5.0})
     np.testing.assert_allclose(eq.tau, [1.0], rtol=1e-12)
-    with pytest.raises(es.EquilibriumError, match="'spin' of conical has no actuator, and would need 1 N m"):
+    with pytest.raises(
+        es.EquilibriumError, match="'spin' of conical has no actuator, and would need 1 N m"
+    ):
         m.with_actuated(["swing"]).equilibrium(v={"spin": 5.0})
 
 
@@ -360,7 +434,9 @@ def top(kinds: tuple[str, ...]) -> es.Mechanism:
     mass, length = 1.0, 2 / 9.81
     inertia = np.diag([0.5 - mass * length**2, 0.5 - mass * length**2, 0.2])
     b, parent = es.Builder("top"), "ground"
-    for k, (kind, axis, name) in enumerate(zip(kinds, "zxz", ("precession", "tilt", "spin"), strict=False)):
+    for k, (kind, axis, name) in enumerate(
+        zip(kinds, "zxz", ("precession", "tilt", "spin"), strict=False)
+    ):
         last = k == len(kinds) - 1
         b.body(
             f"body{k}",
@@ -389,7 +465,9 @@ def test_a_top_precesses_steadily_at_the_tilt_of_its_two_speeds():
     m, turn, spin = top(("revolute",) * 3), 0.8, 13.0
     eq = m.equilibrium(v={"precession": turn, "spin": spin}, guess=[0, 1.0, 0])
     np.testing.assert_allclose(
-        0.2 * turn * (spin + turn * np.cos(eq.q[1])) - 0.5 * turn**2 * np.cos(eq.q[1]), 2.0, rtol=1e-11
+        0.2 * turn * (spin + turn * np.cos(eq.q[1])) - 0.5 * turn**2 * np.cos(eq.q[1]),
+        2.0,
+        rtol=1e-11,
     )
     assert eq.stability == "stable"
     motion = m.simulate(eq.q, eq.v, np.linspace(0, 3, 7), rtol=1e-10, atol=1e-12)
@@ -433,7 +511,9 @@ def test_mistakes_end_in_a_sentence(arguments, sentence):
 
 
 def test_what_has_no_equilibrium_says_so():
-    with pytest.raises(es.EquilibriumError, match=r"from 11 starts: at best 'q3' is left -?19.62 N short"):
+    with pytest.raises(
+        es.EquilibriumError, match=r"from 11 starts: at best 'q3' is left -?19.62 N short"
+    ):
         es.load("scara").equilibrium(restarts=10)
     with pytest.raises(es.AssemblyError, match="violates loop closure of five_bar"):
         es.load("five_bar").equilibrium([0.1, 0.2, 0.3, 0.4])
@@ -444,7 +524,13 @@ def test_what_has_no_equilibrium_says_so():
 
 
 def test_a_mechanism_that_cannot_move_rests():
-    m = es.Builder("rock").body("rock", mass=1.0).joint("hold", "fixed", "ground", "rock").actuate().build()
+    m = (
+        es.Builder("rock")
+        .body("rock", mass=1.0)
+        .joint("hold", "fixed", "ground", "rock")
+        .actuate()
+        .build()
+    )
     eq = m.equilibrium()
     assert eq.q.shape == (0,)
     assert eq.stability == "stable"

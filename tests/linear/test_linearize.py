@@ -62,9 +62,15 @@ class Nonlinear:
         n, nu = len(self.i), self.m.nu
         zero, none = np.zeros(n), np.zeros(nu)
         unit, force = np.eye(n), np.eye(nu)
-        a_x = [differenced(lambda h, e=e: self.accelerations(h * e, zero, none))[self.i] for e in unit]
-        a_y = [differenced(lambda h, e=e: self.accelerations(zero, h * e, none))[self.i] for e in unit]
-        a_u = [differenced(lambda h, e=e: self.accelerations(zero, zero, h * e))[self.i] for e in force]
+        a_x = [
+            differenced(lambda h, e=e: self.accelerations(h * e, zero, none))[self.i] for e in unit
+        ]
+        a_y = [
+            differenced(lambda h, e=e: self.accelerations(zero, h * e, none))[self.i] for e in unit
+        ]
+        a_u = [
+            differenced(lambda h, e=e: self.accelerations(zero, zero, h * e))[self.i] for e in force
+        ]
         x_x = [differenced(lambda h, e=e: self.displacement_rate(h * e))[self.i] for e in unit]
         A = np.block(
             [[_columns(x_x, n), np.eye(n)], [_columns(a_x, n), _columns(a_y, n)]],
@@ -77,7 +83,9 @@ class Nonlinear:
         own = self.v
 
         def at(h):
-            return difference(self.m, integrate(self.m, q, h * v), integrate(self.m, self.q, h * own))
+            return difference(
+                self.m, integrate(self.m, q, h * v), integrate(self.m, self.q, h * own)
+            )
 
         return differenced(at)
 
@@ -104,7 +112,17 @@ def check(m, q, v, tau, rtol=1e-8):
 
 
 @pytest.mark.parametrize(
-    "name", ["cart_pole", "puma560", "five_bar", "planar_3rrr", "delta", "slider_crank", "rssr", "excavator"]
+    "name",
+    [
+        "cart_pole",
+        "puma560",
+        "five_bar",
+        "planar_3rrr",
+        "delta",
+        "slider_crank",
+        "rssr",
+        "excavator",
+    ],
 )
 @pytest.mark.parametrize("moving", [False, True])
 def test_library_mechanisms_against_differences(name, moving, rng):
@@ -138,7 +156,16 @@ def test_closed_mechanisms_against_differences(s: State):
 # Outputs ---------------------------------------------------------------------------------------------------------------
 
 OUTPUTS = {
-    "planar_3rrr": ("theta2", "theta2'", "theta3''", "centre", "centre.x'", "centre''", "reaction(theta1)", "states"),
+    "planar_3rrr": (
+        "theta2",
+        "theta2'",
+        "theta3''",
+        "centre",
+        "centre.x'",
+        "centre''",
+        "reaction(theta1)",
+        "states",
+    ),
     "puma560": ("positions", "velocities", "tool'", "tool''", "reaction(q3).fx", "q2''"),
     "rssr": ("rod", "rod'", "rod.z''"),  # a ball joint in a spatial loop
     "cart_pole": ("theta", "theta''", "pole.rz", "reaction(theta)"),
@@ -153,7 +180,11 @@ def measured(m, q, v, a, tau, name, q0):
         joint, _, component = plain[9:].partition(")")
         k = [*(j.name for j in m.joints), *(loop.name for loop in m.loops)].index(joint)
         wrench = m.reactions(q, v, tau=tau)[k]
-        return wrench if not component else wrench[[["mx", "my", "mz", "fx", "fy", "fz"].index(component[1:])]]
+        return (
+            wrench
+            if not component
+            else wrench[[["mx", "my", "mz", "fx", "fy", "fz"].index(component[1:])]]
+        )
     if plain in ("positions", "velocities", "states"):
         places = list(m.actuated_velocities)
         both = difference(m, q, q0)[places], v[places]
@@ -163,7 +194,11 @@ def measured(m, q, v, a, tau, name, q0):
         return (difference(m, q, q0), v, a)[order][[names.index(plain)]]
     frame, _, component = plain.partition(".")
     if order:
-        y = m.velocity(q, v, frame, "aligned") if order == 1 else m.acceleration(q, v, a, frame, "aligned")
+        y = (
+            m.velocity(q, v, frame, "aligned")
+            if order == 1
+            else m.acceleration(q, v, a, frame, "aligned")
+        )
     else:
         T, T0 = m.pose(q, frame), m.pose(q0, frame)
         R = T[:3, :3] @ T0[:3, :3].T
@@ -202,7 +237,8 @@ def test_outputs_against_differences(name, rng):
 
 
 @pytest.mark.parametrize(
-    ("name", "parameter"), [("five_bar", None), ("planar_3rrr", None), ("cart_pole", "L"), ("four_bar_spring", "L")]
+    ("name", "parameter"),
+    [("five_bar", None), ("planar_3rrr", None), ("cart_pole", "L"), ("four_bar_spring", "L")],
 )
 def test_derivative_by_a_parameter_follows_the_loops(name, parameter, rng):
     m = es.load(name)
@@ -233,7 +269,10 @@ def test_derivative_by_a_parameter_follows_the_loops(name, parameter, rng):
 
 def test_a_trajectory_in_one_call_equals_its_states(rng):
     m = es.load("planar_3rrr")
-    q = m.assemble(m.project(m.home())[[m.coordinates[x].start for x in m.actuated]] + 0.05 * rng.normal(size=(7, 3)))
+    q = m.assemble(
+        m.project(m.home())[[m.coordinates[x].start for x in m.actuated]]
+        + 0.05 * rng.normal(size=(7, 3))
+    )
     q, v = m.project(q, rng.normal(size=(7, m.nv)))
     tau = rng.normal(size=(7, m.nu))
     lm = m.linearize(q, v, tau)
@@ -244,7 +283,9 @@ def test_a_trajectory_in_one_call_equals_its_states(rng):
         near(lm[k].A, one.A, 1e-11)
         near(lm.C[k], one.C, 0.0)
         assert lm[k].states == one.states
-    np.testing.assert_allclose(np.sort_complex(lm.poles[3]), np.sort_complex(np.linalg.eigvals(lm.A[3])))
+    np.testing.assert_allclose(
+        np.sort_complex(lm.poles[3]), np.sort_complex(np.linalg.eigvals(lm.A[3]))
+    )
 
 
 def test_actuated_joints_are_the_coordinates():
@@ -264,14 +305,18 @@ def test_coordinates_are_chosen_where_the_actuators_do_not_determine_the_motion(
     b.body("block", mass=1).joint("crank", "revolute", "ground", "crank").joint(
         "knee", "revolute", "crank", "rod", at=(1, 0, 0)
     )
-    b.joint("slide", "prismatic", "ground", "block", axis="x").loop("pin", "revolute", "rod", "block", first=(1, 0, 0))
+    b.joint("slide", "prismatic", "ground", "block", axis="x").loop(
+        "pin", "revolute", "rod", "block", first=(1, 0, 0)
+    )
     m = b.actuate("slide").build()
     q = m.project([0.0, 0.0, 2.0])  # stretched: the slide cannot turn the crank
     lm = m.linearize(q, np.zeros(3), [0.0])
     assert lm.coordinates != ("slide",)
     check_slide = m.linearize(m.project([0.5, -1.0, 1.75]), np.zeros(3), [0.0])
     assert check_slide.coordinates == ("slide",)
-    assert m.linearize(m.project([0.5, -1.0, 1.75]), independent=("crank",)).coordinates == ("crank",)
+    assert m.linearize(m.project([0.5, -1.0, 1.75]), independent=("crank",)).coordinates == (
+        "crank",
+    )
 
 
 def test_matrices_by_themselves_are_quantities():
@@ -292,7 +337,9 @@ def test_forces_that_hold_a_state_are_found(rng):
     q = m.project(m.home())
     lm = m.linearize(q)
     assert lm.equilibrium
-    np.testing.assert_allclose(lm.tau, m.inverse_dynamics(q, np.zeros(m.nv), np.zeros(m.nv)), atol=1e-12)
+    np.testing.assert_allclose(
+        lm.tau, m.inverse_dynamics(q, np.zeros(m.nv), np.zeros(m.nv)), atol=1e-12
+    )
     assert not m.linearize(q, tau=lm.tau + 1.0).equilibrium
     m = es.load("puma560")
     v, a = rng.normal(size=(2, 6))
@@ -310,7 +357,9 @@ def test_forces_that_hold_a_motion_stop_only_its_independent_velocities(name, me
     q, v = m.home(), rng.normal(size=m.nv)
     if m.closed:
         q, v = m.project(q, v)
-    lm = m.linearize(q, v, outputs=outputs, external={m.bodies[-1].name: [0.1, 0.2, 0.3, 1.0, 2.0, 3.0]})
+    lm = m.linearize(
+        q, v, outputs=outputs, external={m.bodies[-1].name: [0.1, 0.2, 0.3, 1.0, 2.0, 3.0]}
+    )
     n = lm.dof
     np.testing.assert_allclose(lm.drift[n:], 0.0, atol=1e-9)
     assert np.abs(lm.drift[:n]).max() > 0.1
@@ -320,7 +369,11 @@ def test_forces_that_hold_a_motion_stop_only_its_independent_velocities(name, me
 def test_forces_that_hold_a_state_need_no_formula_of_their_own(monkeypatch):
     module = import_module("eslabon.linear.linearize")
     asked, native = [], module._native
-    monkeypatch.setattr(module, "_native", lambda m, formula, *more: asked.append(formula) or native(m, formula, *more))
+    monkeypatch.setattr(
+        module,
+        "_native",
+        lambda m, formula, *more: asked.append(formula) or native(m, formula, *more),
+    )
     for name in ("five_bar", "elbow", "cart_pole"):
         asked.clear()
         m = es.load(name)
@@ -335,9 +388,9 @@ def test_driven_mechanisms_are_linearized_at_a_time():
         .body("arm", mass=2, com=(0.3, 0, 0), inertia=(0.1, 0.1, 0.1))
         .body("tip", mass=1, com=(0.2, 0, 0), inertia=(0.05, 0.05, 0.05))
     )
-    b.joint("q1", "revolute", "ground", "arm").joint("q2", "revolute", "arm", "tip", at=(0.6, 0, 0)).drive(
-        "motor", "q1", "0.3*t + 0.1*t**2"
-    )
+    b.joint("q1", "revolute", "ground", "arm").joint(
+        "q2", "revolute", "arm", "tip", at=(0.6, 0, 0)
+    ).drive("motor", "q1", "0.3*t + 0.1*t**2")
     m = b.build()
     t, q2, w2 = 0.4, 0.7, -0.3
     q, v = np.array([0.3 * t + 0.1 * t**2, q2]), np.array([0.3 + 0.2 * t, w2])
@@ -348,7 +401,11 @@ def test_driven_mechanisms_are_linearized_at_a_time():
         return m.forward_dynamics(q + np.array([0, x]), v + np.array([0, y]), [0.0] * m.nu, t=t)[1]
 
     near(
-        lm.A[1], np.array([differenced(lambda h: acceleration(h, 0)), differenced(lambda h: acceleration(0, h))]), 1e-8
+        lm.A[1],
+        np.array(
+            [differenced(lambda h: acceleration(h, 0)), differenced(lambda h: acceleration(0, h))]
+        ),
+        1e-8,
     )
     with pytest.raises(es.ModelError, match="depend on the time"):
         m.linearize(q, v)
@@ -363,7 +420,9 @@ def test_python_control_gets_named_signals():
     assert isinstance(system, control.StateSpace)
     assert system.input_labels == ["tau(x)"]
     assert system.output_labels == ["x", "theta", "pole_y'"]
-    np.testing.assert_allclose(np.sort_complex(system.poles()), np.sort_complex(lm.poles), atol=1e-9)
+    np.testing.assert_allclose(
+        np.sort_complex(system.poles()), np.sort_complex(lm.poles), atol=1e-9
+    )
     sampled = lm.to_control(step=0.01)
     assert sampled.dt == 0.01
     np.testing.assert_allclose(sampled.A, control.sample_system(system, 0.01, "zoh").A, atol=1e-12)
@@ -442,7 +501,9 @@ def test_motions_without_mass_are_named():
     b = es.Builder("light")
     m = b.body("a").joint("j", "revolute", "ground", "a").build()
     for rest in ((), ([0.0], [0.0])):
-        with pytest.raises(es.ModelError, match="linearize of light: the motion of 'j' moves no mass"):
+        with pytest.raises(
+            es.ModelError, match="linearize of light: the motion of 'j' moves no mass"
+        ):
             m.linearize([0.0], *rest)
 
 
@@ -459,15 +520,21 @@ def test_any_index_chooses_among_many():
     q = m.assemble(np.array([2.0, 1.0]) + 0.01 * np.arange(24).reshape(4, 3, 2))
     lm = m.linearize(q)
     for index in (1, (1, 2), (..., 0), slice(1, 3), (slice(None), [0, 2])):
-        np.testing.assert_array_equal(lm[index].A, lm.A[index if index != (..., 0) else (slice(None), 0)])
-        np.testing.assert_array_equal(lm[index].q, q[index if index != (..., 0) else (slice(None), 0)])
+        np.testing.assert_array_equal(
+            lm[index].A, lm.A[index if index != (..., 0) else (slice(None), 0)]
+        )
+        np.testing.assert_array_equal(
+            lm[index].q, q[index if index != (..., 0) else (slice(None), 0)]
+        )
     with pytest.raises(es.InputError, match="4x3 linear models"):
         lm[1, 2, 3]
 
 
 def test_coordinates_of_a_batch_suit_its_worst_state():
     m = es.load("slider_crank").with_actuated(["slide"])
-    at = es.load("slider_crank").assemble([[0.8], [0.0]], singular="ignore")  # the second at its dead centre
+    at = es.load("slider_crank").assemble(
+        [[0.8], [0.0]], singular="ignore"
+    )  # the second at its dead centre
     for q in (at, at[::-1]):
         assert m.linearize(q, np.zeros((2, 3)), np.zeros((2, 1))).coordinates != ("slide",)
 
@@ -477,8 +544,14 @@ def test_coordinates_of_a_batch_suit_its_worst_state():
     [
         (lambda m: m.linearize([0, 0], outputs=3), "outputs are names"),
         (lambda m: m.linearize([0, 0], outputs=["x", "x"]), "twice"),
-        (lambda m: es.load("five_bar").linearize(es.load("five_bar").home(), tolerance="x"), "tolerance"),
-        (lambda m: es.load("five_bar").linearize(es.load("five_bar").home(), tolerance=-1), "tolerance"),
+        (
+            lambda m: es.load("five_bar").linearize(es.load("five_bar").home(), tolerance="x"),
+            "tolerance",
+        ),
+        (
+            lambda m: es.load("five_bar").linearize(es.load("five_bar").home(), tolerance=-1),
+            "tolerance",
+        ),
     ],
 )
 def test_more_mistakes_are_told(ask, said):

@@ -35,8 +35,12 @@ def compare(found: Any, f: Any, h: float) -> None:
     """Derivatives of poles, frequencies and damping ratios beside differences of those of other mechanisms."""
     poles = differences(lambda s: f(s).poles, h)
     np.testing.assert_allclose(found.poles, poles, rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(found.frequencies, differences(lambda s: f(s).frequencies, h), rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(found.damping, differences(lambda s: f(s).damping, h), rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(
+        found.frequencies, differences(lambda s: f(s).frequencies, h), rtol=1e-7, atol=1e-7
+    )
+    np.testing.assert_allclose(
+        found.damping, differences(lambda s: f(s).damping, h), rtol=1e-7, atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("name", ["L1", "k", "c"])
@@ -52,7 +56,11 @@ def test_forces_are_held() -> None:
     m, q, tau = pendulum(), np.array([0.4, -0.9]), np.array([0.5, -0.2])
     v = np.array([0.7, -1.1])
     modes = m.linearize(q, v, tau).modes()
-    compare(modes.derivative("L2", "nothing"), lambda s: same(m, "L2", s).linearize(q, v, tau).modes(), 1e-3)
+    compare(
+        modes.derivative("L2", "nothing"),
+        lambda s: same(m, "L2", s).linearize(q, v, tau).modes(),
+        1e-3,
+    )
     exact = m.derivative("poles", "L2", q, v, tau, along="closed")
     np.testing.assert_allclose(exact, modes.derivative("L2", "nothing").poles, rtol=1e-9)
 
@@ -98,7 +106,9 @@ def test_a_frame_is_held() -> None:
 
     def anew(s: float) -> Any:
         other = same(m, "L1", s)
-        return other.linearize(other.inverse_kinematics(position=T[:3, 3], guess=q, frame="tip")).modes()
+        return other.linearize(
+            other.inverse_kinematics(position=T[:3, 3], guess=q, frame="tip")
+        ).modes()
 
     compare(exact, anew, 1e-3)
     by = m.derivative("poles", ("L1", "k"), q, along="closed", held={"tip": "position"})
@@ -159,7 +169,9 @@ def test_batches_and_parameters() -> None:
     lengths = np.array([0.45, 0.5, 0.55])
     other = m.derivative("natural_frequencies", "L1", q, along="closed", parameters={"L1": lengths})
     np.testing.assert_allclose(
-        other[2], m.with_parameters(L1=0.55).derivative("natural_frequencies", "L1", q[2], along="closed"), rtol=1e-8
+        other[2],
+        m.with_parameters(L1=0.55).derivative("natural_frequencies", "L1", q[2], along="closed"),
+        rtol=1e-8,
     )
 
 
@@ -167,7 +179,11 @@ def test_a_state_without_numbers_has_none_and_others_have_theirs() -> None:
     m, v, tau = pendulum(), np.zeros(2), np.array([0.5, -0.2])
     q = np.array([[0.4, -0.9], [np.nan, 0.7], [-1.0, 0.3]])
     modes = m.linearize(q, v, tau).modes()
-    for found in (modes.poles, modes.damping, m.derivative("poles", "L1", q, v, tau, along="closed")):
+    for found in (
+        modes.poles,
+        modes.damping,
+        m.derivative("poles", "L1", q, v, tau, along="closed"),
+    ):
         np.testing.assert_array_equal(np.isnan(found).all(axis=-1), [False, True, False])
     np.testing.assert_allclose(modes.poles[2], m.linearize(q[2], v, tau).modes().poles, rtol=1e-9)
 
@@ -179,7 +195,9 @@ def test_repeated_poles_of_many_models_at_once() -> None:
     q = np.stack([np.zeros(3), angle], axis=-1)[:, None]
     found = m.derivative("poles", "L", q, along="closed", parameters={"L": k}, following="nothing")
     for i, j in np.ndindex(3, 3):
-        alone = m.variant(L=float(k[j])).derivative("poles", "L", q[i, 0], along="closed", following="nothing")
+        alone = m.variant(L=float(k[j])).derivative(
+            "poles", "L", q[i, 0], along="closed", following="nothing"
+        )
         np.testing.assert_allclose(found[i, j], alone, rtol=1e-8, atol=1e-10)
 
 
@@ -188,14 +206,18 @@ def test_rigid_body_poles_stay_where_they_are() -> None:
     modes = m.linearize([0.0, 0.0]).modes()
     found = modes.derivative("L")
     np.testing.assert_array_equal(found.frequencies[:2], 0.0)  # 3.97 rad/s, as 1/sqrt(L)
-    np.testing.assert_allclose(found.frequencies[2:], -modes.frequencies[2:] / m.parameters["L"] / 2, rtol=1e-9)
+    np.testing.assert_allclose(
+        found.frequencies[2:], -modes.frequencies[2:] / m.parameters["L"] / 2, rtol=1e-9
+    )
 
 
 def test_equal_poles_that_part_are_refused() -> None:
     b = es.Builder("swing", gravity=(0, 0, -9.81))
     L, more = b.parameter("L", 0.8), b.parameter("more", 0.0)
     b.body("arm", 0.0).body("bob", 1.0, (0, 0, -1 * L), (more, 0.0, 0.0))
-    b.joint("x", "revolute", "ground", "arm", axis="x").joint("y", "revolute", "arm", "bob", axis="y")
+    b.joint("x", "revolute", "ground", "arm", axis="x").joint(
+        "y", "revolute", "arm", "bob", axis="y"
+    )
     m = b.build()
     modes = m.linearize([0.0, 0.0]).modes()
     together = modes.derivative("L")  # both are sqrt(g/L)
@@ -215,9 +237,15 @@ def test_bad_input_is_a_sentence() -> None:
         (lambda: modes.derivative("L1", "force"), "did you mean 'forces'"),
         (lambda: modes.derivative("L1", "coordinates", held=("q1", "q2")), "one of the two"),
         (lambda: m.derivative("poles", "L1", q), 'give along="closed"'),
-        (lambda: m.derivative("poles", "L1", q, along="closed", followin="forces"), "did you mean 'following'"),
+        (
+            lambda: m.derivative("poles", "L1", q, along="closed", followin="forces"),
+            "did you mean 'following'",
+        ),
         (lambda: m.derivative("poles", "L1", along="closed"), "0 arrays"),
-        (lambda: m.derivative("damping_ratio", "L1", q, along="closed"), "did you mean 'damping_ratios'"),
+        (
+            lambda: m.derivative("damping_ratio", "L1", q, along="closed"),
+            "did you mean 'damping_ratios'",
+        ),
         (lambda: weak.linearize(q).modes().derivative("L1"), "no forces of the actuators"),
     ):
         with pytest.raises(es.ModelError, match=sentence):
@@ -231,7 +259,9 @@ def test_redundant_actuators_share_as_before() -> None:
 
     def anew(s: float) -> Any:
         other = same(m, "L3", s)
-        return other.linearize(other.assemble([2.0, 1.0], joints=free, guess=q), independent=free).modes()
+        return other.linearize(
+            other.assemble([2.0, 1.0], joints=free, guess=q), independent=free
+        ).modes()
 
     found = m.linearize(q, independent=free).modes().derivative("L3", held=free)
     poles = differences(lambda s: anew(s).poles, 1e-5)

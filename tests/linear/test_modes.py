@@ -22,7 +22,16 @@ def chain(masses: int, damping: float = 0.0, wall: bool = True) -> es.Mechanism:
         b.body(f"m{k}", mass=1.0).joint(f"x{k}", "prismatic", parent, f"m{k}", axis="x", **stiff)
         parent = f"m{k}"
     if wall:
-        b.spring("last", parent, "ground", (0, 0, 0), (10.0, 0, 0), stiffness=1.0, length=10.0, damping=damping)
+        b.spring(
+            "last",
+            parent,
+            "ground",
+            (0, 0, 0),
+            (10.0, 0, 0),
+            stiffness=1.0,
+            length=10.0,
+            damping=damping,
+        )
     return b.actuate().build()
 
 
@@ -45,12 +54,18 @@ def test_proportional_damping_gives_the_ratios_of_its_poles():
     found = chain(3, damping=0.1).linearize(np.zeros(3)).modes()
     undamped = 2 * np.sin(np.arange(1, 4) * np.pi / 8)
     np.testing.assert_allclose([mode.frequency for mode in found], undamped, rtol=1e-10)
-    np.testing.assert_allclose([mode.damping for mode in found], 0.05 * undamped, rtol=1e-9)  # zeta = c omega / 2 k
-    np.testing.assert_allclose([mode.time_constant for mode in found], 1 / (0.05 * undamped**2), rtol=1e-9)
+    np.testing.assert_allclose(
+        [mode.damping for mode in found], 0.05 * undamped, rtol=1e-9
+    )  # zeta = c omega / 2 k
+    np.testing.assert_allclose(
+        [mode.time_constant for mode in found], 1 / (0.05 * undamped**2), rtol=1e-9
+    )
     heavy = chain(1, damping=3.0).linearize(np.zeros(1)).modes()
     assert [mode.kind for mode in heavy] == ["decay", "decay"]
     roots = np.roots([1.0, 6.0, 2.0])
-    np.testing.assert_allclose(sorted(mode.time_constant for mode in heavy), sorted(-1 / roots), rtol=1e-12)
+    np.testing.assert_allclose(
+        sorted(mode.time_constant for mode in heavy), sorted(-1 / roots), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("damping", [0.0, 0.2])
@@ -62,7 +77,9 @@ def test_rigid_body_modes_are_named(damping):
     for mode in found[:2]:
         np.testing.assert_allclose(mode.shape, [1.0, 0.0, 0.0], atol=1e-9)
         assert mode.pole == 0
-    np.testing.assert_allclose([mode.frequency for mode in found[2:]], [1.0, np.sqrt(3)], rtol=1e-10)
+    np.testing.assert_allclose(
+        [mode.frequency for mode in found[2:]], [1.0, np.sqrt(3)], rtol=1e-10
+    )
 
 
 def test_repeated_poles_have_independent_shapes():
@@ -80,7 +97,9 @@ def sample(seed: int) -> tuple[es.Mechanism, np.ndarray, np.ndarray]:
     rng = seeded(seed)
     if seed % 2:
         m, q = random_closed(
-            rng, ["revolute", "universal", "revolute", "cylindrical", "revolute", "spherical"], ["spherical"]
+            rng,
+            ["revolute", "universal", "revolute", "cylindrical", "revolute", "spherical"],
+            ["spherical"],
         )
         m = m.with_joint("joint0", viscous=0.3)
     else:
@@ -140,13 +159,17 @@ def test_what_is_shown_stays_closed_and_follows_the_shape(name):
 
 def test_a_driven_mechanism_is_shown_at_its_instant():
     b = es.Builder("shaken").body("cart", mass=1.0).body("bob", mass=1.0, com=(0, 0, -1.0))
-    b.joint("x", "prismatic", "ground", "cart", axis="x").joint("swing", "revolute", "cart", "bob", axis="y")
+    b.joint("x", "prismatic", "ground", "cart", axis="x").joint(
+        "swing", "revolute", "cart", "bob", axis="y"
+    )
     m = b.actuate("swing").drive("motor", "x", "0.1*sin(t)").build()
     q, v, _ = m.complete([0.1], [0.0], [0.0], t=0.3)
     q = m.linearize(q, v, t=0.3).modes()[0].configurations(0.2, frames=4)
     np.testing.assert_allclose(q[:, 0], 0.1 * np.sin(0.3), atol=1e-12)
     np.testing.assert_allclose(q[:, 1], [0.3, 0.1, -0.1, 0.1], atol=1e-12)
-    many = m.linearize(np.tile(m.complete([0.1], [0.0], [0.0], t=0.3)[0], (2, 1)), v, t=[0.3, 0.3]).modes()
+    many = m.linearize(
+        np.tile(m.complete([0.1], [0.0], [0.0], t=0.3)[0], (2, 1)), v, t=[0.3, 0.3]
+    ).modes()
     np.testing.assert_allclose(many[1][0].configurations(0.2, frames=4), q, atol=1e-12)
 
 
@@ -158,7 +181,13 @@ def test_a_mode_set_free_swings_at_its_frequency():
     eq = min(stable, key=lambda eq: eq.energy)
     mode = m.linearize(eq.q, tau=eq.tau).modes()[0]
     period = 2 * np.pi / mode.frequency
-    motion = m.simulate(mode.configurations(1e-4, frames=4)[0], None, np.linspace(0, period, 9), rtol=1e-11, atol=1e-13)
+    motion = m.simulate(
+        mode.configurations(1e-4, frames=4)[0],
+        None,
+        np.linspace(0, period, 9),
+        rtol=1e-11,
+        atol=1e-13,
+    )
     away = np.array([integrate(m, -eq.q, q) for q in motion.q])
     cosine = np.cos(2 * np.pi * np.linspace(0, 1, 9))
     np.testing.assert_allclose(away, 1e-4 * cosine[:, None] * mode.shape.real, atol=1e-7)
@@ -169,7 +198,9 @@ def test_the_slow_change_of_a_steady_motion_is_neutral():
     eq = m.equilibrium(v={"spin": 2 * np.pi})
     found = m.linearize(eq.q, eq.v, eq.tau).modes()
     assert sorted(mode.kind for mode in found if mode.pole == 0) == ["neutral", "rigid-body"]
-    np.testing.assert_allclose(np.sort(np.abs(found.poles)), np.sort(np.abs(eq.poles)), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        np.sort(np.abs(found.poles)), np.sort(np.abs(eq.poles)), rtol=1e-6, atol=1e-6
+    )
 
 
 def test_tables_and_mistakes():
@@ -180,7 +211,13 @@ def test_tables_and_mistakes():
         assert word in text
     with pytest.raises(es.InputError, match="numbered from 0 to 2"):
         lm.modes()["x"]
-    rock = es.Builder("rock").body("rock", mass=1.0).joint("hold", "fixed", "ground", "rock").actuate().build()
+    rock = (
+        es.Builder("rock")
+        .body("rock", mass=1.0)
+        .joint("hold", "fixed", "ground", "rock")
+        .actuate()
+        .build()
+    )
     assert "none" in repr(rock.linearize([]).modes())
 
 
@@ -189,26 +226,42 @@ def test_tables_and_mistakes():
 
 def by_differences(m: es.Mechanism, eq: es.linear.Equilibrium, step: float = 1e-5) -> np.ndarray:
     """Natural frequencies from Pinocchio's constraint dynamics, at rest beside the equilibrium: a = -Omega x."""
-    oracle = Oracle(es.Mechanism(replace(m.description, loops=(), actuated=tuple(j.name for j in m.joints))))
-    model, held, data = oracle.model, pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    oracle = Oracle(
+        es.Mechanism(replace(m.description, loops=(), actuated=tuple(j.name for j in m.joints)))
+    )
+    model, held, data = (
+        oracle.model,
+        pin.StdVec_RigidConstraintModel(),
+        pin.StdVec_RigidConstraintData(),
+    )
     for loop in m.loops:
         (j1, p1), (j2, p2) = (
-            (oracle.where[end.body][0], oracle.where[end.body][1] * se3(end.at)) for end in (loop.first, loop.second)
+            (oracle.where[end.body][0], oracle.where[end.body][1] * se3(end.at))
+            for end in (loop.first, loop.second)
         )
-        held.append(pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, j1, p1, j2, p2, pin.LOCAL))
+        held.append(
+            pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, j1, p1, j2, p2, pin.LOCAL)
+        )
         data.append(held[-1].createData())
-    work, settings, still = model.createData(), pin.ProximalSettings(1e-13, 1e-10, 50), np.zeros(m.nv)
+    work, settings, still = (
+        model.createData(),
+        pin.ProximalSettings(1e-13, 1e-10, 50),
+        np.zeros(m.nv),
+    )
     pin.initConstraintDynamics(model, work, held, data)
     lm, places = m.linearize(eq.q, tau=eq.tau), [m.coordinates[name].start for name in m.actuated]
 
     def accelerations(x):
         q = m.assemble(x, eq.q)
-        return pin.constraintDynamics(model, work, oracle.q(q), still, still, held, data, settings)[oracle.v_map][
-            places
-        ]
+        return pin.constraintDynamics(model, work, oracle.q(q), still, still, held, data, settings)[
+            oracle.v_map
+        ][places]
 
     x = eq.q[places]
-    columns = [(accelerations(x + step * e) - accelerations(x - step * e)) / (2 * step) for e in np.eye(lm.dof)]
+    columns = [
+        (accelerations(x + step * e) - accelerations(x - step * e)) / (2 * step)
+        for e in np.eye(lm.dof)
+    ]
     return np.sort(np.sqrt(-np.linalg.eigvals(np.array(columns).T).real))
 
 
@@ -216,7 +269,9 @@ def by_differences(m: es.Mechanism, eq: es.linear.Equilibrium, step: float = 1e-
 def test_frequencies_at_a_stable_rest_are_those_of_pinocchios_dynamics(name):
     """Where Pinocchio's own derivatives, and others' linear models, are wrong for loops, differences of its dynamics are not."""
     m = es.load(name)
-    bodies = tuple(replace(b, inertia=(b.inertia[2],) * 3 + (0.0,) * 3) for b in m.bodies)  # rods without spin
+    bodies = tuple(
+        replace(b, inertia=(b.inertia[2],) * 3 + (0.0,) * 3) for b in m.bodies
+    )  # rods without spin
     m = es.Mechanism(replace(m.description, bodies=bodies, gravity=(0.0, -9.81, 0.0)))
     eq = next(eq for eq in m.equilibrium(all=True, restarts=40) if eq.stable)
     found = [mode.frequency for mode in m.linearize(eq.q, tau=eq.tau).modes()]

@@ -46,7 +46,9 @@ def test_of_closed_mechanisms(name, rng):
     at = m.project(m.home())
     qa = (at[0] if isinstance(at, tuple) else at)[..., list(m.actuated_coordinates)]
     va, aa, dq, dv, da = rng.normal(size=(5, m.nu)) / 3
-    assert orders(m, lambda h: m.complete(qa + h * dq, va + h * dv, aa + h * da)) == pytest.approx(4, rel=0.1)
+    assert orders(m, lambda h: m.complete(qa + h * dq, va + h * dv, aa + h * da)) == pytest.approx(
+        4, rel=0.1
+    )
 
 
 def test_with_more_actuators_than_degrees_of_freedom():
@@ -65,7 +67,9 @@ def test_with_more_actuators_than_degrees_of_freedom():
 def test_motions_of_a_mechanism_without_enough_actuators():
     """Two free motions of a cart and pole: no force differs, and the terms of the linear response cancel."""
     m, t = es.load("cart_pole"), np.linspace(0.0, 0.5, 6)
-    nominal, near = (m.simulate([0.0, x], [0.1, 0.0], t, method="rk4", step=1e-3) for x in (0.4, 0.4001))
+    nominal, near = (
+        m.simulate([0.0, x], [0.1, 0.0], t, method="rk4", step=1e-3) for x in (0.4, 0.4001)
+    )
     found = compare_response(m, nominal, near)
     np.testing.assert_array_equal(found.t, t)
     np.testing.assert_allclose(found.true, 0, atol=1e-12)
@@ -83,7 +87,19 @@ def test_along_a_path_of_the_hand():
     np.testing.assert_allclose(found[3].residual, single.residual, rtol=0, atol=1e-13)
     assert found.table(0.29) == single.table() == found[3].table()
     lines = found.table(0.3).splitlines()
-    assert lines[0].split() == ["W", "dq", "V", "dv", "U", "da", "linear", "true", "linear", "-", "true"]
+    assert lines[0].split() == [
+        "W",
+        "dq",
+        "V",
+        "dv",
+        "U",
+        "da",
+        "linear",
+        "true",
+        "linear",
+        "-",
+        "true",
+    ]
     assert [line.split()[0] for line in lines[1:]] == list(found.coordinates)
     assert repr(found).startswith("<Response of elbow: 11 states, up to")
     assert len(found.plot().axes) == 2
@@ -123,7 +139,11 @@ def test_mistakes():
         ((q, q), whole, "nominal is a motion with q, v and a"),
         (whole, 3.0, "perturbed is a motion"),
         (whole, (q[:2], q[:2], q[:2]), "nominal motion is 4 states and the perturbed one 2 states"),
-        ((q, q[:3], q), whole, "q, v and a of the nominal motion are 4 states, 3 states and 4 states"),
+        (
+            (q, q[:3], q),
+            whole,
+            "q, v and a of the nominal motion are 4 states, 3 states and 4 states",
+        ),
         (whole, (q[:, :1], q, q), "perturbed q has 1 value in its last axis"),
         (whole, (q * np.nan, q, q), "not finite"),
     ):
@@ -144,8 +164,12 @@ def test_mistakes():
 
 def driven():
     b = es.Builder("crank", gravity=(0, -9.81, 0)).actuate()
-    b.body("arm", mass=1.0, com=(0.3, 0, 0), inertia=(0, 0.03, 0.03)).joint("q1", "revolute", "ground", "arm")
-    b.body("load", 0.5, (0.2, 0, 0), (0, 0.01, 0.01)).joint("q2", "revolute", "arm", "load", at=(0.6, 0, 0))
+    b.body("arm", mass=1.0, com=(0.3, 0, 0), inertia=(0, 0.03, 0.03)).joint(
+        "q1", "revolute", "ground", "arm"
+    )
+    b.body("load", 0.5, (0.2, 0, 0), (0, 0.01, 0.01)).joint(
+        "q2", "revolute", "arm", "load", at=(0.6, 0, 0)
+    )
     return b.drive("motor", "q1", "0.5*sin(2*t)").build()
 
 
@@ -167,5 +191,17 @@ def test_of_a_structure_that_cannot_move():
     m, still = b.build(), ([0.0], [0.0], [0.0])
     found = compare_response(m, still, still)
     assert found.true.shape == (0,)
-    assert found.table().split() == ["W", "dq", "V", "dv", "U", "da", "linear", "true", "linear", "-", "true"]
+    assert found.table().split() == [
+        "W",
+        "dq",
+        "V",
+        "dv",
+        "U",
+        "da",
+        "linear",
+        "true",
+        "linear",
+        "-",
+        "true",
+    ]
     assert found.model.contributions().table().splitlines()[-1].split() == ["total", "0", "0", "0"]

@@ -38,7 +38,10 @@ def each(measure) -> tuple[dict, list]:
 def test_peak_and_rms_torque() -> None:
     for kind, reduced in (
         (measures.PeakTorque, lambda t, tau: np.abs(tau).max(axis=0)),
-        (measures.RmsTorque, lambda t, tau: np.sqrt(np.trapezoid(tau**2, t, axis=0) / (t[-1] - t[0]))),
+        (
+            measures.RmsTorque,
+            lambda t, tau: np.sqrt(np.trapezoid(tau**2, t, axis=0) / (t[-1] - t[0])),
+        ),
     ):
         found, designs = each(kind(SWING, samples=21))
         for k, (m, t, q, v, a) in enumerate(designs):
@@ -64,7 +67,9 @@ def test_energy_balance() -> None:
     """With all braking energy given back, what is taken is the change of kinetic and potential energy."""
     heavy = five_bar().with_parameters(g=9.81)
     taken = (
-        measures.EnergyConsumption(SWING, samples=401, regeneration=1.0).measured(heavy, {"m3": LENGTHS["m3"]}).values
+        measures.EnergyConsumption(SWING, samples=401, regeneration=1.0)
+        .measured(heavy, {"m3": LENGTHS["m3"]})
+        .values
     )
     for k, mass in enumerate(LENGTHS["m3"]):
         m = heavy.with_parameters(m3=float(mass))
@@ -77,7 +82,10 @@ def test_peak_reaction() -> None:
     found, designs = each(measures.PeakReaction(SWING, samples=21))
     m, _, q, v, a = designs[1]
     wrench = m.reactions(q, v, a)
-    force, moment = np.linalg.norm(wrench[..., 3:], axis=-1), np.linalg.norm(wrench[..., :3], axis=-1)
+    force, moment = (
+        np.linalg.norm(wrench[..., 3:], axis=-1),
+        np.linalg.norm(wrench[..., :3], axis=-1),
+    )
     assert found["peak_reaction.tip.force"][1] == pytest.approx(force[:, 4].max())
     assert found["peak_reaction.theta4.moment"][1] == pytest.approx(moment[:, 3].max())
     assert found["peak_reaction"][1] == pytest.approx(force.max())
@@ -85,24 +93,38 @@ def test_peak_reaction() -> None:
 
 def test_condition() -> None:
     parallel, designs = each(measures.Condition(SWING, samples=21))
-    mean, _ = each(measures.Condition(SWING, samples=21, kind="serial", twist="translation", reduce="mean"))
+    mean, _ = each(
+        measures.Condition(SWING, samples=21, kind="serial", twist="translation", reduce="mean")
+    )
     for k, (m, t, q, *_) in enumerate(designs):
         found = m.conditions(q, part="translation")
         assert parallel["condition"][k] == pytest.approx(found.parallel.min(), rel=1e-9)
-        assert mean["condition"][k] == pytest.approx(np.trapezoid(found.serial, t) / t[-1], rel=1e-9)
+        assert mean["condition"][k] == pytest.approx(
+            np.trapezoid(found.serial, t) / t[-1], rel=1e-9
+        )
 
 
 def test_condition_of_a_tree_at_configurations() -> None:
     m, q = es.load("elbow"), np.array([[0.3, 0.5], [0.1, 2.0]])
-    found = measures.Condition(q, twist="translation").measured(m, {"a2": np.array([0.5, 1.5])}).values["condition"]
+    found = (
+        measures.Condition(q, twist="translation")
+        .measured(m, {"a2": np.array([0.5, 1.5])})
+        .values["condition"]
+    )
     for k, a2 in enumerate((0.5, 1.5)):
-        assert found[k] == pytest.approx(m.with_parameters(a2=a2).conditions(q, "tool", "translation").serial.min())
+        assert found[k] == pytest.approx(
+            m.with_parameters(a2=a2).conditions(q, "tool", "translation").serial.min()
+        )
 
 
 def test_motion_of_a_frame() -> None:
     """The frame goes the same way in every design, the joints do not."""
     way = es.paths.along(es.paths.line([0.05, 0.1, 0], [0.055, 0.11, 0]), es.paths.quintic(0.3))
-    found = measures.PeakTorque(way, samples=11, part="position").measured(five_bar(), {"L2": LENGTHS["L2"]}).values
+    found = (
+        measures.PeakTorque(way, samples=11, part="position")
+        .measured(five_bar(), {"L2": LENGTHS["L2"]})
+        .values
+    )
     s = way.sample(n=11)
     for k in (0, 2):
         m = five_bar().with_parameters(L2=float(LENGTHS["L2"][k]))
@@ -120,7 +142,9 @@ def test_a_frame_s_motion_stops_where_a_design_does_not_reach() -> None:
     assert sorted(found.reasons) == [1, 2]
     assert "does not reach state" in found.reasons[1]
     for k in (0, 3):
-        alone = measure.measured(five_bar(), {"L2": designs["L2"][k : k + 1]}).values["peak_torque"][0]
+        alone = measure.measured(five_bar(), {"L2": designs["L2"][k : k + 1]}).values[
+            "peak_torque"
+        ][0]
         assert found.values["peak_torque"][k] == pytest.approx(alone, rel=1e-9)
 
 
@@ -128,8 +152,15 @@ def test_what_can_be_a_motion() -> None:
     """A path, its samples, arrays, and the motion of all joints say the same."""
     _, _, q, v, a = plain(1)
     t, *given = SWING.sample(n=21)
-    alike = [SWING.sample(n=21), (t, *given), {"t": t, "q": given[0], "v": given[1], "a": given[2]}, (t, q, v, a)]
-    expected = measures.PeakTorque(SWING, samples=21).measured(five_bar(), LENGTHS).values["peak_torque"]
+    alike = [
+        SWING.sample(n=21),
+        (t, *given),
+        {"t": t, "q": given[0], "v": given[1], "a": given[2]},
+        (t, q, v, a),
+    ]
+    expected = (
+        measures.PeakTorque(SWING, samples=21).measured(five_bar(), LENGTHS).values["peak_torque"]
+    )
     for motion in alike:
         found = measures.PeakTorque(motion).measured(five_bar(), LENGTHS).values["peak_torque"]
         assert found == pytest.approx(expected, rel=1e-9)
@@ -143,14 +174,20 @@ def test_designs_that_fail_do_not_stop_the_others() -> None:
     assert "cannot be assembled: loop 'tip' is left open by" in found.reasons[1]
     assert "the mass is -1; it cannot be negative" in found.reasons[3]
     assert np.isnan(found.values["peak_torque"]).tolist() == [False, True, False, True]
-    alone = measures.PeakTorque(SWING, samples=21).measured(five_bar(), {name: x[2:3] for name, x in designs.items()})
-    assert alone.values["peak_torque"][0] == pytest.approx(found.values["peak_torque"][2], rel=1e-12)
+    alone = measures.PeakTorque(SWING, samples=21).measured(
+        five_bar(), {name: x[2:3] for name, x in designs.items()}
+    )
+    assert alone.values["peak_torque"][0] == pytest.approx(
+        found.values["peak_torque"][2], rel=1e-12
+    )
 
 
 def test_a_motion_through_a_singular_configuration_is_a_reason() -> None:
     """Flat, a parallelogram may go on as an antiparallelogram."""
     m = es.load("parallelogram")
-    flat = measures.PeakTorque(es.paths.joint_path([[0.5], [-0.5]], es.paths.quintic(1.0)), samples=41)
+    flat = measures.PeakTorque(
+        es.paths.joint_path([[0.5], [-0.5]], es.paths.quintic(1.0)), samples=41
+    )
     name = next(iter(m.parameters))
     found = flat.measured(m, {name: np.array([0.9, 1.1]) * m.parameters[name]})
     assert sorted(found.reasons) == [0, 1]
@@ -169,7 +206,11 @@ def test_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_actuators_of_different_units_have_no_largest() -> None:
-    b = es.Builder("crane").body("cart", mass=2.0).body("arm", mass=1.0, com=(0.5, 0, 0), inertia=(0, 0.1, 0.1))
+    b = (
+        es.Builder("crane")
+        .body("cart", mass=2.0)
+        .body("arm", mass=1.0, com=(0.5, 0, 0), inertia=(0, 0.1, 0.1))
+    )
     b = b.joint("x", "prismatic", "ground", "cart", axis=(1, 0, 0))
     m = b.joint("q", "revolute", "cart", "arm", axis=(0, 1, 0)).build()
     path = es.paths.joint_path([[0, 0], [1, 1]], es.paths.quintic(1.0))

@@ -45,7 +45,9 @@ def test_states_are_those_of_each_mechanism(name: str, designs: dict) -> None:
 def test_designs_alike_are_completed_once() -> None:
     m = es.load("five_bar")
     given, _ = motion(m, 0.1)
-    found = assembled(m, {"L2": np.array([0.05, 0.04, 0.05]), "m3": np.array([0.01, 0.02, 0.03])}, given)
+    found = assembled(
+        m, {"L2": np.array([0.05, 0.04, 0.05]), "m3": np.array([0.01, 0.02, 0.03])}, given
+    )
     np.testing.assert_array_equal(found.q[0], found.q[2])
     assert np.abs(found.q[0] - found.q[1]).max() > 1e-3
     same = assembled(m, {"m3": np.array([0.01, 0.02, 0.03])}, given)
@@ -64,10 +66,13 @@ def test_limits_that_depend_on_a_parameter() -> None:
     """A crank whose range is half a length: of two designs one may go there."""
     m = es.load("five_bar")
     joints = tuple(
-        replace(j, limits=((number(0.0), number("30*L2")),)) if j.name == "theta5" else j for j in m.description.joints
+        replace(j, limits=((number(0.0), number("30*L2")),)) if j.name == "theta5" else j
+        for j in m.description.joints
     )
     m = es.Mechanism(replace(m.description, joints=joints))
-    found = PeakTorque(es.paths.joint_path([[2.0, 1.0], [2.0, 1.3]], es.paths.quintic(1.0)), samples=5)
+    found = PeakTorque(
+        es.paths.joint_path([[2.0, 1.0], [2.0, 1.3]], es.paths.quintic(1.0)), samples=5
+    )
     found = found.measured(m, {"L2": np.array([0.04, 0.05])})
     assert list(found.reasons) == [0]
     assert "beyond its limits" in found.reasons[0]
@@ -77,10 +82,16 @@ def test_passive_motions_are_refused_or_least() -> None:
     m = es.load("rssr")
     q = m.project(m.home())[list(m.actuated_coordinates)]
     states = {"q": q, "v": [1.0], "a": [0.0]}
-    with pytest.raises(es.ModelError, match=r"does not determine the motion of rssr: .*passive='minimum_norm'"):
+    with pytest.raises(
+        es.ModelError, match=r"does not determine the motion of rssr: .*passive='minimum_norm'"
+    ):
         Quantity("energy", **states).columns(m)
     designs = {"r": m.parameters["r"] * np.array([0.98, 1.02])}
-    found = Quantity("energy", **states, passive="minimum_norm").measured(m, designs).values["energy.kinetic"]
+    found = (
+        Quantity("energy", **states, passive="minimum_norm")
+        .measured(m, designs)
+        .values["energy.kinetic"]
+    )
     for k, r in enumerate(designs["r"]):
         other = m.with_parameters(r=float(r))
         states = other.complete(q, [1.0], [0.0], passive="minimum_norm")

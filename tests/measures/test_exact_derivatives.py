@@ -12,7 +12,9 @@ LINE = es.paths.along(es.paths.line([0.05, 0.11, 0.0], [0.06, 0.12, 0.0]), es.pa
 REACH = es.paths.joint_path([[0.0, 0.3], [0.5, 1.0]], es.paths.quintic(0.5))
 M = es.measures
 
-SPRING, PENDULUM, CART = (es.load(name) for name in ("four_bar_spring", "double_pendulum", "cart_pole"))
+SPRING, PENDULUM, CART = (
+    es.load(name) for name in ("four_bar_spring", "double_pendulum", "cart_pole")
+)
 NAMES = {"five_bar": ("L2", "m3"), "elbow": ("a2", "m2"), "four_bar_spring": ("L", "k"), "double_pendulum": ("L2", "m1"), "cart_pole": ("L", "m_pole")}  # fmt: skip
 
 MEASURES = [
@@ -24,7 +26,10 @@ MEASURES = [
     (FIVE, M.Condition(SWING, 21)),
     (FIVE, M.Condition(SWING, 21, reduce="mean")),
     (FIVE, M.Quantity("pose", q=[2.0, 1.0], frame="point")),
-    (FIVE, M.Quantity("mass_matrix", q=FIVE.assemble([2.0, 1.0]))),  # a whole configuration, closed anew in each design
+    (
+        FIVE,
+        M.Quantity("mass_matrix", q=FIVE.assemble([2.0, 1.0])),
+    ),  # a whole configuration, closed anew in each design
     (FIVE, M.Quantity("energy", motion=SWING, samples=11, reduce="rms")),
     (FIVE, M.Several({"tau": M.PeakTorque(SWING, 11), "close": M.Condition(SWING, 11)})),
     (FIVE, M.PeakTorque(LINE, 11, frame="point", part="position")),
@@ -52,7 +57,10 @@ def test_derivatives_are_those_of_differences(m, measure):
         for column, slopes in exact.items():
             difference = (found[column][1] - found[column][0]) / (2 * step)
             scale = max(np.abs(found[column]).max() / value, 1e-9)
-            assert slopes[k] == pytest.approx(difference, rel=1e-4, abs=1e-5 * scale), (column, name)
+            assert slopes[k] == pytest.approx(difference, rel=1e-4, abs=1e-5 * scale), (
+                column,
+                name,
+            )
 
 
 def test_what_does_not_oscillate_has_no_frequency_to_differentiate():
@@ -61,4 +69,9 @@ def test_what_does_not_oscillate_has_no_frequency_to_differentiate():
 
 def test_a_function_and_rows_of_states_have_none():
     assert exact_derivatives(M.Called(len), FIVE, ["L2"]) == {}
-    assert exact_derivatives(M.Quantity("pose", q=[[0.1, 0.2], [0.3, 0.9]], frame="tool"), ELBOW, ["a2"]) == {}
+    assert (
+        exact_derivatives(
+            M.Quantity("pose", q=[[0.1, 0.2], [0.3, 0.9]], frame="tool"), ELBOW, ["a2"]
+        )
+        == {}
+    )

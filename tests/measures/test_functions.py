@@ -14,7 +14,16 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.measures import Called, Condition, Measure, NaturalFrequency, PeakTorque, Quantity, Several, measure_of
+from eslabon.measures import (
+    Called,
+    Condition,
+    Measure,
+    NaturalFrequency,
+    PeakTorque,
+    Quantity,
+    Several,
+    measure_of,
+)
 
 ELBOW = es.load("elbow")
 SWING = es.paths.joint_path([[0.0, 0.0], [1.0, 0.5]], es.paths.quintic(1.0))
@@ -31,7 +40,10 @@ def reach(m, factor=1.0):
         (reach, {"value": [1.5, 2.0, 2.5]}),
         (partial(reach, factor=2.0), {"value": [3.0, 4.0, 5.0]}),
         (lambda m: {"x": reach(m), "y": 1}, {"x": [1.5, 2.0, 2.5], "y": [1, 1, 1]}),
-        (lambda m: m.pose([0.0, 0.0], "tool")[:2, 3], {"value[1]": [1.5, 2.0, 2.5], "value[2]": [0, 0, 0]}),
+        (
+            lambda m: m.pose([0.0, 0.0], "tool")[:2, 3],
+            {"value[1]": [1.5, 2.0, 2.5], "value[2]": [0, 0, 0]},
+        ),
         (lambda m: np.float32(2.0), {"value": [2, 2, 2]}),
     ],
 )
@@ -79,7 +91,8 @@ def test_what_is_no_number_is_a_reason() -> None:
     np.testing.assert_array_equal(found.values["y"], [1.0, 3.0, np.nan])
     for nothing in ({}, []):
         assert (
-            "a number, numbers by name or a row" in Called(lambda m, x=nothing: x).measured(ELBOW, DESIGNS).reasons[0]
+            "a number, numbers by name or a row"
+            in Called(lambda m, x=nothing: x).measured(ELBOW, DESIGNS).reasons[0]
         )
 
 
@@ -96,7 +109,9 @@ def test_where_the_description_has_no_columns_designs_do() -> None:
 
 
 def test_other_columns_elsewhere_are_a_reason() -> None:
-    found = Called(lambda m: {"x": 1.0} if m.parameters["a1"] < 1.2 else {"y": 1.0}).measured(ELBOW, DESIGNS)
+    found = Called(lambda m: {"x": 1.0} if m.parameters["a1"] < 1.2 else {"y": 1.0}).measured(
+        ELBOW, DESIGNS
+    )
     assert list(found.reasons) == [2]
     assert "gives y here, and x elsewhere" in found.reasons[2]
 
@@ -228,10 +243,18 @@ def test_a_function_is_told_by_all_that_it_makes_use_of(tmp_path) -> None:
             runs.append(tmp_path / str(k) / "run.py")
             runs[-1].parent.mkdir(exist_ok=True)
             runs[-1].write_text(SCRIPT.format(**{**plain, **change}))
-        each = "import runpy, sys\nfor path in sys.argv[1:]: runpy.run_path(path, run_name='__main__')"
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]), "PYTHONHASHSEED": seed}
+        each = (
+            "import runpy, sys\nfor path in sys.argv[1:]: runpy.run_path(path, run_name='__main__')"
+        )
+        env = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]),
+            "PYTHONHASHSEED": seed,
+        }
         command = [sys.executable, "-c", each, *map(str, runs)]
-        run = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+        run = subprocess.run(
+            command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+        )
         return [ast.literal_eval(line) for line in run.stdout.splitlines()]
 
     (tmp_path / "one.py").write_text("def own(m):\n    return 1.0\n")

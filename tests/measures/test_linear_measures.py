@@ -15,7 +15,9 @@ MASSES = {"m_pole": np.array([0.05, 0.1, 0.3]), "L": np.array([0.8, 1.0, 1.4])}
 
 def each(m, designs):
     n = len(next(iter(designs.values())))
-    return [m.with_parameters(**{name: float(x[k]) for name, x in designs.items()}) for k in range(n)]
+    return [
+        m.with_parameters(**{name: float(x[k]) for name, x in designs.items()}) for k in range(n)
+    ]
 
 
 # -- natural frequencies ------------------------------------------------------------------------------------------------
@@ -41,7 +43,9 @@ def test_frequencies_where_each_design_rests() -> None:
     found = NaturalFrequency(mode=(0, 1), unit="Hz").measured(m, designs).values
     for k, other in enumerate(each(m, designs)):
         hertz = [mode.hertz for mode in other.linearize(other.equilibrium().q).modes()]
-        assert [found["natural_frequency.0"][k], found["natural_frequency.1"][k]] == pytest.approx(hertz)
+        assert [found["natural_frequency.0"][k], found["natural_frequency.1"][k]] == pytest.approx(
+            hertz
+        )
 
 
 def test_what_does_not_oscillate_has_a_reason() -> None:
@@ -71,16 +75,21 @@ def test_damping_under_gains_that_all_designs_keep() -> None:
         for k, m in enumerate(each(CART, MASSES)):
             lm = m.linearize([0.0, 0.0])
             expected = damping(np.linalg.eigvals(lm.A - lm.B @ gains.K))
-            assert (found["closed_loop_damping"][k], found["closed_loop_damping.decay"][k]) == pytest.approx(
-                expected, rel=1e-6
-            )
+            assert (
+                found["closed_loop_damping"][k],
+                found["closed_loop_damping.decay"][k],
+            ) == pytest.approx(expected, rel=1e-6)
 
 
 def test_damping_under_gains_designed_for_each() -> None:
-    found = ClosedLoopDamping([0.0, 0.0], "lqr", designed="each", Q=1.0, R=0.1).measured(CART, MASSES).values
-    placed = ClosedLoopDamping([0.0, 0.0], "place", designed="each", poles=[-2 + 1j, -2 - 1j, -3, -4]).measured(
-        CART, MASSES
+    found = (
+        ClosedLoopDamping([0.0, 0.0], "lqr", designed="each", Q=1.0, R=0.1)
+        .measured(CART, MASSES)
+        .values
     )
+    placed = ClosedLoopDamping(
+        [0.0, 0.0], "place", designed="each", poles=[-2 + 1j, -2 - 1j, -3, -4]
+    ).measured(CART, MASSES)
     for k, m in enumerate(each(CART, MASSES)):
         lm = m.linearize([0.0, 0.0])
         poles = np.linalg.eigvals(lm.A - lm.B @ es.control.lqr(lm, Q=1.0, R=0.1).K)
@@ -107,7 +116,9 @@ def test_damping_under_a_law_that_looks_into_the_table_of_a_path() -> None:
     t, q, v, a = es.paths.joint_path([[0.3, 0.2], [1.0, 0.5]], es.paths.quintic(1.0)).sample(n=21)
     law = es.control.computed_torque(m, (t, q, v, a), frequency=5.0, damping=1.25)
     found = LawDerivatives.of(m, law).closed_loop(m.linearize(q[0]))
-    assert np.sort(np.linalg.eigvals(found).real) == pytest.approx([-10.0, -10.0, -2.5, -2.5], abs=1e-6)
+    assert np.sort(np.linalg.eigvals(found).real) == pytest.approx(
+        [-10.0, -10.0, -2.5, -2.5], abs=1e-6
+    )
 
 
 # -- tracking -----------------------------------------------------------------------------------------------------------
@@ -124,17 +135,28 @@ def rms(m, law, q0=(0.0, 0.0)):
 def test_tracking_under_one_law() -> None:
     law = es.control.computed_torque(ELBOW, SWING.sample(n=51)[:], frequency=20.0)
     designs = {"m2": np.array([0.5, 1.0, 1.5])}
-    for controller, options in (("computed_torque", {"frequency": 20.0}), (law, {}), (lambda m: law, {})):
-        found = TrackingError(controller, SWING, samples=51, step=5e-3, **options).measured(ELBOW, designs).values
+    for controller, options in (
+        ("computed_torque", {"frequency": 20.0}),
+        (law, {}),
+        (lambda m: law, {}),
+    ):
+        found = (
+            TrackingError(controller, SWING, samples=51, step=5e-3, **options)
+            .measured(ELBOW, designs)
+            .values
+        )
         for k, m in enumerate(each(ELBOW, designs)):
             expected = rms(m, law)
-            assert [found["tracking_error.theta1"][k], found["tracking_error.theta2"][k]] == pytest.approx(
-                expected, rel=1e-6, abs=1e-9
-            )
+            assert [
+                found["tracking_error.theta1"][k],
+                found["tracking_error.theta2"][k],
+            ] == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 def test_tracking_under_a_law_for_each_design() -> None:
-    found = TrackingError("computed_torque", SWING, designed="each", samples=51, step=5e-3, frequency=20.0)
+    found = TrackingError(
+        "computed_torque", SWING, designed="each", samples=51, step=5e-3, frequency=20.0
+    )
     assert found.measured(ELBOW, {"m2": np.array([0.5, 1.5])}).values["tracking_error"].max() < 1e-6
 
 
@@ -166,15 +188,24 @@ def test_tracking_of_a_closed_mechanism_of_other_lengths() -> None:
         (lambda: ClosedLoopDamping([0.0, 0.0]), "needs a controller"),
         (lambda: ClosedLoopDamping([0.0, 0.0], "lqg"), "did you mean 'lqr'"),
         (lambda: ClosedLoopDamping([0.0, 0.0], "lqr", q=1.0), "lqr has no option 'q'"),
-        (lambda: ClosedLoopDamping([0.0, 0.0], np.ones((1, 4)), designed="each"), "these are given"),
+        (
+            lambda: ClosedLoopDamping([0.0, 0.0], np.ones((1, 4)), designed="each"),
+            "these are given",
+        ),
         (lambda: ClosedLoopDamping([0.0, 0.0], np.ones((1, 3))).columns(CART), "K has shape"),
         (lambda: TrackingError("computed", SWING), "did you mean 'computed_torque'"),
-        (lambda: TrackingError("computed_torque", SWING), "computed_torque needs the option frequency"),
+        (
+            lambda: TrackingError("computed_torque", SWING),
+            "computed_torque needs the option frequency",
+        ),
         (lambda: ClosedLoopDamping([0.0, 0.0], "place"), "place needs the option poles"),
         (lambda: TrackingError("computed_torque", SWING, frequncy=1.0), "did you mean 'frequency'"),
         (lambda: TrackingError(5, SWING), "a controller is a law"),
         (lambda: TrackingError("pd_gravity", [[0.0, 0.0]]), "it has no times"),
-        (lambda: TrackingError("pd_gravity", SWING, step=0.0, Kp=1.0, Kd=1.0), "step is a number greater than zero"),
+        (
+            lambda: TrackingError("pd_gravity", SWING, step=0.0, Kp=1.0, Kd=1.0),
+            "step is a number greater than zero",
+        ),
     ],
 )
 def test_bad_input(make, sentence: str) -> None:

@@ -16,7 +16,9 @@ V, A = Q[::-1] + 0.1, 2 * Q
 
 
 def each(designs=LENGTHS, m=PENDULUM):
-    return [m.with_parameters(**{name: float(x[k]) for name, x in designs.items()}) for k in range(3)]
+    return [
+        m.with_parameters(**{name: float(x[k]) for name, x in designs.items()}) for k in range(3)
+    ]
 
 
 def test_a_row_for_each_state() -> None:
@@ -27,7 +29,9 @@ def test_a_row_for_each_state() -> None:
     assert [dict(measure.columns(PENDULUM))[name] for name in names] == ["N m", "N m"]
     for k, m in enumerate(each()):
         tau = m.inverse_dynamics(Q, V, A)
-        np.testing.assert_allclose(np.stack([found.values[name][k] for name in names], axis=-1), tau, rtol=1e-12)
+        np.testing.assert_allclose(
+            np.stack([found.values[name][k] for name in names], axis=-1), tau, rtol=1e-12
+        )
 
 
 @pytest.mark.parametrize(
@@ -57,10 +61,14 @@ def test_every_number_of_a_quantity_has_a_column(name: str) -> None:
     """One design of its own values: all columns together are what the verb gives, but for the last row of a pose."""
     m, under = (
         PENDULUM,
-        {"tau": [0.1, 0.2]} if name in ("forward_dynamics", "reactions_under_forces", "state_matrix") else {},
+        {"tau": [0.1, 0.2]}
+        if name in ("forward_dynamics", "reactions_under_forces", "state_matrix")
+        else {},
     )
     frame = {"frame": m.bodies[-1].name} if name in ("pose", "jacobian") else {}
-    found = Quantity(name, Q[0], V[0], A[0], **under, **frame).measured(m, {"L1": np.array([m.parameters["L1"]])})
+    found = Quantity(name, Q[0], V[0], A[0], **under, **frame).measured(
+        m, {"L1": np.array([m.parameters["L1"]])}
+    )
     assert not found.reasons
     takes = [x for x in quantity(m, name).input_names if x != "tau"]
     arrays = [{"q": Q[0], "v": V[0], "a": A[0]}[x] for x in takes]
@@ -70,7 +78,9 @@ def test_every_number_of_a_quantity_has_a_column(name: str) -> None:
         made = getattr(m, name)(*arrays, *under.values(), **frame)
     numbers = np.concatenate([np.ravel(x) for x in (made if isinstance(made, tuple) else (made,))])
     numbers = numbers[:12] if name == "pose" else numbers
-    np.testing.assert_allclose([x[0] for x in found.values.values()], numbers, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        [x[0] for x in found.values.values()], numbers, rtol=1e-12, atol=1e-14
+    )
 
 
 def test_whole_states_of_a_closed_mechanism() -> None:
@@ -90,7 +100,11 @@ def test_whole_states_of_a_closed_mechanism() -> None:
 def test_along_a_path_means_are_in_time() -> None:
     path = es.paths.joint_path([[0, 0], [1, 2]], es.paths.quintic(2.0))
     t, *states = path.sample(n=31)
-    found = Quantity("inverse_dynamics", motion=path, samples=31, reduce="mean").measured(PENDULUM, LENGTHS).values
+    found = (
+        Quantity("inverse_dynamics", motion=path, samples=31, reduce="mean")
+        .measured(PENDULUM, LENGTHS)
+        .values
+    )
     tau = each()[2].inverse_dynamics(*states)
     assert found[next(iter(found))][2] == pytest.approx(np.trapezoid(tau[:, 0], t) / 2.0)
 
@@ -108,14 +122,23 @@ def test_designs_that_cannot_be() -> None:
         (lambda: Quantity("energy"), "needs states: q"),
         (lambda: Quantity("energy", Q, reduce="max"), "reduce is 'peak'"),
         (lambda: Quantity("energi", Q, V).columns(PENDULUM), "did you mean 'energy'"),
-        (lambda: Quantity("energy", Q, V, frmae="tool").columns(PENDULUM), "energy has no option 'frmae'"),
+        (
+            lambda: Quantity("energy", Q, V, frmae="tool").columns(PENDULUM),
+            "energy has no option 'frmae'",
+        ),
         (lambda: Quantity("pose", Q, frmae="tool").columns(PENDULUM), "did you mean 'frame'"),
         (lambda: Quantity("energy", Q, V, parameters={"L1": 1.0}), "leave parameters out"),
         (lambda: Quantity("forward_dynamics", Q, V).columns(PENDULUM), "give tau too"),
         (lambda: Quantity("energy", Q, V, tau=[1.0, 2.0]).columns(PENDULUM), "leave tau out"),
         (lambda: Quantity("forward_dynamics", Q, V, tau=[1.0]).columns(PENDULUM), "tau has shape"),
-        (lambda: Quantity("energy", [0.1, 0.2, 0.3]).columns(PENDULUM), "double_pendulum has 2 coordinates"),
-        (lambda: Quantity("pose", [0.1, 0.2, 0.3, 0.4]).columns(es.load("five_bar")), "violates loop closure"),
+        (
+            lambda: Quantity("energy", [0.1, 0.2, 0.3]).columns(PENDULUM),
+            "double_pendulum has 2 coordinates",
+        ),
+        (
+            lambda: Quantity("pose", [0.1, 0.2, 0.3, 0.4]).columns(es.load("five_bar")),
+            "violates loop closure",
+        ),
         (lambda: Quantity("energy", "somewhere"), "q of the motion holds text"),
     ],
 )

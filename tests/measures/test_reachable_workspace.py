@@ -20,12 +20,18 @@ def test_the_area_of_a_ring() -> None:
     for k, (a1, a2) in enumerate(zip(*BARS.values(), strict=True)):
         ring = np.pi * ((a1 + a2) ** 2 - (a1 - a2) ** 2)
         assert found.values["workspace"][k] == pytest.approx(ring, rel=0.02)
-        assert found.values["workspace.share"][k] == pytest.approx(found.values["workspace"][k] / 25)
+        assert found.values["workspace.share"][k] == pytest.approx(
+            found.values["workspace"][k] / 25
+        )
 
 
 def test_a_design_is_as_the_map_of_its_mechanism() -> None:
     m, box = es.load("five_bar"), {"x": (-0.1, 0.2), "y": (0.0, 0.15)}
-    found = measure_of("workspace", {"box": box, "shape": 30}).measured(m, {"L2": np.array([0.03, 0.05])}).values
+    found = (
+        measure_of("workspace", {"box": box, "shape": 30})
+        .measured(m, {"L2": np.array([0.03, 0.05])})
+        .values
+    )
     for k, L2 in enumerate((0.03, 0.05)):
         made = m.with_parameters(L2=L2).workspace_map(over=box, shape=30)
         assert found["workspace"][k] == pytest.approx(made.area)
@@ -33,7 +39,9 @@ def test_a_design_is_as_the_map_of_its_mechanism() -> None:
 
 
 def test_poses_that_are_nearly_singular_do_not_count() -> None:
-    every, good = (ReachableWorkspace(BOX, shape=50, least=x).measured(ELBOW, BARS).values for x in (0.0, 0.2))
+    every, good = (
+        ReachableWorkspace(BOX, shape=50, least=x).measured(ELBOW, BARS).values for x in (0.0, 0.2)
+    )
     assert (good["workspace"] < 0.95 * every["workspace"]).all()
     assert (good["workspace.dexterity"] > every["workspace.dexterity"]).all()
 
@@ -42,7 +50,10 @@ def test_poses_that_are_nearly_singular_do_not_count() -> None:
     ("make", "sentence"),
     [
         (lambda: ReachableWorkspace({"x": (0, 1)}), "two or three coordinates"),
-        (lambda: ReachableWorkspace({"x": (1, 0), "y": (0, 1)}), r"box\['x'\] is a value, or a lower and a greater"),
+        (
+            lambda: ReachableWorkspace({"x": (1, 0), "y": (0, 1)}),
+            r"box\['x'\] is a value, or a lower and a greater",
+        ),
         (lambda: ReachableWorkspace(BOX, least=-1.0), "least is a number not less than zero"),
         (lambda: ReachableWorkspace({"x": (0, 1), "yy": (0, 1)}).measured(ELBOW, BARS), "yy"),
     ],

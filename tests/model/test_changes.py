@@ -28,13 +28,17 @@ def reads_back(m):
 
 def places(m, joints, which):
     """The places of joints in q or v, in the order given."""
-    return np.concatenate([np.arange(m.nq + m.nv)[getattr(m, which)[name]] for name in joints] or [[]]).astype(int)
+    return np.concatenate(
+        [np.arange(m.nq + m.nv)[getattr(m, which)[name]] for name in joints] or [[]]
+    ).astype(int)
 
 
 def forces(m, *motion):
     """The forces along every velocity, from the formula itself, for compiling takes longer."""
     symbols = [casadi.SX.sym(name, len(x)) for name, x in zip("qva", motion, strict=True)]
-    return np.array(casadi.Function("f", symbols, [joint_forces(m, *symbols, None, {})])(*motion))[:, 0]
+    return np.array(casadi.Function("f", symbols, [joint_forces(m, *symbols, None, {})])(*motion))[
+        :, 0
+    ]
 
 
 def pose(m, q, frame):
@@ -48,15 +52,23 @@ def assert_same_dynamics(m, other, rng):
     names = [j.name for j in other.joints]
     qs, vs = places(m, names, "coordinates"), places(m, names, "velocities")
     assert sorted(names) == sorted(j.name for j in m.joints)
-    assert forces(other, q[qs], v[vs], a[vs]) == pytest.approx(forces(m, q, v, a)[vs], rel=1e-9, abs=1e-10)
+    assert forces(other, q[qs], v[vs], a[vs]) == pytest.approx(
+        forces(m, q, v, a)[vs], rel=1e-9, abs=1e-10
+    )
 
 
 # -- one item ---------------------------------------------------------------------------------------------------------
 
 
 def pendulum(**joint):
-    b = es.Builder("pendulum").body("rod", mass=2.0, com=(0.5, 0, 0), inertia=(0, 0.1, 0.1)).body("tip", 0.1)
-    b.joint("q1", "revolute", "ground", "rod", **joint).joint("q2", "revolute", "rod", "tip", at=(1, 0, 0))
+    b = (
+        es.Builder("pendulum")
+        .body("rod", mass=2.0, com=(0.5, 0, 0), inertia=(0, 0.1, 0.1))
+        .body("tip", 0.1)
+    )
+    b.joint("q1", "revolute", "ground", "rod", **joint).joint(
+        "q2", "revolute", "rod", "tip", at=(1, 0, 0)
+    )
     return b.frame("end", "tip", at=(0.2, 0, 0)).build()
 
 
@@ -81,7 +93,10 @@ def test_what_a_joint_has_stays_until_it_is_taken_away():
     assert slider.joint("q1").kind.axis == (0, 0.6, 0.8)
     assert slider.joint("q1").limits == m.joint("q1").limits
     assert m.with_joint("q1", limits=None, viscous=None).joint("q1").limits is None
-    with pytest.raises(es.ModelError, match="joint 'q1': limits need a joint whose coordinates are angles or lengths"):
+    with pytest.raises(
+        es.ModelError,
+        match="joint 'q1': limits need a joint whose coordinates are angles or lengths",
+    ):
         m.with_joint("q1", kind="spherical", home=None, viscous=0.2)
 
 
@@ -90,10 +105,14 @@ def test_bodies_frames_actuators_and_gravity():
     assert reads_back(m.with_body("rod", mass=3)).body("rod").mass == 3.0
     assert m.with_body("rod", mass=3).body("rod").com == m.body("rod").com
     assert reads_back(m.with_frame("end", at=(0.3, 0, 0))).frame("end").body == "tip"
-    assert pose(m.with_frame("side", "rod", ((0, 1, 0), (0, 0, 1))), np.zeros(2), "side")[:, 3].tolist() == [0, 1, 0]
+    assert pose(m.with_frame("side", "rod", ((0, 1, 0), (0, 0, 1))), np.zeros(2), "side")[
+        :, 3
+    ].tolist() == [0, 1, 0]
     assert reads_back(m.with_actuated(["q2"])).actuated == ("q2",)
     assert m.with_actuated([]).nu == 0
-    assert np.allclose(forces(m.with_gravity((0, 0, 0)), *np.array([[0.3, 0.1], [0, 0], [0, 0]])), 0)
+    assert np.allclose(
+        forces(m.with_gravity((0, 0, 0)), *np.array([[0.3, 0.1], [0, 0], [0, 0]])), 0
+    )
 
 
 def test_expressions_stay_expressions():
@@ -103,8 +122,12 @@ def test_expressions_stay_expressions():
             "theta1", viscous="m2/10"
         )
     )
-    other = m.with_parameters(m1=3.0).with_payload("tool", 1.5, com=(0.1, 0.2, 0), inertia=(3.0, 3.0, 3.0))
-    assert heavy.with_parameters(m1=3.0).body("link2").inertia == pytest.approx(other.body("link2").inertia, rel=1e-12)
+    other = m.with_parameters(m1=3.0).with_payload(
+        "tool", 1.5, com=(0.1, 0.2, 0), inertia=(3.0, 3.0, 3.0)
+    )
+    assert heavy.with_parameters(m1=3.0).body("link2").inertia == pytest.approx(
+        other.body("link2").inertia, rel=1e-12
+    )
     assert heavy.parameters == m.parameters
 
 
@@ -116,7 +139,11 @@ def test_a_payload_is_a_welded_body(seed):
     T, mass = random_pose(rng), 1.5
     m = b.frame("grip", b.describe().bodies[-1].name, at=T).build()
     load = {"com": rng.normal(size=3), "inertia": random_inertia(rng, mass)}
-    welded = b.body("load", mass, **load).joint("weld", "fixed", b.describe().frames[-1].body, "load", at=T).build()
+    welded = (
+        b.body("load", mass, **load)
+        .joint("weld", "fixed", b.describe().frames[-1].body, "load", at=T)
+        .build()
+    )
     loaded = reads_back(m.with_payload("grip", mass, **load))
     motion = state(rng, m)
     assert forces(loaded, *motion) == pytest.approx(forces(welded, *motion), rel=1e-9, abs=1e-10)
@@ -134,9 +161,15 @@ def test_a_locked_joint_is_one_that_does_not_move(seed):
     held = [j.name for j in m.joints if j.nv and rng.random() < 0.5]
     free = [j.name for j in m.joints if j.name not in held]
     lock = reads_back(m.locked({name: q[m.coordinates[name]] for name in held}))
-    still, qs, vs = places(m, held, "velocities"), places(m, free, "coordinates"), places(m, free, "velocities")
+    still, qs, vs = (
+        places(m, held, "velocities"),
+        places(m, free, "coordinates"),
+        places(m, free, "velocities"),
+    )
     v[still], a[still] = 0.0, 0.0
-    assert forces(lock, q[qs], v[vs], a[vs]) == pytest.approx(forces(m, q, v, a)[vs], rel=1e-9, abs=1e-10)
+    assert forces(lock, q[qs], v[vs], a[vs]) == pytest.approx(
+        forces(m, q, v, a)[vs], rel=1e-9, abs=1e-10
+    )
     for body in m.bodies:
         assert pose(lock, q[qs], body.name) == pytest.approx(pose(m, q, body.name), abs=1e-12)
 
@@ -147,7 +180,9 @@ def test_what_is_split_and_joined_is_the_whole(seed):
     rng = np.random.default_rng(seed)
     b = random_builder(rng, list(rng.choice(list(KINDS), 5)))
     joint = b.describe().joints[int(rng.integers(1, 5))]
-    b.spring("stay", joint.parent, joint.child, rng.normal(size=3), rng.normal(size=3), 10.0, 1.0, 0.1)
+    b.spring(
+        "stay", joint.parent, joint.child, rng.normal(size=3), rng.normal(size=3), 10.0, 1.0, 0.1
+    )
     b.frame("there", joint.child, at=random_pose(rng))
     whole = b.build()
     rest, part = reads_back(whole.without(joint.name)), reads_back(whole.subtree(joint.child))
@@ -159,15 +194,22 @@ def test_what_is_split_and_joined_is_the_whole(seed):
 @given(seeds)
 def test_a_mechanism_on_a_frame_moves_as_on_the_ground_there(seed):
     rng = np.random.default_rng(seed)
-    arm, tool = random_tree(rng, list(rng.choice(list(KINDS), 2))), random_tree(rng, list(rng.choice(list(KINDS), 2)))
+    arm, tool = (
+        random_tree(rng, list(rng.choice(list(KINDS), 2))),
+        random_tree(rng, list(rng.choice(list(KINDS), 2))),
+    )
     T = random_pose(rng)
     arm = arm.with_frame("flange", arm.bodies[-1].name, T)
     both = reads_back(es.join(arm, tool, at="flange", prefix="tool_"))
     q = integrate(both, both.neutral(), rng.normal(size=both.nv))
     for body in tool.bodies:
-        there = pose(arm, q[: arm.nq], "flange") @ np.vstack([pose(tool, q[arm.nq :], body.name), [0, 0, 0, 1]])
+        there = pose(arm, q[: arm.nq], "flange") @ np.vstack(
+            [pose(tool, q[arm.nq :], body.name), [0, 0, 0, 1]]
+        )
         clashes = any(b.name == body.name for b in arm.bodies)
-        assert pose(both, q, f"tool_{body.name}" if clashes else body.name) == pytest.approx(there, abs=1e-12)
+        assert pose(both, q, f"tool_{body.name}" if clashes else body.name) == pytest.approx(
+            there, abs=1e-12
+        )
 
 
 def test_loops_couplings_and_modes_follow_their_joints():
@@ -194,7 +236,9 @@ def test_parameters_that_differ_get_the_prefix():
     arm = es.load("elbow")
     same = reads_back(es.join(arm, arm, at="tool", prefix="b_"))
     assert same.parameters == arm.parameters
-    other = reads_back(es.join(arm, arm.with_parameters(a1=0.5), at="tool", prefix="b_", name="two"))
+    other = reads_back(
+        es.join(arm, arm.with_parameters(a1=0.5), at="tool", prefix="b_", name="two")
+    )
     assert other.parameters["b_a1"] == 0.5
     tip = pose(other.with_parameters(b_a1=0.25), np.zeros(4), "b_tool")[0, 3]
     assert tip == pytest.approx(1 + 1 + 0.25 + 1)
@@ -284,6 +328,8 @@ def test_only_what_is_new_is_suspicious():
 def test_a_motor_is_its_inertia_and_gear():
     m = es.load("elbow").with_joint("theta1", motor=(1e-4, 50.0))
     assert (m.joint("theta1").motor_inertia, m.joint("theta1").gear_ratio) == ((1e-4,), (50.0,))
-    assert es.load("elbow").with_joint("theta1", motor=2e-4).joint("theta1").motor_inertia == (2e-4,)
+    assert es.load("elbow").with_joint("theta1", motor=2e-4).joint("theta1").motor_inertia == (
+        2e-4,
+    )
     with pytest.raises(es.ModelError, match="inertia, gear ratio"):
         m.with_joint("theta1", motor=(1, 2, 3))

@@ -52,7 +52,9 @@ def test_the_difference_leads_from_one_configuration_to_the_other(kind, seed):
     assert way.shape == (joint.nv,)
     assert same_pose(joint, joint.integrate(q0, way), q1)
     turned = [x for x, c in zip(way, joint.velocities, strict=True) if c.unit == "rad/s"]
-    assert kind == "helical" or np.abs(turned).max(initial=0.0) <= np.pi + 1e-15  # a screw is where its turns took it
+    assert (
+        kind == "helical" or np.abs(turned).max(initial=0.0) <= np.pi + 1e-15
+    )  # a screw is where its turns took it
 
 
 @given(kinds, seeds)
@@ -105,7 +107,9 @@ def test_a_whole_turn_changes_nothing_exactly_where_it_is_said(kind, seed):
 def test_units_are_those_of_the_motion_subspace(kind, seed):
     joint, q, _, _ = a_joint(kind, seed)
     S = joint.motion(q)
-    assert [bool(S[:3, k].any()) for k in range(joint.nv)] == [c.unit == "rad/s" for c in joint.velocities]
+    assert [bool(S[:3, k].any()) for k in range(joint.nv)] == [
+        c.unit == "rad/s" for c in joint.velocities
+    ]
     if not joint.has_quaternion:
         assert [f"{c.unit}/s" for c in joint.coordinates] == [c.unit for c in joint.velocities]
 
@@ -154,7 +158,9 @@ def test_symbols_and_single_rows_are_the_batch(seed):
     traced = casadi.Function("f", [q, r, u], [casadi.SX(x) for x in everything(q, r, u)])
     batch = everything(q0, q1, v)
     for k in range(2):
-        for one, symbol, many in zip(everything(q0[k], q1[k], v[k]), traced(q0[k], q1[k], v[k]), batch, strict=True):
+        for one, symbol, many in zip(
+            everything(q0[k], q1[k], v[k]), traced(q0[k], q1[k], v[k]), batch, strict=True
+        ):
             assert np.array_equal(one, many[k])
             assert np.allclose(np.array(symbol).reshape(one.shape), one, atol=1e-13)
 
@@ -199,7 +205,12 @@ def test_a_model_of_fixed_joints_has_an_empty_configuration():
         .joint("k", "fixed", "a", "b")
         .build()
     )
-    for q in (m.home(), m.neutral(), configuration.normalize(m, m.home()), *configuration.limits(m)):
+    for q in (
+        m.home(),
+        m.neutral(),
+        configuration.normalize(m, m.home()),
+        *configuration.limits(m),
+    ):
         assert (q.shape, q.dtype) == ((0,), np.dtype(float))
     assert configuration.integrate(m, m.home(), np.zeros(0)).shape == (0,)
     assert configuration.difference(m, np.zeros((5, 0)), m.home()).shape == (5, 0)

@@ -19,7 +19,13 @@ def puma():
 @pytest.fixture(scope="module")
 def freed(puma):
     return puma.with_free(
-        "link2.mass", "link2.com.x", "link3.inertia.yy", "q2.at.z", "q1.viscous", "q1.coulomb", "gravity.z"
+        "link2.mass",
+        "link2.com.x",
+        "link3.inertia.yy",
+        "q2.at.z",
+        "q1.viscous",
+        "q1.coulomb",
+        "gravity.z",
     )
 
 
@@ -30,26 +36,44 @@ def test_a_freed_mechanism_is_the_same_mechanism(puma, freed):
         "q1_viscous": puma.joint("q1").viscous[0] if puma.joint("q1").viscous else 0.0,
         "q1_coulomb": puma.joint("q1").coulomb[0] if puma.joint("q1").coulomb else 0.0, "gravity_z": -9.81,
     }  # fmt: skip
-    np.testing.assert_allclose(freed.inverse_dynamics(*STATE), puma.inverse_dynamics(*STATE), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        freed.inverse_dynamics(*STATE), puma.inverse_dynamics(*STATE), rtol=1e-12, atol=1e-12
+    )
 
 
 def test_freed_numbers_equal_mechanisms_written_with_other_numbers(puma, freed):
     x, y, z = puma.body("link2").com
-    by_hand = puma.with_body("link2", mass=20.0, com=(x + 0.01, y, z)).with_joint("q1", viscous=0.3, coulomb=1.5)
+    by_hand = puma.with_body("link2", mass=20.0, com=(x + 0.01, y, z)).with_joint(
+        "q1", viscous=0.3, coulomb=1.5
+    )
     by_hand = by_hand.with_gravity((0, 0, -1.62))
-    values = {"link2_mass": 20.0, "link2_com_x": x + 0.01, "q1_viscous": 0.3, "q1_coulomb": 1.5, "gravity_z": -1.62}
+    values = {
+        "link2_mass": 20.0,
+        "link2_com_x": x + 0.01,
+        "q1_viscous": 0.3,
+        "q1_coulomb": 1.5,
+        "gravity_z": -1.62,
+    }
     expected = by_hand.inverse_dynamics(*STATE)
-    np.testing.assert_allclose(freed.with_parameters(**values).inverse_dynamics(*STATE), expected, rtol=1e-12)
-    np.testing.assert_allclose(freed.inverse_dynamics(*STATE, parameters=values), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        freed.with_parameters(**values).inverse_dynamics(*STATE), expected, rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        freed.inverse_dynamics(*STATE, parameters=values), expected, rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize(("name", "step"), [("link2_mass", 1e-3), ("link2_com_x", 1e-5), ("q2_at_z", 1e-5), ("q1_coulomb", 1e-3)])  # fmt: skip
 def test_derivative_by_a_freed_number_is_that_of_differences(freed, name, step):
     exact = freed.derivative("inverse_dynamics", name, *STATE)
     value = freed.parameters[name]
-    ahead, behind = (freed.with_parameters(**{name: value + s}).inverse_dynamics(*STATE) for s in (step, 0.0))
+    ahead, behind = (
+        freed.with_parameters(**{name: value + s}).inverse_dynamics(*STATE) for s in (step, 0.0)
+    )
     again = freed.with_parameters(**{name: value + 2 * step}).inverse_dynamics(*STATE)
-    np.testing.assert_allclose(exact, (4 * ahead - 3 * behind - again) / (2 * step), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(
+        exact, (4 * ahead - 3 * behind - again) / (2 * step), rtol=1e-5, atol=1e-7
+    )
 
 
 def test_every_number_of_every_kind_of_item_can_be_freed_and_saved(tmp_path):
@@ -59,7 +83,9 @@ def test_every_number_of_every_kind_of_item_can_be_freed_and_saved(tmp_path):
         .body("b", mass=1.0)
         .body("c", mass=1.0)
     )
-    b.joint("screw", "helical", "ground", "a", pitch=0.01).joint("ball", "spherical", "a", "b", at=(1, 0, 0))
+    b.joint("screw", "helical", "ground", "a", pitch=0.01).joint(
+        "ball", "spherical", "a", "b", at=(1, 0, 0)
+    )
     b.joint("cardan", "universal", "b", "c", at=((1, 0, 0), (0, 0, 0.1)), viscous=(0.1, 0.2))
     b.loop("rod", "distance", "ground", "c", first=(0, 2, 0), second=(0, 0, 0), length=2.0)
     b.spring("s", "ground", "a", first=(0, 1, 0), second=(1, 0, 0), stiffness=50.0, length=1.0)
@@ -67,9 +93,13 @@ def test_every_number_of_every_kind_of_item_can_be_freed_and_saved(tmp_path):
     m = es.Mechanism(b.describe())
     paths = free_numbers(m)
     assert {"screw.pitch", "rod.length", "rod.first.y", "s.stiffness", "s.second.x", "push.force.z", "tool.at.yaw"} <= {*paths}  # fmt: skip
-    assert {"cardan.viscous.second", "cardan.first_axis.z", "cardan.at.yaw", "ball.viscous.wx"} <= {*paths}
+    assert {"cardan.viscous.second", "cardan.first_axis.z", "cardan.at.yaw", "ball.viscous.wx"} <= {
+        *paths
+    }
     assert "ball.stiffness.wx" not in paths  # a ball joint has no spring
-    assert "table.axis.z" not in paths  # the directions in a plane follow from its normal, which is a number
+    assert (
+        "table.axis.z" not in paths
+    )  # the directions in a plane follow from its normal, which is a number
     free = m.with_free(*paths)
     assert [*free.parameters.values()] == [*paths.values()]
     assert {path.split(".")[1] for path in free_numbers(free)} == {
@@ -94,12 +124,19 @@ def test_a_mechanism_of_parameters_alone_moves_as_before(robot):
     q = m.assemble(m.home()[list(m.actuated_coordinates)]) if m.closed else m.home() + 0.3
     v = np.linalg.svd(m.constraint_jacobian(q))[2][-1] if m.closed else np.linspace(0.2, 0.5, m.nv)
     tau = np.full(m.nu, 0.3)
-    np.testing.assert_allclose(free.forward_dynamics(q, v, tau), m.forward_dynamics(q, v, tau), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        free.forward_dynamics(q, v, tau), m.forward_dynamics(q, v, tau), rtol=1e-9, atol=1e-9
+    )
     np.testing.assert_allclose(free.energy(q, v), m.energy(q, v), rtol=1e-12)
 
 
 def test_names_that_two_items_share_are_told_apart_by_kind():
-    b = es.Builder("twins").body("arm", mass=1.0).joint("tip", "revolute", "ground", "arm").frame("tip", "arm")
+    b = (
+        es.Builder("twins")
+        .body("arm", mass=1.0)
+        .joint("tip", "revolute", "ground", "arm")
+        .frame("tip", "arm")
+    )
     m = es.Mechanism(b.describe())
     assert m.with_free("joint.tip.at.x").parameters == {"joint_tip_at_x": 0.0}
     with pytest.raises(es.ModelError, match=r"no number 'at\.x'|did you mean"):
@@ -136,7 +173,11 @@ def test_a_payload_is_a_point_mass_at_a_frame(puma):
 
 def test_a_deviation_is_added_to_what_a_number_follows_from():
     m = es.load("planar_3rrr")
-    path = next(p for p, x in places(m).items() if p.endswith(".first.x") and "L" in getattr(x.value, "names", tuple)())
+    path = next(
+        p
+        for p, x in places(m).items()
+        if p.endswith(".first.x") and "L" in getattr(x.value, "names", tuple)()
+    )
     off = m.with_free(f"{path}.deviation", f"{path}.deviation")
     name = path.replace(".", "_") + "_deviation"
     assert off.with_free(f"{path}.deviation") == off
@@ -145,14 +186,22 @@ def test_a_deviation_is_added_to_what_a_number_follows_from():
     moved = off.with_parameters(**{name: 1e-3, "L": 0.21}).loop(loop).first.at.position
     plain = m.with_parameters(L=0.21).loop(loop).first.at.position
     np.testing.assert_allclose(np.subtract(moved, plain), [1e-3, 0, 0], atol=1e-15)
-    both = es.load("puma560").with_free("link2.mass.deviation", "link2.mass", "tool.payload", "link6.mass.deviation")
-    assert both.with_parameters(link2_mass=10.0, link2_mass_deviation=1.0).body("link2").mass == 11.0
+    both = es.load("puma560").with_free(
+        "link2.mass.deviation", "link2.mass", "tool.payload", "link6.mass.deviation"
+    )
+    assert (
+        both.with_parameters(link2_mass=10.0, link2_mass_deviation=1.0).body("link2").mass == 11.0
+    )
     heavy = both.with_parameters(link6_mass_deviation=0.01, tool_payload=1.0).body("link6").mass
     assert heavy == pytest.approx(1.1)
 
 
 def test_a_name_that_is_taken_is_refused():
-    b = es.Builder("rod").body("arm", mass=1.0).joint("q", "revolute", "ground", "arm", at=("arm_mass", 0, 0))
+    b = (
+        es.Builder("rod")
+        .body("arm", mass=1.0)
+        .joint("q", "revolute", "ground", "arm", at=("arm_mass", 0, 0))
+    )
     b.parameter("arm_mass", 2.0)
     with pytest.raises(es.ModelError, match="'arm_mass' already"):
         es.Mechanism(b.describe()).with_free("arm.mass")
@@ -179,7 +228,11 @@ def test_a_pin_of_the_tree_shifts_normal_to_its_axis_and_a_ball_in_space():
     assert np.linalg.norm(shift) == pytest.approx(1e-3)
     assert (m.pose(np.zeros(6), "link1")[:3, :3] @ inner @ np.array(m.joint("q2").kind.axis)) @ shift == pytest.approx(0, abs=1e-15)  # fmt: skip
     ball = es.Builder("ball").body("arm", mass=1.0).joint("s", "spherical", "ground", "arm")
-    moved = es.Mechanism(ball.describe()).with_clearance("s").with_parameters(s_play=1.0, s_polar=0.3, s_direction=2.0)
+    moved = (
+        es.Mechanism(ball.describe())
+        .with_clearance("s")
+        .with_parameters(s_play=1.0, s_polar=0.3, s_direction=2.0)
+    )
     expected = (np.sin(0.3) * np.cos(2.0), np.sin(0.3) * np.sin(2.0), np.cos(0.3))
     np.testing.assert_allclose(moved.pose([1.0, 0, 0, 0], "arm")[:3, 3], expected, atol=1e-12)
 

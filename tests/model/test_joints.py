@@ -27,7 +27,14 @@ def symbolic(joint):
     """R, p, S and dq/dt as CasADi functions of q and v."""
     q, v = casadi.SX.sym("q", joint.nq), casadi.SX.sym("v", joint.nv)
     R, p = joint.transform(q)
-    return q, v, casadi.SX(R), casadi.SX(p), casadi.SX(joint.motion(q)), casadi.SX(joint.coordinate_rates(q, v))
+    return (
+        q,
+        v,
+        casadi.SX(R),
+        casadi.SX(p),
+        casadi.SX(joint.motion(q)),
+        casadi.SX(joint.coordinate_rates(q, v)),
+    )
 
 
 def twist_of(R, Rdot, pdot):
@@ -39,10 +46,14 @@ def twist_of(R, Rdot, pdot):
 def test_the_motion_subspace_is_the_rate_of_the_pose(kind, seed):
     joint, q0, v0, _ = a_joint(kind, seed)
     q, v, R, p, _, rates = symbolic(joint)
-    derivative = casadi.Function("d", [q, v], [casadi.jtimes(casadi.vec(R), q, rates), casadi.jtimes(p, q, rates)])
+    derivative = casadi.Function(
+        "d", [q, v], [casadi.jtimes(casadi.vec(R), q, rates), casadi.jtimes(p, q, rates)]
+    )
     Rdot, pdot = derivative(q0, v0)
     R0, _ = joint.transform(q0)
-    twist = twist_of(np.asarray(R0), np.array(Rdot).reshape(3, 3, order="F"), np.array(pdot).ravel())
+    twist = twist_of(
+        np.asarray(R0), np.array(Rdot).reshape(3, 3, order="F"), np.array(pdot).ravel()
+    )
     assert np.allclose(joint.motion(q0) @ v0, twist, atol=1e-14)
 
 
@@ -91,7 +102,11 @@ def test_half_a_turn_away_is_not_closed(kind):
     for seed in range(4):
         joint, q, _, rng = a_joint(kind, seed)
         R, p = (np.asarray(x) for x in joint.transform(q))
-        across = perpendicular(unit_axis(joint.axes[0]))[0] if joint.axes else unit_axis(rng.normal(size=3))
+        across = (
+            perpendicular(unit_axis(joint.axes[0]))[0]
+            if joint.axes
+            else unit_axis(rng.normal(size=3))
+        )
         half_turn = 2 * np.outer(across, across) - np.eye(3)
         almost = half_turn @ rotation_about(unit_axis(rng.normal(size=3)), 0.05)
         assert np.abs(joint.residual(R @ almost, p)).max() > 10
@@ -118,7 +133,9 @@ def test_numbers_batches_and_symbols_agree(kind, seed):
     traced = casadi.Function("f", [q, v], [casadi.SX(x) for x in everything(q, v)])
     batch = everything(Q, V)
     for k in range(3):
-        for one, many, symbol in zip(everything(Q[k], V[k]), batch, traced(Q[k], V[k]), strict=True):
+        for one, many, symbol in zip(
+            everything(Q[k], V[k]), batch, traced(Q[k], V[k]), strict=True
+        ):
             many = np.asarray(many)
             row = many[k] if many.ndim > np.ndim(one) else many
             assert np.allclose(one, row, atol=1e-15)
@@ -142,13 +159,20 @@ def test_yime_table_2_and_3():
     """S and dS/dt of the universal and planar joints as the paper's tables have them, corrected."""
     c, s, rate = np.cos(0.7), np.sin(0.7), 1.3
     universal = KINDS["universal"]()
-    assert np.allclose(universal.motion([0.4, 0.7]), np.array([[-s, 0, c, 0, 0, 0], [0, 1, 0, 0, 0, 0]]).T)
-    assert np.allclose(universal.motion_rate([0.4, 0.7], [9, rate])[:, 0], [-c * rate, 0, -s * rate, 0, 0, 0])
+    assert np.allclose(
+        universal.motion([0.4, 0.7]), np.array([[-s, 0, c, 0, 0, 0], [0, 1, 0, 0, 0, 0]]).T
+    )
+    assert np.allclose(
+        universal.motion_rate([0.4, 0.7], [9, rate])[:, 0], [-c * rate, 0, -s * rate, 0, 0, 0]
+    )
     planar = KINDS["planar"]()
     assert np.allclose(
-        planar.motion([1, 2, 0.7]), np.array([[0, 0, 0, c, -s, 0], [0, 0, 0, s, c, 0], [0, 0, 1, 0, 0, 0]]).T
+        planar.motion([1, 2, 0.7]),
+        np.array([[0, 0, 0, c, -s, 0], [0, 0, 0, s, c, 0], [0, 0, 1, 0, 0, 0]]).T,
     )
-    assert np.allclose(planar.motion_rate([1, 2, 0.7], [9, 9, rate])[:, 1], rate * np.array([0, 0, 0, c, -s, 0]))
+    assert np.allclose(
+        planar.motion_rate([1, 2, 0.7], [9, 9, rate])[:, 1], rate * np.array([0, 0, 0, c, -s, 0])
+    )
 
 
 def test_yime_table_4_universal_cut():

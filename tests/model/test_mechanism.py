@@ -20,7 +20,16 @@ def four_bar():
     b.joint("q2", "revolute", "crank", "coupler", at=(1, 0, 0), axis="z", home=0.3236 - 0.785)
     b.joint("q3", "revolute", "ground", "rocker", at=(3, 0, 0), axis="z", home=np.pi - 1.8915)
     b.loop("close", "revolute", "coupler", "rocker", first=(3, 0, 0), second=(1.75, 0, 0), axis="z")
-    b.spring("s", "coupler", "ground", first=(1, 0, 0), second=(0, 2, 0), stiffness=4530, damping=0, length=0.08)
+    b.spring(
+        "s",
+        "coupler",
+        "ground",
+        first=(1, 0, 0),
+        second=(0, 2, 0),
+        stiffness=4530,
+        damping=0,
+        length=0.08,
+    )
     b.actuate("q1")
     b.frame("tip", "coupler", at=(3, 0, 0))
     return b
@@ -47,7 +56,11 @@ def test_an_inertia_in_its_three_forms(inertia):
 
 
 def test_six_moments_are_matrix_entries():
-    b = es.Builder("one").body("a", 1, inertia=(3, 4, 5, 0.1, 0.2, 0.3)).joint("j", "revolute", "ground", "a")
+    b = (
+        es.Builder("one")
+        .body("a", 1, inertia=(3, 4, 5, 0.1, 0.2, 0.3))
+        .joint("j", "revolute", "ground", "a")
+    )
     expected = [[3, 0.1, 0.2], [0.1, 4, 0.3], [0.2, 0.3, 5]]
     assert np.array_equal(b.build().bodies[0].inertia_matrix(), expected)
 
@@ -110,7 +123,13 @@ def test_neutral_is_where_outer_frames_are_inner_ones(rng):
 
 
 def test_actuation_has_a_default_for_trees_and_none_for_loops():
-    tree = es.Builder("t").body("a").body("b").joint("j", "revolute", "ground", "a").joint("w", "fixed", "a", "b")
+    tree = (
+        es.Builder("t")
+        .body("a")
+        .body("b")
+        .joint("j", "revolute", "ground", "a")
+        .joint("w", "fixed", "a", "b")
+    )
     assert tree.build().actuated == ("j",)
     assert tree.actuate().build().actuated == ()
     closed = four_bar()
@@ -125,7 +144,16 @@ def test_a_joint_of_several_degrees_of_freedom_has_several_actuators():
 
 def test_optional_data_have_a_value_for_each_degree_of_freedom():
     b = es.Builder("data").body("a").body("b")
-    b.joint("u", "universal", "ground", "a", viscous=0.1, stiffness=(1, 2), limits=((-1, 1), (-2, 2)), home=(0.1, 0.2))
+    b.joint(
+        "u",
+        "universal",
+        "ground",
+        "a",
+        viscous=0.1,
+        stiffness=(1, 2),
+        limits=((-1, 1), (-2, 2)),
+        home=(0.1, 0.2),
+    )
     b.joint(
         "q",
         "revolute",
@@ -138,8 +166,17 @@ def test_optional_data_have_a_value_for_each_degree_of_freedom():
         rest=0.3,
     )
     u, q = b.build().joints
-    assert (u.viscous, u.stiffness, u.limits) == ((0.1, 0.1), (1.0, 2.0), ((-1.0, 1.0), (-2.0, 2.0)))
-    assert (q.limits, q.motor_inertia, q.gear_ratio, q.rest) == (((-1.0, float("inf")),), (2e-4,), (-62.6,), (0.3,))
+    assert (u.viscous, u.stiffness, u.limits) == (
+        (0.1, 0.1),
+        (1.0, 2.0),
+        ((-1.0, 1.0), (-2.0, 2.0)),
+    )
+    assert (q.limits, q.motor_inertia, q.gear_ratio, q.rest) == (
+        ((-1.0, float("inf")),),
+        (2e-4,),
+        (-62.6,),
+        (0.3,),
+    )
 
 
 def test_a_mechanism_cannot_be_changed():
@@ -168,7 +205,15 @@ def arm():
     L, m = b.parameter("L", 0.5), b.parameter("m", 2.0)
     b.parameter("I", "m*L**2/12")
     b.body("rod", mass=m, com=(L / 2, 0, 0), inertia=(0, "I", "I"))
-    b.joint("j", "helical", "ground", "rod", at=("-L", 0, "L*sin(30*deg)"), axis=("L", 0, 1), pitch="L/100")
+    b.joint(
+        "j",
+        "helical",
+        "ground",
+        "rod",
+        at=("-L", 0, "L*sin(30*deg)"),
+        axis=("L", 0, 1),
+        pitch="L/100",
+    )
     b.spring("s", "rod", "ground", first=(L, 0, 0), stiffness="10*m", length="L/4")
     return b.build()
 

@@ -181,7 +181,9 @@ def test_names_that_are_not_there_suggest_near_ones():
             call()
 
 
-@pytest.mark.parametrize("limits", [(np.inf, np.inf), (-np.inf, -np.inf), (np.inf, -np.inf), (np.inf, 1.0)])
+@pytest.mark.parametrize(
+    "limits", [(np.inf, np.inf), (-np.inf, -np.inf), (np.inf, -np.inf), (np.inf, 1.0)]
+)
 def test_limits_that_leave_no_room_are_refused(limits: tuple[float, float]) -> None:
     b = es.Builder("arm").body("rod", mass=1.0)
     with pytest.raises(es.ModelError, match="joint 'q': limits leave the joint no room"):
@@ -199,13 +201,18 @@ def test_masked_arrays_are_refused(library: Callable[[str], es.Mechanism]) -> No
         with pytest.raises(es.InputError, match="q is a masked array; fill in its masked values"):
             m.pose(q)
     with pytest.raises(es.EslabonError, match="masked array"):
-        es.Builder("arm").body("rod", mass=1.0, com=np.ma.masked_array([0.1, 0.0, 0.0], mask=[True, False, False]))
+        es.Builder("arm").body(
+            "rod", mass=1.0, com=np.ma.masked_array([0.1, 0.0, 0.0], mask=[True, False, False])
+        )
 
 
 def test_models_with_symbols_can_be_compared() -> None:
     m = es.load("five_bar")
     name, s = next(iter(m.parameters)), casadi.SX.sym("s")
-    one, other = m.with_symbols({name: casadi.SX.sym(name)}), m.with_symbols({name: casadi.SX.sym(name)})
+    one, other = (
+        m.with_symbols({name: casadi.SX.sym(name)}),
+        m.with_symbols({name: casadi.SX.sym(name)}),
+    )
     assert one == one
     assert one != other
     assert one != m

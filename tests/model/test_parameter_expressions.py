@@ -65,13 +65,17 @@ def test_any_text_gives_a_number_or_a_sentence(text):
 
 def test_a_word_of_python_may_name_a_parameter():
     assert number("lambda*2 + is").evaluate({"lambda": 3.0, "is": 1.0}) == 7.0
-    assert [*number("µ/2").names()] == ["µ"]  # as written, though Python would make another letter of it
+    assert [*number("µ/2").names()] == [
+        "µ"
+    ]  # as written, though Python would make another letter of it
 
 
 def test_symbols_go_through():
     a = casadi.SX.sym("a")
     made = number("sin(a)**2/2").evaluate({"a": a})
-    assert float(casadi.Function("f", [a], [made])(0.3)) == pytest.approx(math.sin(0.3) ** 2 / 2, rel=1e-15)
+    assert float(casadi.Function("f", [a], [made])(0.3)) == pytest.approx(
+        math.sin(0.3) ** 2 / 2, rel=1e-15
+    )
 
 
 def test_arithmetic_in_code_is_the_same_as_text():
@@ -111,7 +115,9 @@ def test_what_is_no_number_is_refused(value):
 
 
 def test_a_value_that_breaks_down_names_the_parameters():
-    with pytest.raises(ModelError, match=r"'1/\(a - 2\)' has no finite value at a = 2.0: float division by zero"):
+    with pytest.raises(
+        ModelError, match=r"'1/\(a - 2\)' has no finite value at a = 2.0: float division by zero"
+    ):
         number("1/(a - 2)").evaluate({"a": 2.0})
     with pytest.raises(ModelError, match=r"sqrt\(a\).* at a = -1.0"):
         number("sqrt(a)").evaluate({"a": -1.0})

@@ -82,9 +82,19 @@ def test_a_new_field_is_found_everywhere(tmp_path: Path) -> None:
             "capacity is in N; it is to be in kg m²",
         ),
         ('capacity = "3*c"', "capacitance = 1", ("bodies", "rod"), "did you mean 'capacity'"),
-        ('cooling = "5 mN m"', "cooling = [1, 2]", ("joints", "q", "cooling"), "needs 1 number and has 2"),
+        (
+            'cooling = "5 mN m"',
+            "cooling = [1, 2]",
+            ("joints", "q", "cooling"),
+            "needs 1 number and has 2",
+        ),
         ('capacity = "3*c"', "capacity = -1", (), "the capacity is -1; it cannot be negative"),
-        ('twin = "rod"', 'twin = "rot"', (), "refers to the body 'rot', and there is none; did you mean 'rod'"),
+        (
+            'twin = "rod"',
+            'twin = "rot"',
+            (),
+            "refers to the body 'rot', and there is none; did you mean 'rod'",
+        ),
     ],
 )
 def test_a_new_field_is_checked(old: str, new: str, place: tuple[str, ...], sentence: str) -> None:
@@ -102,7 +112,12 @@ METHODS = {
 
 @pytest.mark.parametrize("section", ITEMS)
 def test_the_builder_takes_what_is_declared(section: str) -> None:
-    taken = set(inspect.signature(METHODS[section]).parameters) - {"self", "name", "body_a", "body_b"}
+    taken = set(inspect.signature(METHODS[section]).parameters) - {
+        "self",
+        "name",
+        "body_a",
+        "body_b",
+    }
     assert taken == set(schema.keys_of(ITEMS[section])) - {"rpy"}
 
 

@@ -11,7 +11,12 @@ from eslabon.files.urdf_writer import to_urdf
 from eslabon.model import ParameterExpression, Shape
 from eslabon.model.poses import compose
 
-FORMS = [("box", (0.1, 0.2, 0.3)), ("cylinder", (0.1, 0.4)), ("capsule", (0.1, 0.4)), ("sphere", (0.2,))]
+FORMS = [
+    ("box", (0.1, 0.2, 0.3)),
+    ("cylinder", (0.1, 0.4)),
+    ("capsule", (0.1, 0.4)),
+    ("sphere", (0.2,)),
+]
 
 
 @pytest.fixture
@@ -23,7 +28,9 @@ def arm(tmp_path: Path) -> es.Mechanism:
     b.joint("q1", "revolute", "ground", "upper", axis="z")
     b.joint("q2", "revolute", "upper", "lower", at=(L, 0, 0), axis="z")
     for k, (kind, size) in enumerate(FORMS):
-        b.shape(f"{kind}1", "upper", kind, size, at=((0.1, 0, 0), (0, 0.3, 0.1 * k)), colour="#D55E00")
+        b.shape(
+            f"{kind}1", "upper", kind, size, at=((0.1, 0, 0), (0, 0.3, 0.1 * k)), colour="#D55E00"
+        )
     b.shape("rod", "lower", "cylinder", (L / 10, L))
     (tmp_path / "meshes").mkdir()
     (tmp_path / "meshes" / "hand.stl").write_text("solid hand\nendsolid hand\n")
@@ -62,7 +69,12 @@ def test_urdf_gives_shapes_back(arm: es.Mechanism, tmp_path: Path) -> None:
         back = es.load(arm.save(tmp_path / "arm.urdf"))
     for shape in (x for x in arm.shapes if x.kind != "capsule"):
         got = back.shape(shape.name)
-        assert (got.body, got.kind, got.colour, got.file) == (shape.body, shape.kind, shape.colour, shape.file)
+        assert (got.body, got.kind, got.colour, got.file) == (
+            shape.body,
+            shape.kind,
+            shape.colour,
+            shape.file,
+        )
         assert got.size == pytest.approx(shape.size)
         assert np.allclose(got.at.rotation(), shape.at.rotation())
     capsule, upper = arm.shape("capsule1"), back.shape("capsule1_upper")
@@ -119,7 +131,9 @@ def test_with_shape_adds_and_changes(arm: es.Mechanism) -> None:
         ({"kind": "sphere", "size": 1, "tint": 1}, "no field 'tint'"),
     ],
 )
-def test_nonsense_ends_in_a_sentence(arm: es.Mechanism, given: dict[str, object], said: str) -> None:
+def test_nonsense_ends_in_a_sentence(
+    arm: es.Mechanism, given: dict[str, object], said: str
+) -> None:
     with pytest.raises(es.ModelError, match=said) as error:
         arm.with_shape("new", **{"body": "upper", **given})
     assert "shape" in str(error.value) or "'new'" in str(error.value)
@@ -159,8 +173,17 @@ def test_visuals_of_a_urdf(tmp_path: Path) -> None:
     file.write_text(URDF)
     m = es.load(file)
     base, box, cap, capsule = m.shapes
-    assert (base.body, base.file, base.size) == ("base", "package://nowhere/base.stl", (1.0, 1.0, 2.0))
-    assert (box.name, box.kind, box.size, box.colour) == ("arm_visual", "box", (1.0, 2.0, 3.0), "#0080ff")
+    assert (base.body, base.file, base.size) == (
+        "base",
+        "package://nowhere/base.stl",
+        (1.0, 1.0, 2.0),
+    )
+    assert (box.name, box.kind, box.size, box.colour) == (
+        "arm_visual",
+        "box",
+        (1.0, 2.0, 3.0),
+        "#0080ff",
+    )
     assert (box.at.position, box.at.rpy) == ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     assert (cap.name, cap.size, cap.colour) == ("cap", (0.1,), "#ff0000")
     assert (capsule.name, capsule.kind) == ("arm_visual2", "capsule")
@@ -216,15 +239,25 @@ def test_geoms_of_an_mjcf(tmp_path: Path) -> None:
     brick, capsule, long, ball, inline, mesh = m.shapes
     assert (brick.name, brick.size, brick.colour) == ("brick", (2.0, 4.0, 6.0), "#ff0000")
     assert (capsule.kind, capsule.size, capsule.colour) == ("capsule", (0.1, 1.0), "#00ff00")
-    assert (long.kind, long.size, ball.kind, inline.kind) == ("capsule", pytest.approx((0.1, 0.8)), "sphere", "box")
+    assert (long.kind, long.size, ball.kind, inline.kind) == (
+        "capsule",
+        pytest.approx((0.1, 0.8)),
+        "sphere",
+        "box",
+    )
     assert np.allclose(long.at.rotation() @ [0, 0, 1], [1, 0, 0])
     # The file as it is, put where the shape says, is where MuJoCo has its own vertices.
     compiled = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
     R = np.zeros(9)
     mujoco.mju_quat2Mat(R, compiled.geom_quat[6])
     k = compiled.geom_dataid[6]
-    own = compiled.mesh_vert[compiled.mesh_vertadr[k] :][: compiled.mesh_vertnum[k]] @ R.reshape(3, 3).T
+    own = (
+        compiled.mesh_vert[compiled.mesh_vertadr[k] :][: compiled.mesh_vertnum[k]]
+        @ R.reshape(3, 3).T
+    )
     own += compiled.geom_pos[6]
     ours = solid.vertices * mesh.size @ mesh.at.rotation().T + mesh.at.position
-    assert np.allclose(np.ptp(ours, axis=0), np.ptp(own, axis=0), atol=1e-5)  # MuJoCo's vertices are single precision
+    assert np.allclose(
+        np.ptp(ours, axis=0), np.ptp(own, axis=0), atol=1e-5
+    )  # MuJoCo's vertices are single precision
     assert np.allclose(ours.mean(axis=0), own.mean(axis=0), atol=1e-5)

@@ -63,14 +63,24 @@ def attempts(call: Call) -> Iterator[Attempt]:
             yield Attempt(p.name, "unknown option", lambda call: _with_option(call, "nonsense", 1))
             for name, own in given.get(p.name, {}).items():
                 for kind, make in _kinds(own):
-                    yield Attempt(name, kind, lambda call, name=name, make=make: _with_option(call, name, make()))
+                    yield Attempt(
+                        name,
+                        kind,
+                        lambda call, name=name, make=make: _with_option(call, name, make()),
+                    )
         elif p.kind is p.VAR_POSITIONAL:
             first = value[0] if isinstance(value, tuple) and value else None
             for kind, make in _kinds(first):
-                yield Attempt(p.name, kind, lambda call, name=p.name, make=make: _with_first(call, name, make()))
+                yield Attempt(
+                    p.name,
+                    kind,
+                    lambda call, name=p.name, make=make: _with_first(call, name, make()),
+                )
         else:
             for kind, make in _kinds(value):
-                yield Attempt(p.name, kind, lambda call, name=p.name, make=make: _with(call, name, make()))
+                yield Attempt(
+                    p.name, kind, lambda call, name=p.name, make=make: _with(call, name, make())
+                )
 
 
 def _kinds(value: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -98,7 +108,11 @@ def finding(call: Callable[[], Any], folder: Path, wing: str = "eslabon") -> Fin
     """What is wrong with how a call ends, or nothing; by the wing of the function, if it fails before a line of ours runs."""
     if any(folder.iterdir()):  # no call finds what another wrote
         folder = Path(tempfile.mkdtemp(dir=folder.parent))
-    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
         try:
             with warnings.catch_warnings(), _fuse():
                 warnings.simplefilter("ignore")
@@ -106,9 +120,15 @@ def finding(call: Callable[[], Any], folder: Path, wing: str = "eslabon") -> Fin
                 _used(call())
         except es.EslabonError as error:
             trouble = _trouble(str(error))
-            return Finding(_wing(error) or wing, f"message {trouble}", str(error)) if trouble else None
+            return (
+                Finding(_wing(error) or wing, f"message {trouble}", str(error)) if trouble else None
+            )
         except (Exception, SystemExit, Endless) as error:
-            return None if _by_python(error) else Finding(_wing(error) or wing, type(error).__name__, str(error))
+            return (
+                None
+                if _by_python(error)
+                else Finding(_wing(error) or wing, type(error).__name__, str(error))
+            )
     return None
 
 
@@ -155,12 +175,16 @@ def _trouble(message: str) -> str:
 
 def _wing(error: BaseException) -> str:
     """The wing that a call went into, if any: of the first frame of ours that is not the one-line method of a mechanism."""
-    names = [frame.f_globals.get("__name__", "").split(".") for frame, _ in walk_tb(error.__traceback__)]
+    names = [
+        frame.f_globals.get("__name__", "").split(".") for frame, _ in walk_tb(error.__traceback__)
+    ]
     wings = [(*name[1:], "eslabon")[0] for name in names if name[0] == "eslabon"]
     return next((wing for wing in wings if wing != "mechanism"), "mechanism" if wings else "")
 
 
 def _by_python(error: BaseException) -> bool:
     """Whether Python itself refused a call, since the arguments do not fit the signature, before any line of a function ran."""
-    inside = any(frame.f_globals["__name__"] != __name__ for frame, _ in walk_tb(error.__traceback__))
+    inside = any(
+        frame.f_globals["__name__"] != __name__ for frame, _ in walk_tb(error.__traceback__)
+    )
     return isinstance(error, TypeError) and (not inside or MISFIT.search(str(error)) is not None)

@@ -104,7 +104,11 @@ def main(new_too: bool) -> None:
     left, left_without = read_left(), read_without_valid_call()
     found, without = found_now()
     new = [*map(str, sorted(found - left)), *sorted(without - left_without)]
-    print("\n".join([f"{len(left - found)} of {len(left)} entries are mended; {len(new)} are new.", *new]))
+    print(
+        "\n".join(
+            [f"{len(left - found)} of {len(left)} entries are mended; {len(new)} are new.", *new]
+        )
+    )
     write_left(*((found, without) if new_too else (left & found, left_without & without)))
 
 

@@ -71,7 +71,9 @@ def _listed() -> Iterator[tuple[str, Any]]:
         thing = getattr(es, name)
         if inspect.ismodule(thing):
             yield from (
-                (f"{name}.{key}", getattr(thing, key)) for key in thing.__all__ if callable(getattr(thing, key))
+                (f"{name}.{key}", getattr(thing, key))
+                for key in thing.__all__
+                if callable(getattr(thing, key))
             )
         elif callable(thing):
             yield name, thing
@@ -85,7 +87,11 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
     for key in dir(kind):
         method = inspect.getattr_static(kind, key)
         method = getattr(method, "__func__", method)
-        if (not key.startswith("_") or key in CALLED) and inspect.isfunction(method) and _ours(method):
+        if (
+            (not key.startswith("_") or key in CALLED)
+            and inspect.isfunction(method)
+            and _ours(method)
+        ):
             yield key, method
 
 
@@ -111,5 +117,9 @@ def _names_in(module: str) -> dict[str, Any]:
             for line in node.body:
                 if isinstance(line, ast.ImportFrom) and (line.module or "").startswith("eslabon"):
                     room = import_module(str(line.module))
-                    found |= {x.asname or x.name: getattr(room, x.name) for x in line.names if hasattr(room, x.name)}
+                    found |= {
+                        x.asname or x.name: getattr(room, x.name)
+                        for x in line.names
+                        if hasattr(room, x.name)
+                    }
     return found

@@ -45,12 +45,18 @@ class Tried(NamedTuple):
 
     @property
     def entry(self) -> Entry | None:
-        return self.found and Entry(self.found.wing, self.function, self.argument, self.kind, self.found.error)
+        return self.found and Entry(
+            self.found.wing, self.function, self.argument, self.kind, self.found.error
+        )
 
 
 def group_of(name: str) -> str:
     """What stands before the first dot, or the package itself."""
-    return name.partition(".")[0] if "." in name or inspect.isclass(public_functions()[name]) else "eslabon"
+    return (
+        name.partition(".")[0]
+        if "." in name or inspect.isclass(public_functions()[name])
+        else "eslabon"
+    )
 
 
 def groups() -> list[str]:
@@ -59,8 +65,14 @@ def groups() -> list[str]:
 
 def without_valid_call(examples: Examples) -> set[str]:
     """The functions and methods of which no valid call is known. A class that its own examples do not make is made by others."""
-    functions = {name: thing for name, thing in public_functions().items() if not inspect.isclass(thing)}
-    return {name for name, thing in functions.items() if name not in UNTRIED and examples.call_of(thing) is None}
+    functions = {
+        name: thing for name, thing in public_functions().items() if not inspect.isclass(thing)
+    }
+    return {
+        name
+        for name, thing in functions.items()
+        if name not in UNTRIED and examples.call_of(thing) is None
+    }
 
 
 def tried(group: str, examples: Examples, folder: Path, each: int = EACH) -> Iterator[Tried]:
@@ -72,7 +84,9 @@ def tried(group: str, examples: Examples, folder: Path, each: int = EACH) -> Ite
                 yield from _of_function(name, thing, examples, folder, each)
 
 
-def _of_function(name: str, thing: Any, examples: Examples, folder: Path, each: int) -> Iterator[Tried]:
+def _of_function(
+    name: str, thing: Any, examples: Examples, folder: Path, each: int
+) -> Iterator[Tried]:
     wing = (*thing.__module__.split(".")[1:], "eslabon")[0]
     for number, call in enumerate(examples.calls_of(thing)):
         for attempt in _drawn(name, number, attempts(call), each):

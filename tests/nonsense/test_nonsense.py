@@ -34,7 +34,9 @@ REBUILT = {
     "progress",
     "verbs",
 }
-AS_LISTED = SCALE == 1 and SHIFT == 0  # the calls that left.toml is made from, no more and no others
+AS_LISTED = (
+    SCALE == 1 and SHIFT == 0
+)  # the calls that left.toml is made from, no more and no others
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +50,12 @@ def test_nonsense_is_refused_in_a_sentence(group: str, examples: Examples, tmp_p
     made = list(tried(group, examples, tmp_path, EACH * SCALE))
     found = {x.entry: x.found.said for x in made if x.found}
     new = sorted(x for x in found.keys() - left if AS_LISTED or x.wing in REBUILT)
-    lines = [f"{x.function}({x.argument} = {x.kind}), {x.wing}: {x.error}: {found[x][:300]}" for x in new]
-    assert not new, "\n".join([f"{len(new)} of {len(made)} calls are not refused as they should be:", *lines])
+    lines = [
+        f"{x.function}({x.argument} = {x.kind}), {x.wing}: {x.error}: {found[x][:300]}" for x in new
+    ]
+    assert not new, "\n".join(
+        [f"{len(new)} of {len(made)} calls are not refused as they should be:", *lines]
+    )
     calls = {(x.function, x.argument, x.kind) for x in made}
     mended = sorted(x for x in left - found.keys() if (x.function, x.argument, x.kind) in calls)
     assert not mended, "\n".join(["mended, and to be taken out of left.toml:", *map(str, mended)])
@@ -59,14 +65,21 @@ def test_nothing_is_left_in_wings_that_are_rebuilt() -> None:
     assert not [x for x in read_left() if x.wing in REBUILT]
 
 
-@pytest.mark.slow(reason="an example of every public function, whose code is compiled by whoever asks first")
+@pytest.mark.slow(
+    reason="an example of every public function, whose code is compiled by whoever asks first"
+)
 def test_a_valid_call_is_known_of_every_other_function(examples: Examples) -> None:
     assert without_valid_call(examples) == read_without_valid_call()
 
 
 def test_lists_name_public_functions() -> None:
     known = public_functions.public_functions().keys()
-    assert {*SLOW, *UNTRIED, *read_without_valid_call(), *(x.function for x in read_left())} <= known
+    assert {
+        *SLOW,
+        *UNTRIED,
+        *read_without_valid_call(),
+        *(x.function for x in read_left()),
+    } <= known
 
 
 # -- the fuzzer itself ------------------------------------------------------------------------------------------------
@@ -150,10 +163,17 @@ def with_doubled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("with_doubled")
-def test_a_new_function_is_tried_without_being_listed(library: Callable[[str], es.Mechanism], tmp_path: Path) -> None:
+def test_a_new_function_is_tried_without_being_listed(
+    library: Callable[[str], es.Mechanism], tmp_path: Path
+) -> None:
     made = list(tried("eslabon", Examples(library), tmp_path, each=1000))
     assert {x.function for x in made} == {"doubled"}
-    assert {x.kind for x in made if x.found and x.found.error == "TypeError"} >= {"None", "object", "set", "function"}
+    assert {x.kind for x in made if x.found and x.found.error == "TypeError"} >= {
+        "None",
+        "object",
+        "set",
+        "function",
+    }
 
 
 def test_every_verb_is_tried_on_a_tree_and_on_a_closed_mechanism(examples: Examples) -> None:
@@ -162,7 +182,9 @@ def test_every_verb_is_tried_on_a_tree_and_on_a_closed_mechanism(examples: Examp
         assert {call.function.__self__.closed for call in calls} == {True, False}
 
 
-def test_calls_in_examples_are_valid(examples: Examples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_in_examples_are_valid(
+    examples: Examples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -175,7 +197,9 @@ def test_calls_in_examples_are_valid(examples: Examples, tmp_path: Path, monkeyp
 
 
 def test_the_list_is_written_as_it_is_read(tmp_path: Path) -> None:
-    entries = {Entry("paths", "paths.arc", "normal", kind, "RuntimeWarning") for kind in ("nan", "inf")}
+    entries = {
+        Entry("paths", "paths.arc", "normal", kind, "RuntimeWarning") for kind in ("nan", "inf")
+    }
     write_left(entries, {"paths.line"}, tmp_path / "left.toml")
     assert read_left(tmp_path / "left.toml") == entries
     assert read_without_valid_call(tmp_path / "left.toml") == {"paths.line"}

@@ -89,10 +89,16 @@ WORDS = (
 )
 
 
-def findings(call: Call, folder: Path, words: tuple[str, ...] = (), others: tuple[str, ...] = WORDS) -> list[str]:
+def findings(
+    call: Call, folder: Path, words: tuple[str, ...] = (), others: tuple[str, ...] = WORDS
+) -> list[str]:
     """What is wrong with a call if one of its arguments, of its options or of some words more is any kind of nonsense, or if
     another word, which it need not know, is an odd one."""
-    known = [p.name for p in inspect.signature(call.function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    known = [
+        p.name
+        for p in inspect.signature(call.function).parameters.values()
+        if p.kind is p.KEYWORD_ONLY
+    ]
     own = dict.fromkeys((*range(len(call.arguments)), *call.options, *known, *words))
     found = []
     for name in dict.fromkeys((*own, *others)):
@@ -101,20 +107,34 @@ def findings(call: Call, folder: Path, words: tuple[str, ...] = (), others: tupl
             (arguments if isinstance(name, int) else options)[name] = make()
             wrong = finding(lambda: call.function(*arguments, **options), folder)  # noqa: B023
             if wrong is not None:
-                found.append(f"{call.function.__name__}({name} = {kind}): {wrong.error}: {wrong.said[:200]}")
+                found.append(
+                    f"{call.function.__name__}({name} = {kind}): {wrong.error}: {wrong.said[:200]}"
+                )
     return found
 
 
 @pytest.mark.parametrize("mechanism", ["double_pendulum", "five_bar"])
-def test_verbs_of_states(mechanism: str, library: Callable[[str], es.Mechanism], tmp_path: Path) -> None:
-    verbs = [name.split(".")[1] for name in public_functions() if name.startswith("Mechanism.") and name not in SLOW]
-    calls = [call for verb in verbs if (call := with_state(getattr(library(mechanism), verb))) is not None]
+def test_verbs_of_states(
+    mechanism: str, library: Callable[[str], es.Mechanism], tmp_path: Path
+) -> None:
+    verbs = [
+        name.split(".")[1]
+        for name in public_functions()
+        if name.startswith("Mechanism.") and name not in SLOW
+    ]
+    calls = [
+        call
+        for verb in verbs
+        if (call := with_state(getattr(library(mechanism), verb))) is not None
+    ]
     assert len(calls) > 20
     assert not [line for call in calls for line in findings(call, tmp_path)]
 
 
 @pytest.mark.parametrize("mechanism", ["double_pendulum", "five_bar"])
-def test_verbs_of_quantities(mechanism: str, library: Callable[[str], es.Mechanism], tmp_path: Path) -> None:
+def test_verbs_of_quantities(
+    mechanism: str, library: Callable[[str], es.Mechanism], tmp_path: Path
+) -> None:
     m = library(mechanism)
     q, v, a = (state_of(m)[name] for name in ("q", "v", "a"))
     calls = [
@@ -130,14 +150,22 @@ def test_verbs_of_quantities(mechanism: str, library: Callable[[str], es.Mechani
 
 
 @pytest.mark.parametrize("mechanism", ["double_pendulum", "five_bar"])
-def test_verbs_that_change_and_save(mechanism: str, library: Callable[[str], es.Mechanism], tmp_path: Path) -> None:
+def test_verbs_that_change_and_save(
+    mechanism: str, library: Callable[[str], es.Mechanism], tmp_path: Path
+) -> None:
     m = library(mechanism)
-    calls = [Call(m.with_parameters), Call(m.with_mode, ("mine", state_of(m)["q"])), Call(m.save, ("x.toml",))]
+    calls = [
+        Call(m.with_parameters),
+        Call(m.with_mode, ("mine", state_of(m)["q"])),
+        Call(m.save, ("x.toml",)),
+    ]
     assert not [line for call in calls for line in findings(call, tmp_path, QUESTION, ())]
 
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD.keys())
-def test_quantities_have_names(odd: Callable[[], Any], library: Callable[[str], es.Mechanism], tmp_path: Path) -> None:
+def test_quantities_have_names(
+    odd: Callable[[], Any], library: Callable[[str], es.Mechanism], tmp_path: Path
+) -> None:
     m = library("double_pendulum")
     for question in (m.operations, m.equations, m.c_source):
         with pytest.raises(es.EslabonError):
@@ -157,13 +185,19 @@ def test_the_option_at_fault_is_named(library: Callable[[str], es.Mechanism]) ->
     m = library("five_bar")
     q = m.project(m.home())
     with pytest.raises(es.ModelError, match=r"^constraints is a text.* it is \['penalty'\]"):
-        m.forward_dynamics(q, 0 * q, [0.0, 0.0], formulation=np.str_("lie"), constraints=["penalty"])
+        m.forward_dynamics(
+            q, 0 * q, [0.0, 0.0], formulation=np.str_("lie"), constraints=["penalty"]
+        )
     with pytest.raises(es.ModelError, match=r"constraints is a text.* it is \['penalty'\]"):
         m.derivative("inverse_dynamics", "q", q, 0 * q, 0 * q, constraints=["penalty"])
-    with pytest.raises(es.ModelError, match=r"^axes is 'body', 'spatial' or 'aligned'; it is BrokenEquality"):
+    with pytest.raises(
+        es.ModelError, match=r"^axes is 'body', 'spatial' or 'aligned'; it is BrokenEquality"
+    ):
         m.jacobian(q, frame=np.str_("point"), axes=BrokenEquality("q1"))
     m.jacobian(q)
-    with pytest.raises(es.ModelError, match=r"^axes is a text.* it is BrokenEquality"):  # it meets the key with "body"
+    with pytest.raises(
+        es.ModelError, match=r"^axes is a text.* it is BrokenEquality"
+    ):  # it meets the key with "body"
         m.jacobian(q, axes=BrokenEquality("body"))
 
 

@@ -41,7 +41,10 @@ SENSIBLE: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 STATE = ("q", "v", "a", "tau")
 DEPTH = 3  # of functions that make the object that the next one is called on
-MECHANISMS = ("double_pendulum", "five_bar")  # a tree and a closed one, on which every verb is tried
+MECHANISMS = (
+    "double_pendulum",
+    "five_bar",
+)  # a tree and a closed one, on which every verb is tried
 
 
 @dataclass
@@ -57,7 +60,9 @@ class Call:
         object_ = getattr(self.function, "__self__", None)
         if not isinstance(object_, es.Builder):
             return self
-        return Call(getattr(copy.deepcopy(object_), self.function.__name__), self.arguments, self.options)
+        return Call(
+            getattr(copy.deepcopy(object_), self.function.__name__), self.arguments, self.options
+        )
 
     def made(self) -> Any:
         """What the call gives."""
@@ -147,32 +152,50 @@ class Examples:
         Where it takes none, values that it refuses in a sentence serve too: others may still end in another error.
         """
         owner = owner_of(thing)
-        if inspect.isclass(thing) or owner is None or (object_ := self._object(owner, depth)) is None:
+        if (
+            inspect.isclass(thing)
+            or owner is None
+            or (object_ := self._object(owner, depth)) is None
+        ):
             return None
         method = getattr(object_, thing.__name__)
-        m = next((x for x in (getattr(object_, "m", None), object_) if isinstance(x, es.Mechanism)), None)
+        m = next(
+            (x for x in (getattr(object_, "m", None), object_) if isinstance(x, es.Mechanism)), None
+        )
         m = m or self.library(MECHANISMS[0])
         needed = _needed(method)
-        objects = {name: self._annotated(thing, name, depth) for name in needed if name not in SENSIBLE}
-        known = {**objects, **SENSIBLE, "m": (m,), **{name: (value,) for name, value in state_of(m).items()}}
+        objects = {
+            name: self._annotated(thing, name, depth) for name in needed if name not in SENSIBLE
+        }
+        known = {
+            **objects,
+            **SENSIBLE,
+            "m": (m,),
+            **{name: (value,) for name, value in state_of(m).items()},
+        }
         if not all(known[name] for name in needed):
             return None
         guesses = range(max((len(known[name]) for name in needed), default=1))
         calls = [
-            Call(method, (), {name: known[name][min(k, len(known[name]) - 1)] for name in needed}) for k in guesses
+            Call(method, (), {name: known[name][min(k, len(known[name]) - 1)] for name in needed})
+            for k in guesses
         ]
         return next(filter(_answers, calls), None) or next(filter(_refuses, calls), None)
 
     def _annotated(self, thing: Any, name: str, depth: int) -> tuple[Any, ...]:
         """Objects of the classes in the annotation of a parameter."""
-        objects = [self._object(kind, depth - 1) for kind in classes_in(thing, name)] if depth else []
+        objects = (
+            [self._object(kind, depth - 1) for kind in classes_in(thing, name)] if depth else []
+        )
         return tuple(x for x in objects if x is not None)
 
     def _object(self, kind: type, depth: int) -> Any:
         """An object of a class: from its examples, or from a function that returns one."""
         if (kind, depth) not in self._objects:
             found = self._record_of(kind).first(kind)
-            self._objects[kind, depth] = self._made(kind, depth - 1) if found is None and depth else found
+            self._objects[kind, depth] = (
+                self._made(kind, depth - 1) if found is None and depth else found
+            )
         return self._objects[kind, depth]
 
     def _made(self, kind: type, depth: int) -> Any:
@@ -187,18 +210,27 @@ class Examples:
 
     def _run(self, documented: Any, record: _Record, sought: Any = None) -> None:
         """Run the examples, but for those that show an error."""
-        names = dict(vars(sys.modules[documented.__module__]), _called=partial(self._called, record, sought))
+        names = dict(
+            vars(sys.modules[documented.__module__]), _called=partial(self._called, record, sought)
+        )
         for example in doctest.DocTestParser().get_examples(inspect.getdoc(documented) or ""):
             if example.exc_msg is None:
                 tree = ast.fix_missing_locations(_Calls().visit(ast.parse(example.source)))
                 with _quiet():  # one that fails fails as a doctest
                     exec(compile(tree, "<example>", "exec"), names)
 
-    def _called(self, record: _Record, sought: Any, function: Any, *arguments: Any, **options: Any) -> Any:
+    def _called(
+        self, record: _Record, sought: Any, function: Any, *arguments: Any, **options: Any
+    ) -> Any:
         call, key = Call(function, arguments, options), _function_of(function)
         if key is sought is not None:
             raise _Found(call)
-        if function is es.load and len(arguments) == 1 and not options and arguments[0] in es.robots():
+        if (
+            function is es.load
+            and len(arguments) == 1
+            and not options
+            and arguments[0] in es.robots()
+        ):
             return self.library(arguments[0])
         result = function(*arguments, **options)
         if isinstance(key, Hashable):
@@ -250,7 +282,11 @@ def with_state(verb: Any) -> Call | None:
 def _needed(method: Any) -> list[str]:
     """The parameters without defaults of the method of an object."""
     parameters = inspect.signature(method).parameters.values()
-    return [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+    return [
+        p.name
+        for p in parameters
+        if p.default is p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+    ]
 
 
 def _state_taken(verb: Any) -> set[str]:

@@ -13,7 +13,12 @@ from randomness import examples, seeded
 
 
 @examples(60)
-@given(seed=st.integers(0, 10_000), rows=st.integers(1, 12), columns=st.integers(1, 12), rank=st.integers(1, 12))
+@given(
+    seed=st.integers(0, 10_000),
+    rows=st.integers(1, 12),
+    columns=st.integers(1, 12),
+    rank=st.integers(1, 12),
+)
 def test_columns_and_sizes_are_those_of_lapack(seed, rows, columns, rank):
     rng = seeded(seed)
     rank = min(rank, rows, columns)
@@ -27,7 +32,9 @@ def test_columns_and_sizes_are_those_of_lapack(seed, rows, columns, rank):
 
 
 def test_equal_columns_are_taken_by_their_places():
-    turned = np.linalg.qr(seeded(3).normal(size=(4, 4)))[0]  # of orthonormal columns round-off alone is largest
+    turned = np.linalg.qr(seeded(3).normal(size=(4, 4)))[
+        0
+    ]  # of orthonormal columns round-off alone is largest
     for scale in (1.0, 1e-9, 1e9):
         assert pivoted(scale * turned)[0] == [0, 1, 2, 3]
     assert pivoted(np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))[0][:2] == [0, 1]

@@ -35,12 +35,18 @@ quaternion = st.lists(components, min_size=4, max_size=4).map(np.array)
 def test_products_associate_distribute_and_multiply_norms(p, q, r):
     scale = 1e-14 * (1 + np.prod([al.quaternion_norm(x) for x in (p, q, r)]))
     both = al.quaternion_product(p, al.quaternion_product(q, r))
-    assert al.quaternion_product(al.quaternion_product(p, q), r) == pytest.approx(both, rel=0, abs=scale)
+    assert al.quaternion_product(al.quaternion_product(p, q), r) == pytest.approx(
+        both, rel=0, abs=scale
+    )
     spread = al.quaternion_sum(al.quaternion_product(p, q), al.quaternion_product(p, r))
     size = 1e-14 * (1 + al.quaternion_norm(p) * (al.quaternion_norm(q) + al.quaternion_norm(r)))
-    assert al.quaternion_product(p, al.quaternion_sum(q, r)) == pytest.approx(spread, rel=0, abs=size)
+    assert al.quaternion_product(p, al.quaternion_sum(q, r)) == pytest.approx(
+        spread, rel=0, abs=size
+    )
     product = al.quaternion_norm(p) * al.quaternion_norm(q)
-    assert al.quaternion_norm(al.quaternion_product(p, q)) == pytest.approx(product, rel=1e-13, abs=1e-14)
+    assert al.quaternion_norm(al.quaternion_product(p, q)) == pytest.approx(
+        product, rel=1e-13, abs=1e-14
+    )
 
 
 def test_hamiltons_units():
@@ -64,7 +70,9 @@ def test_embeddings_and_their_inverses(rng):
 
 def test_inverse_and_conjugate(rng):
     q = rng.normal(size=(50, 4))
-    assert al.quaternion_product(q, al.quaternion_inverse(q)) == pytest.approx(np.eye(4)[[0] * 50], **NEAR)
+    assert al.quaternion_product(q, al.quaternion_inverse(q)) == pytest.approx(
+        np.eye(4)[[0] * 50], **NEAR
+    )
     square = al.quaternion_product(q, al.quaternion_conjugate(q))
     assert square[:, 0] == pytest.approx(al.quaternion_norm(q) ** 2, rel=1e-14)
     assert np.abs(square[:, 1:]).max() < 1e-14
@@ -82,7 +90,9 @@ def test_rotation_of_vectors_agrees_with_scipy_and_ignores_length(rng):
 def test_product_does_the_right_factor_first(rng):
     p, q, v = unit(rng, 100), unit(rng, 100), rng.normal(size=(100, 3))
     one_by_one = al.quaternion_rotate(p, al.quaternion_rotate(q, v))
-    assert al.quaternion_rotate(al.quaternion_product(p, q), v) == pytest.approx(one_by_one, rel=0, abs=1e-14)
+    assert al.quaternion_rotate(al.quaternion_product(p, q), v) == pytest.approx(
+        one_by_one, rel=0, abs=1e-14
+    )
 
 
 def test_quaternion_about_an_axis(rng):
@@ -95,7 +105,22 @@ def test_quaternion_about_an_axis(rng):
     assert al.quaternion_about([0, 1, 0], np.pi).tolist() == [0, 0, 1, 0]
 
 
-ANGLES = [0.0, 1e-200, 1e-12, 1e-9, 1e-5, 0.02, 0.19, 0.21, 1.0, np.pi / 2, 3.0, np.pi - 1e-5, np.pi - 1e-9, np.pi]
+ANGLES = [
+    0.0,
+    1e-200,
+    1e-12,
+    1e-9,
+    1e-5,
+    0.02,
+    0.19,
+    0.21,
+    1.0,
+    np.pi / 2,
+    3.0,
+    np.pi - 1e-5,
+    np.pi - 1e-9,
+    np.pi,
+]
 
 
 @each("angle", ANGLES)
@@ -104,12 +129,19 @@ def test_exp_and_log_are_exact_from_no_turn_to_half_a_turn(angle, rng):
         v = e * angle / 2
         q = al.quaternion_exp(v)
         assert al.quaternion_norm(q) == pytest.approx(1, **NEAR)
-        assert q == pytest.approx([np.cos(angle / 2), *(e * np.sin(angle / 2))], rel=1e-14, abs=4e-16 * angle)
+        assert q == pytest.approx(
+            [np.cos(angle / 2), *(e * np.sin(angle / 2))], rel=1e-14, abs=4e-16 * angle
+        )
         # Relative: a tiny angle keeps all its digits. At half a turn rounding may choose the other sign.
         sign = np.sign(al.quaternion_log(q) @ v) if angle > 3.14159265 else 1.0
         assert sign * al.quaternion_log(q) == pytest.approx(v, rel=1e-14, abs=2e-16 * angle)
-        assert al.quaternion_log(-3.0 * q) == pytest.approx(al.quaternion_log(q), rel=1e-14) or angle > 3.14159265
-        assert al.rotation_vector_from_quaternion(q) == pytest.approx(2 * al.quaternion_log(q), rel=1e-15)
+        assert (
+            al.quaternion_log(-3.0 * q) == pytest.approx(al.quaternion_log(q), rel=1e-14)
+            or angle > 3.14159265
+        )
+        assert al.rotation_vector_from_quaternion(q) == pytest.approx(
+            2 * al.quaternion_log(q), rel=1e-15
+        )
         assert al.quaternion_from_rotation_vector(2 * v) == pytest.approx(q, rel=1e-15, abs=1e-17)
 
 
@@ -144,7 +176,9 @@ def test_rodrigues_parameters_and_invariants_keep_the_digits(angle, rng):
         assert p == pytest.approx(e * np.sin(angle / 2) / np.cos(angle / 2), rel=1e-14)
         # Absolute in the cosine, relative in the sine: so is the axis kept near half a turn.
         assert invariants[0] == pytest.approx(np.cos(angle), **NEAR)
-        assert invariants[1:] == pytest.approx(e * 2 * np.sin(angle / 2) * np.cos(angle / 2), rel=1e-14)
+        assert invariants[1:] == pytest.approx(
+            e * 2 * np.sin(angle / 2) * np.cos(angle / 2), rel=1e-14
+        )
         assert al.quaternion_from_rodrigues(p) == pytest.approx(q, **NEAR)
         assert al.quaternion_from_invariants(invariants) == pytest.approx(q, **NEAR)
 
@@ -163,7 +197,9 @@ def test_slerp_agrees_with_scipy_and_goes_the_short_way(rng):
         t = np.linspace(0, 1, 7)
         expected = Slerp([0, 1], scipy_rotation(np.array([p, q])))(t)
         way = al.slerp(p, q, t)
-        assert (scipy_rotation(way) * expected.inv()).magnitude() == pytest.approx(np.zeros(7), abs=1e-14)
+        assert (scipy_rotation(way) * expected.inv()).magnitude() == pytest.approx(
+            np.zeros(7), abs=1e-14
+        )
         assert way[0] == pytest.approx(p, **NEAR)
         assert way[-1] == pytest.approx(q * np.sign(p @ q), **NEAR)
     assert al.slerp(p, p, 0.3) == pytest.approx(p, **NEAR)
@@ -174,13 +210,19 @@ def test_rates_and_body_rates_undo_each_other(rng):
     rate = al.quaternion_rate(q, w)
     assert np.abs((q * rate).sum(axis=-1)).max() < 1e-15  # the norm does not change
     assert al.body_rates(q, rate) == pytest.approx(w, rel=0, abs=1e-14)
-    assert al.body_rates(3 * q, 3 * rate) == pytest.approx(w, rel=0, abs=1e-14)  # nor does drift matter
+    assert al.body_rates(3 * q, 3 * rate) == pytest.approx(
+        w, rel=0, abs=1e-14
+    )  # nor does drift matter
 
 
 def test_a_constant_body_rate_integrates_to_the_exponential_on_the_right(rng):
     q0, w = unit(rng, 1)[0], np.array([0.3, -1.1, 0.7])
-    end = solve_ivp(lambda _, q: al.quaternion_rate(q, w), (0, 2), q0, rtol=1e-12, atol=1e-13).y[:, -1]
-    assert end == pytest.approx(al.quaternion_product(q0, al.quaternion_exp(w)), abs=1e-10)  # the integrator's accuracy
+    end = solve_ivp(lambda _, q: al.quaternion_rate(q, w), (0, 2), q0, rtol=1e-12, atol=1e-13).y[
+        :, -1
+    ]
+    assert end == pytest.approx(
+        al.quaternion_product(q0, al.quaternion_exp(w)), abs=1e-10
+    )  # the integrator's accuracy
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
@@ -205,23 +247,33 @@ def test_a_constant_body_rate_integrates_to_the_exponential_on_the_right(rng):
 )
 @each("bad", [0.0, np.nan, np.inf])
 def test_a_quaternion_without_direction_is_refused(function, bad):
-    with pytest.raises(RotationError, match=rf"stands for no rotation, for its norm is {bad}; the identity is \(1, 0"):
+    with pytest.raises(
+        RotationError,
+        match=rf"stands for no rotation, for its norm is {bad}; the identity is \(1, 0",
+    ):
         function([bad, bad, 0.0, 0.0])
 
 
 def test_the_error_names_the_member_of_the_batch():
-    with pytest.raises(RotationError, match=r"^the quaternion at index \(2,\) of the batch stands for no rotation"):
+    with pytest.raises(
+        RotationError, match=r"^the quaternion at index \(2,\) of the batch stands for no rotation"
+    ):
         al.quaternion_normalize([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]])
 
 
 @each(
     "function",
-    [unit_axis, lambda e: al.quaternion_about(e, 1), lambda e: al.quaternion_from_axis_angle([*e, 1])],
+    [
+        unit_axis,
+        lambda e: al.quaternion_about(e, 1),
+        lambda e: al.quaternion_from_axis_angle([*e, 1]),
+    ],
 )
 @each("bad", [0.0, np.nan, np.inf])
 def test_an_axis_without_direction_is_refused(function, bad):
     with pytest.raises(
-        RotationError, match=rf"this axis has no direction, for its length is {bad}; give a finite, non"
+        RotationError,
+        match=rf"this axis has no direction, for its length is {bad}; give a finite, non",
     ):
         function([0.0, bad, 0.0])
 
@@ -229,20 +281,25 @@ def test_an_axis_without_direction_is_refused(function, bad):
 @each("q", [[0, 0, 1, 0], [1e-16, 0.6, 0, 0.8], [0, -5, 0, 0]])
 def test_rodrigues_parameters_of_half_a_turn_are_refused_with_a_cure(q):
     with pytest.raises(
-        RotationError, match="half a turn, for which Rodrigues parameters do not exist; use a quaternion"
+        RotationError,
+        match="half a turn, for which Rodrigues parameters do not exist; use a quaternion",
     ):
         al.rodrigues_from_quaternion(q)
 
 
 def test_rodrigues_parameters_must_be_finite():
-    with pytest.raises(RotationError, match="this triple of Rodrigues parameters is not finite; give a half turn as a"):
+    with pytest.raises(
+        RotationError,
+        match="this triple of Rodrigues parameters is not finite; give a half turn as a",
+    ):
         al.quaternion_from_rodrigues([np.inf, 0, 0])
 
 
 @each("function", [al.quaternion_from_invariants, al.rotation_from_invariants])
 def test_invariants_that_are_none_or_lost_their_axis_are_refused(function):
     with pytest.raises(
-        RotationError, match=r"does not satisfy λ0² \+ \|λ\|² = 1, for the root of the left side is 2\.0"
+        RotationError,
+        match=r"does not satisfy λ0² \+ \|λ\|² = 1, for the root of the left side is 2\.0",
     ):
         function([0, 2, 0, 0])
     with pytest.raises(RotationError, match="left side is nan"):
@@ -250,7 +307,9 @@ def test_invariants_that_are_none_or_lost_their_axis_are_refused(function):
     with pytest.raises(RotationError, match="left side is 0"):
         function([0, 0, 0, 0])
     for sine in (0.0, 1e-16, -9e-11):
-        with pytest.raises(RotationError, match="half a turn, where they lose the axis; use a quaternion, axis and"):
+        with pytest.raises(
+            RotationError, match="half a turn, where they lose the axis; use a quaternion, axis and"
+        ):
             function([-1.0, 0.0, sine, 0.0])
 
 
@@ -304,7 +363,9 @@ def test_leading_axes_broadcast(function, arguments):
     first, *others = arguments
     outer = function(first[:, :1], *(a[:1] for a in others))
     for i, j in np.ndindex(4, 3):
-        assert outer[i, j] == pytest.approx(function(first[i, 0], *(a[0, j] for a in others)), rel=2e-15, abs=1e-16)
+        assert outer[i, j] == pytest.approx(
+            function(first[i, 0], *(a[0, j] for a in others)), rel=2e-15, abs=1e-16
+        )
 
 
 @each(("function", "arguments"), CASES)
@@ -313,7 +374,9 @@ def test_symbols_give_the_same_numbers(function, arguments):
     compiled = casadi.Function("f", symbols, [casadi.densify(function(*symbols))])
     for i in np.ndindex(4, 3):
         expected = np.atleast_1d(function(*(a[i] for a in arguments)))
-        assert np.array(compiled(*(a[i] for a in arguments)))[:, 0] == pytest.approx(expected, rel=1e-14, abs=1e-15)
+        assert np.array(compiled(*(a[i] for a in arguments)))[:, 0] == pytest.approx(
+            expected, rel=1e-14, abs=1e-15
+        )
 
 
 def test_exp_and_log_have_exact_derivatives_at_no_turn():

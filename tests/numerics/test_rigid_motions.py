@@ -17,7 +17,9 @@ LAST_BITS = 4e-15  # on numbers of order one, after a few products
 
 
 def random_pose(rng, *batch):
-    return al.pose(al.rotation_from_quaternion(rng.normal(size=(*batch, 4))), rng.normal(size=(*batch, 3)))
+    return al.pose(
+        al.rotation_from_quaternion(rng.normal(size=(*batch, 4))), rng.normal(size=(*batch, 3))
+    )
 
 
 def unit(rng, n):
@@ -65,7 +67,9 @@ def test_adjoint_conjugates_twists_and_is_a_homomorphism(rng):
     conjugate = a @ al.hat6(twist) @ np.linalg.inv(a)
     assert al.hat6(al.adjoint(a) @ twist) == pytest.approx(conjugate, abs=LAST_BITS)
     assert al.adjoint(a @ b) == pytest.approx(al.adjoint(a) @ al.adjoint(b), abs=LAST_BITS)
-    assert al.adjoint(al.pose_inverse(a)) == pytest.approx(np.linalg.inv(al.adjoint(a)), abs=LAST_BITS)
+    assert al.adjoint(al.pose_inverse(a)) == pytest.approx(
+        np.linalg.inv(al.adjoint(a)), abs=LAST_BITS
+    )
     assert al.adjoint(a)[3:, :3] == pytest.approx(al.hat(a[:3, 3]) @ a[:3, :3], abs=1e-16)
 
 
@@ -116,18 +120,41 @@ def extended_exp(m):
 
 def test_exp_agrees_with_the_matrix_exponential(rng):
     for twist in rng.normal(size=(200, 6)):
-        assert al.motion_exp(twist) == pytest.approx(expm(al.hat6(twist)), rel=0, abs=1e-13)  # SciPy's own accuracy
-        assert al.motion_exp(twist) == pytest.approx(extended_exp(al.hat6(twist)), rel=0, abs=LAST_BITS)
+        assert al.motion_exp(twist) == pytest.approx(
+            expm(al.hat6(twist)), rel=0, abs=1e-13
+        )  # SciPy's own accuracy
+        assert al.motion_exp(twist) == pytest.approx(
+            extended_exp(al.hat6(twist)), rel=0, abs=LAST_BITS
+        )
 
 
 def test_log_agrees_with_the_matrix_logarithm(rng):
     for t in random_pose(rng, 40):
         twist = al.motion_log(t)
-        if np.linalg.norm(twist[:3]) < 3.0:  # the general logarithm loses digits towards half a turn
+        if (
+            np.linalg.norm(twist[:3]) < 3.0
+        ):  # the general logarithm loses digits towards half a turn
             assert al.hat6(twist) == pytest.approx(logm(t), abs=1e-12)
 
 
-ANGLES = [0, 1e-200, 1e-12, 1e-9, 1e-5, 0.1, 0.19, 0.21, 0.999, 1.001, 2, 3, PI - 1e-5, PI - 1e-8, PI - 1e-9, PI]
+ANGLES = [
+    0,
+    1e-200,
+    1e-12,
+    1e-9,
+    1e-5,
+    0.1,
+    0.19,
+    0.21,
+    0.999,
+    1.001,
+    2,
+    3,
+    PI - 1e-5,
+    PI - 1e-8,
+    PI - 1e-9,
+    PI,
+]
 
 
 @each("angle", ANGLES)
@@ -161,7 +188,10 @@ def test_small_turns_are_as_accurate_as_the_series_to_third_order(rng):
 
 
 @examples(100)
-@given(st.lists(st.floats(-1.8, 1.8), min_size=3, max_size=3), st.lists(st.floats(-10, 10), min_size=3, max_size=3))
+@given(
+    st.lists(st.floats(-1.8, 1.8), min_size=3, max_size=3),
+    st.lists(st.floats(-10, 10), min_size=3, max_size=3),
+)
 def test_log_undoes_exp_for_any_twist_within_half_a_turn(w, v):
     assume(np.linalg.norm(w) < PI - 1e-6)
     found = al.motion_log(al.motion_exp([*w, *v]))
@@ -206,7 +236,9 @@ def test_inertia_matrix_moves_with_the_coadjoint(rng):
     r, p = t[:3, :3], t[:3, 3]
     moved = al.inertia_matrix(mass, r @ com + p, r @ inertia @ r.T)
     there = al.adjoint(al.pose_inverse(t))
-    assert there.T @ al.inertia_matrix(mass, com, inertia) @ there == pytest.approx(moved, abs=1e-13)
+    assert there.T @ al.inertia_matrix(mass, com, inertia) @ there == pytest.approx(
+        moved, abs=1e-13
+    )
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
@@ -214,14 +246,17 @@ def test_inertia_matrix_moves_with_the_coadjoint(rng):
 
 def test_what_is_no_pose_is_refused():
     with pytest.raises(
-        RotationError, match=r"this pose does not end in the row \(0, 0, 0, 1\), which it misses by 0\.5"
+        RotationError,
+        match=r"this pose does not end in the row \(0, 0, 0, 1\), which it misses by 0\.5",
     ):
         al.check_pose(np.diag([1, 1, 1, 1.5]))
     with pytest.raises(RotationError, match="this pose has a position that is not finite"):
         al.check_pose([[1, 0, 0, np.nan], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
     with pytest.raises(RotationError, match="is not a rotation but a reflection"):
         al.check_pose(np.diag([1, 1, -1, 1]))
-    with pytest.raises(RotationError, match=r"the pose at index \(1,\) of the batch does not end in the row"):
+    with pytest.raises(
+        RotationError, match=r"the pose at index \(1,\) of the batch does not end in the row"
+    ):
         al.motion_log(np.array([np.eye(4), np.full((4, 4), np.nan)]))
     with pytest.raises(ValueError, match="a 4x4 matrix was expected"):
         al.check_pose(np.eye(3))
@@ -233,7 +268,11 @@ def test_what_is_no_pose_is_refused():
 # --- batches and symbols ---------------------------------------------------------------------------------------------
 
 T, S = random_pose(seeded("T"), 4, 3), random_pose(seeded("S"), 4, 3)
-R, V3, V6 = al.rotation_of(T), seeded("V3").normal(size=(4, 3, 3)), seeded("V6").normal(size=(4, 3, 6))
+R, V3, V6 = (
+    al.rotation_of(T),
+    seeded("V3").normal(size=(4, 3, 3)),
+    seeded("V6").normal(size=(4, 3, 6)),
+)
 M = seeded("M").uniform(1, 2, size=(4, 3))
 I3 = np.einsum("...ij,...kj->...ik", R, R * [1.0, 2.0, 2.5])
 CASES = [
@@ -272,7 +311,9 @@ def test_leading_axes_broadcast(function, arguments):
     first, *others = arguments
     outer = function(first[:, :1], *(a[:1] for a in others))
     for i, j in np.ndindex(4, 3):
-        assert outer[i, j] == pytest.approx(function(first[i, 0], *(a[0, j] for a in others)), rel=1e-14, abs=1e-15)
+        assert outer[i, j] == pytest.approx(
+            function(first[i, 0], *(a[0, j] for a in others)), rel=1e-14, abs=1e-15
+        )
 
 
 @each(("function", "arguments"), CASES)

@@ -24,16 +24,40 @@ LAST_BITS = 1e-15  # a few units in the last place on entries of order one
 AXES = np.array([a for a in itertools.product((-1, 0, 1), repeat=3) if any(a)], dtype=float)
 AXES /= np.linalg.norm(AXES, axis=-1, keepdims=True)
 DIRECTIONS = np.vstack(
-    [AXES, (r := seeded("directions").normal(size=(10, 3))) / np.linalg.norm(r, axis=-1, keepdims=True)]
+    [
+        AXES,
+        (r := seeded("directions").normal(size=(10, 3)))
+        / np.linalg.norm(r, axis=-1, keepdims=True),
+    ]
 )
-TURNS = [0, 1e-200, 1e-12, 1e-9, 1e-5, 0.1, 1, PI / 2, 2, 2 * PI / 3, 3, PI - 1e-5, PI - 1e-9, PI - 1e-12, PI]
+TURNS = [
+    0,
+    1e-200,
+    1e-12,
+    1e-9,
+    1e-5,
+    0.1,
+    1,
+    PI / 2,
+    2,
+    2 * PI / 3,
+    3,
+    PI - 1e-5,
+    PI - 1e-9,
+    PI - 1e-12,
+    PI,
+]
 SPECIAL = [(e, turn) for e in DIRECTIONS for turn in TURNS]
 
 # Gimbal locks and their neighbourhood: the middle angle of Euler (0, π) and of Bryant and roll-pitch-yaw (±π/2).
 OFFSETS = [0, 1e-17, 3e-16, 1e-15, 1e-13, 1e-9, 1e-8, 1e-7, 1e-4]
 LOCKED = [
     (name, first, lock + sign * offset, third)
-    for name, locks in (("euler", (0, PI)), ("bryant", (PI / 2, -PI / 2)), ("rpy", (PI / 2, -PI / 2)))
+    for name, locks in (
+        ("euler", (0, PI)),
+        ("bryant", (PI / 2, -PI / 2)),
+        ("rpy", (PI / 2, -PI / 2)),
+    )
     for lock in locks
     for offset in OFFSETS
     for sign in (1, -1)
@@ -105,15 +129,21 @@ def test_roll_pitch_yaw_is_the_urdf_product():
 def test_a_vector_turns_by_the_angle_about_the_axis():
     e, angle = DIRECTIONS[-1], 0.8
     assert al.rotation_about(5 * e, angle) == pytest.approx(expm(angle * skew(e)), abs=LAST_BITS)
-    assert al.rotation_from_axis_angle([*e, angle]) == pytest.approx(expm(angle * skew(e)), abs=LAST_BITS)
-    assert al.rotation_from_rotation_vector(angle * e) == pytest.approx(expm(angle * skew(e)), abs=LAST_BITS)
+    assert al.rotation_from_axis_angle([*e, angle]) == pytest.approx(
+        expm(angle * skew(e)), abs=LAST_BITS
+    )
+    assert al.rotation_from_rotation_vector(angle * e) == pytest.approx(
+        expm(angle * skew(e)), abs=LAST_BITS
+    )
 
 
 def test_rotation_vectors_of_any_length(rng):
     v = rng.normal(size=(500, 3)) * rng.uniform(0, 4, size=(500, 1))
     r = al.rotation_from_rotation_vector(v)
     assert_rotation(r, 4e-15)
-    assert r == pytest.approx(Rotation.from_rotvec(v).as_matrix(), rel=0, abs=8e-15)  # ten radians cost their own bits
+    assert r == pytest.approx(
+        Rotation.from_rotvec(v).as_matrix(), rel=0, abs=8e-15
+    )  # ten radians cost their own bits
 
 
 def test_euler_parameters_satisfy_rojas_formulas(rng):
@@ -121,15 +151,22 @@ def test_euler_parameters_satisfy_rojas_formulas(rng):
         q0, *q = al.quaternion_from_rotation(r)
         assert q0**2 == pytest.approx((1 + np.trace(r)) / 4, abs=LAST_BITS)
         assert np.square(q) == pytest.approx(np.diag(r) / 2 - (np.trace(r) - 1) / 4, abs=LAST_BITS)
-        assert r == pytest.approx((2 * q0**2 - 1) * np.eye(3) + 2 * (np.outer(q, q) + q0 * skew(q)), abs=2e-15)
+        assert r == pytest.approx(
+            (2 * q0**2 - 1) * np.eye(3) + 2 * (np.outer(q, q) + q0 * skew(q)), abs=2e-15
+        )
 
 
 def test_matrix_to_quaternion_agrees_with_scipy_for_thousands_of_rotations(rng):
     r = random_rotations(rng, 5000)
-    q, expected = al.quaternion_from_rotation(r), Rotation.from_matrix(r).as_quat(scalar_first=True, canonical=True)
+    q, expected = (
+        al.quaternion_from_rotation(r),
+        Rotation.from_matrix(r).as_quat(scalar_first=True, canonical=True),
+    )
     assert np.all(q[:, 0] >= 0)
     assert np.abs((q * expected).sum(axis=-1)) == pytest.approx(np.ones(5000), abs=LAST_BITS)
-    assert q * np.sign((q * expected).sum(axis=-1))[:, None] == pytest.approx(expected, rel=0, abs=LAST_BITS)
+    assert q * np.sign((q * expected).sum(axis=-1))[:, None] == pytest.approx(
+        expected, rel=0, abs=LAST_BITS
+    )
 
 
 @each("turn", TURNS)
@@ -140,7 +177,9 @@ def test_matrix_to_quaternion_is_exact_at_special_turns(turn):
         if turn == PI:
             expected *= np.sign(q @ expected)
         assert q == pytest.approx(expected, rel=0, abs=4e-16)
-        assert al.rotation_from_quaternion(q) == pytest.approx(turn_about(e, turn), rel=0, abs=LAST_BITS)
+        assert al.rotation_from_quaternion(q) == pytest.approx(
+            turn_about(e, turn), rel=0, abs=LAST_BITS
+        )
 
 
 @each("e", DIRECTIONS)
@@ -156,7 +195,9 @@ def test_rotation_from_a_quaternion_of_any_length_agrees_with_scipy(rng):
     q = rng.normal(size=(2000, 4)) * 10.0 ** rng.uniform(-3, 3, size=(2000, 1))
     r = al.rotation_from_quaternion(q)
     assert_rotation(r)
-    assert r == pytest.approx(Rotation.from_quat(q, scalar_first=True).as_matrix(), rel=0, abs=2e-15)
+    assert r == pytest.approx(
+        Rotation.from_quat(q, scalar_first=True).as_matrix(), rel=0, abs=2e-15
+    )
     assert al.rotation_from_quaternion(1e-200 * q[0]) == pytest.approx(r[0], rel=0, abs=2e-15)
     unit = q / np.linalg.norm(q, axis=-1, keepdims=True)
     assert al.rotation_from_unit_quaternion(unit) == pytest.approx(r, rel=0, abs=2e-15)
@@ -171,7 +212,9 @@ def test_linear_invariants_are_vect_and_trace(rng):
         assert cosine == pytest.approx((np.trace(r) - 1) / 2, abs=LAST_BITS)
         rojas = cosine * np.eye(3) + np.outer(v, v) / (1 + cosine) + skew(v)
         assert rojas == pytest.approx(r, abs=1e-15 / (1 + cosine))
-        assert al.rotation_from_invariants([cosine, *v]) == pytest.approx(r, abs=1e-15 / np.linalg.norm(v))
+        assert al.rotation_from_invariants([cosine, *v]) == pytest.approx(
+            r, abs=1e-15 / np.linalg.norm(v)
+        )
 
 
 @each("turn", [t for t in TURNS if t != PI and t != PI - 1e-12])
@@ -203,13 +246,22 @@ def test_each_representation_from_each_by_round_trip_over_thousands(source, targ
 @each(("source", "target"), [*itertools.product(NAMES, NAMES)])
 def test_each_from_each_at_special_rotations(source, target):
     e, turn = (np.array(column) for column in zip(*SPECIAL, strict=True))
-    if {"rodrigues", "invariants"} & {source, target}:  # half a turn is refused: see the tests below
+    if {"rodrigues", "invariants"} & {
+        source,
+        target,
+    }:  # half a turn is refused: see the tests below
         e, turn = e[turn < PI - 1e-8], turn[turn < PI - 1e-8]
     value = al.convert(np.concatenate([e, turn[:, None]], axis=-1), "axis_angle", source)
     found = al.convert(al.convert(value, source, target), target, "matrix")
-    error = np.abs(found - [turn_about(*case) for case in zip(e, turn, strict=True)]).max(axis=(-2, -1))
+    error = np.abs(found - [turn_about(*case) for case in zip(e, turn, strict=True)]).max(
+        axis=(-2, -1)
+    )
     # A detour over the matrix leaves invariants with 1e-16 / sin φ.
-    detour = np.where(turn > 3, 4e-16 / np.sin(turn + 1e-300), 0) if "invariants" in (source, target) else 0
+    detour = (
+        np.where(turn > 3, 4e-16 / np.sin(turn + 1e-300), 0)
+        if "invariants" in (source, target)
+        else 0
+    )
     assert np.all(error < 2e-15 + detour)
 
 
@@ -258,7 +310,9 @@ def test_no_turn_has_axis_z():
 )
 def test_any_quaternion_survives_any_pair(q, first, second):
     r = al.rotation_from_quaternion(q)
-    value = al.convert(al.convert(al.convert(q, "quaternion", first), first, second), second, "matrix")
+    value = al.convert(
+        al.convert(al.convert(q, "quaternion", first), first, second), second, "matrix"
+    )
     assert value == pytest.approx(r, rel=0, abs=3e-15)
 
 
@@ -289,9 +343,15 @@ def test_angles_rebuild_the_matrix_at_and_near_their_lock(name):
 @each("offset", [0.0, 1e-17])
 def test_at_the_lock_the_third_angle_is_zero(name, offset):
     for middle in (0, PI) if name == "euler" else (PI / 2, -PI / 2):
-        first, second, third = al.convert(al.convert([0.4, middle + offset, 0.7], name, "matrix"), "matrix", name)
+        first, second, third = al.convert(
+            al.convert([0.4, middle + offset, 0.7], name, "matrix"), "matrix", name
+        )
         # Which combination of the outer angles is left: their sum or their difference.
-        sign = {"euler": 1 if middle == 0 else -1, "bryant": np.sign(middle), "rpy": -np.sign(middle)}[name]
+        sign = {
+            "euler": 1 if middle == 0 else -1,
+            "bryant": np.sign(middle),
+            "rpy": -np.sign(middle),
+        }[name]
         assert third == 0
         assert second == pytest.approx(middle, abs=1e-16)
         assert first == pytest.approx(0.4 + sign * 0.7, abs=LAST_BITS)
@@ -308,18 +368,30 @@ def test_angles_lie_in_their_documented_ranges(rng):
 
 # --- errors ----------------------------------------------------------------------------------------------------------
 
-FROM_MATRIX = [f for (source, _), f in rotations.FORMULAS.items() if source == "matrix"] + [al.check_rotation]
+FROM_MATRIX = [f for (source, _), f in rotations.FORMULAS.items() if source == "matrix"] + [
+    al.check_rotation
+]
 
 
 @each("function", FROM_MATRIX)
 def test_what_is_no_rotation_is_refused_with_the_size_of_the_error(function):
-    with pytest.raises(RotationError, match=r"this matrix is not a rotation, .* orthonormal by 0\.0201 \(1e-06 is all"):
+    with pytest.raises(
+        RotationError,
+        match=r"this matrix is not a rotation, .* orthonormal by 0\.0201 \(1e-06 is all",
+    ):
         function(1.01 * np.eye(3))
-    with pytest.raises(RotationError, match="not a rotation but a reflection, for its determinant is -1; turn one of"):
+    with pytest.raises(
+        RotationError,
+        match="not a rotation but a reflection, for its determinant is -1; turn one of",
+    ):
         function(np.diag([1, 1, -1]))
-    with pytest.raises(RotationError, match="this matrix is not a rotation, for it has entries that are not finite"):
+    with pytest.raises(
+        RotationError, match="this matrix is not a rotation, for it has entries that are not finite"
+    ):
         function(np.full((3, 3), np.nan))
-    with pytest.raises(RotationError, match=r"the matrix at index \(0, 1\) of the batch is not a rotation"):
+    with pytest.raises(
+        RotationError, match=r"the matrix at index \(0, 1\) of the batch is not a rotation"
+    ):
         function(np.array([[np.eye(3), np.zeros((3, 3))]]))
     with pytest.raises(ValueError, match="a 3x3 matrix was expected"):
         function(np.eye(4))
@@ -329,11 +401,14 @@ def test_what_is_no_rotation_is_refused_with_the_size_of_the_error(function):
 def test_half_a_turn_has_no_rodrigues_parameters():
     for e in DIRECTIONS:
         with pytest.raises(
-            RotationError, match="Rodrigues parameters do not exist; use a quaternion or axis and angle"
+            RotationError,
+            match="Rodrigues parameters do not exist; use a quaternion or axis and angle",
         ):
             al.convert(turn_about(e, PI), "matrix", "rodrigues")
         near = al.convert(turn_about(e, PI - 1e-9), "matrix", "rodrigues")
-        assert al.convert(near, "rodrigues", "matrix") == pytest.approx(turn_about(e, PI - 1e-9), rel=0, abs=2e-15)
+        assert al.convert(near, "rodrigues", "matrix") == pytest.approx(
+            turn_about(e, PI - 1e-9), rel=0, abs=2e-15
+        )
 
 
 def test_invariants_of_half_a_turn_have_lost_the_axis():
@@ -342,14 +417,22 @@ def test_invariants_of_half_a_turn_have_lost_the_axis():
         assert lost == pytest.approx([-1, 0, 0, 0], abs=1e-15)
         for target in NAMES:
             if target != "invariants":
-                with pytest.raises(RotationError, match="half a turn, where they lose the axis; use a quaternion"):
+                with pytest.raises(
+                    RotationError, match="half a turn, where they lose the axis; use a quaternion"
+                ):
                     al.convert(lost, "invariants", target)
 
 
 def test_an_unknown_representation_is_told_the_known_ones():
-    with pytest.raises(RotationError, match=r"^no representation is called 'quaternoin'; did you mean 'quaternion'\?$"):
+    with pytest.raises(
+        RotationError,
+        match=r"^no representation is called 'quaternoin'; did you mean 'quaternion'\?$",
+    ):
         al.convert([1, 0, 0, 0], "quaternoin", "matrix")
-    with pytest.raises(RotationError, match=r"no representation is called 'nothing' \(known: matrix, euler, bryant, r"):
+    with pytest.raises(
+        RotationError,
+        match=r"no representation is called 'nothing' \(known: matrix, euler, bryant, r",
+    ):
         al.convert(np.eye(3), "matrix", "nothing")
 
 
@@ -413,7 +496,14 @@ def test_symbols_are_right_at_singular_rotations_too(source, target):
     shape = (3, 3) if source == "matrix" else (len(al.convert(np.eye(3), "matrix", source)),)
     value = casadi.SX.sym("v", *shape)
     compiled = casadi.Function("f", [value], [casadi.densify(al.convert(value, source, target))])
-    for angles in ([0, 0, 0], [0, PI / 2, 0], [PI, 0, 0], [0, 0, PI], [0.3, -PI / 2, 0.4], [PI / 2, PI / 2, PI / 2]):
+    for angles in (
+        [0, 0, 0],
+        [0, PI / 2, 0],
+        [PI, 0, 0],
+        [0, 0, PI],
+        [0.3, -PI / 2, 0.4],
+        [PI / 2, PI / 2, PI / 2],
+    ):
         r = al.rotation_from_bryant(angles)
         found = np.array(compiled(al.convert(r, "matrix", source)))
         found = found if target == "matrix" else found[:, 0]
@@ -431,7 +521,9 @@ def test_a_symbolic_turn_about_a_coordinate_axis_has_only_its_two_functions():
 
 def test_the_derivative_of_the_exponential_at_no_turn_is_hat():
     v = casadi.SX.sym("v", 3)
-    jacobian = casadi.Function("f", [v], [casadi.jacobian(al.rotation_from_rotation_vector(v), v)])([0, 0, 0])
+    jacobian = casadi.Function("f", [v], [casadi.jacobian(al.rotation_from_rotation_vector(v), v)])(
+        [0, 0, 0]
+    )
     for i, e in enumerate(np.eye(3)):
         assert np.array(jacobian)[:, i].reshape(3, 3).T.tolist() == skew(e).tolist()
 

@@ -17,7 +17,11 @@ from eslabon.numerics import scalars
 def evaluate(expression, **values):
     """A symbolic expression with numbers put in, through a compiled casadi.Function."""
     symbols = casadi.symvar(expression)
-    return np.array(casadi.Function("f", symbols, [casadi.densify(expression)])(*(values[s.name()] for s in symbols)))
+    return np.array(
+        casadi.Function("f", symbols, [casadi.densify(expression)])(
+            *(values[s.name()] for s in symbols)
+        )
+    )
 
 
 def test_the_room_is_entered_without_casadi_or_scipy():
@@ -106,7 +110,9 @@ def test_functions_mean_the_same_on_numbers_batches_and_symbols(function, refere
     symbols = [casadi.SX.sym(f"s{i}") for i in range(len(arguments))]
     symbolic = evaluate(function(*symbols), **{f"s{i}": a for i, a in enumerate(arguments)}).item()
     assert function(*arguments) == pytest.approx(expected, rel=1e-15)
-    assert function(*(np.array([a, a]) for a in arguments)) == pytest.approx([expected] * 2, rel=1e-15)
+    assert function(*(np.array([a, a]) for a in arguments)) == pytest.approx(
+        [expected] * 2, rel=1e-15
+    )
     assert symbolic == pytest.approx(expected, rel=1e-15)
 
 
@@ -137,7 +143,9 @@ def test_norm_neither_overflows_nor_underflows():
 
 
 STUMPFF = {  # c_n(x²) in exact arithmetic is the tail of the exponential's even or odd series
-    n: lambda x, n=n: sum((-1) ** k * x ** (2 * k) / math.factorial(2 * k + n) for k in reversed(range(40)))
+    n: lambda x, n=n: sum(
+        (-1) ** k * x ** (2 * k) / math.factorial(2 * k + n) for k in reversed(range(40))
+    )
     for n in range(5)
 }
 
@@ -147,7 +155,9 @@ def test_stumpff_agrees_with_its_series_and_joins_smoothly(n):
     x = np.concatenate([[0.0, 1e-200, 1e-9, 1e-4], np.linspace(0.01, 3.2, 400)])
     expected = np.array([STUMPFF[n](v) for v in x])
     # The closed form starts at x = 1, where c_4 has lost one digit in its difference.
-    assert scalars.stumpff(n, x * x) == pytest.approx(expected, rel=0, abs=2e-15 * STUMPFF[n](0.0) * 2)
+    assert scalars.stumpff(n, x * x) == pytest.approx(
+        expected, rel=0, abs=2e-15 * STUMPFF[n](0.0) * 2
+    )
 
 
 @each("n", range(1, 5))
@@ -164,7 +174,9 @@ def test_require_says_which_member_of_a_batch_is_at_fault():
     with pytest.raises(RotationError, match=r"^this thing is off by 0\.5\.$"):
         scalars.require(np.bool_(False), "thing", "is off by {}.", 0.5)
     size = np.array([[0.0, 0.0], [0.25, 0.0]])
-    with pytest.raises(RotationError, match=r"^the thing at index \(1, 0\) of the batch is off by 0\.25\.$"):
+    with pytest.raises(
+        RotationError, match=r"^the thing at index \(1, 0\) of the batch is off by 0\.25\.$"
+    ):
         scalars.require(size == 0, "thing", "is off by {}.", size)
 
 

@@ -52,7 +52,9 @@ def test_a_formula_is_called_once_for_each_shape_and_choice(rng):
     minus = step(x, y, sign=-1)
     step(casadi.SX.sym("x", 2), casadi.SX.sym("y", 2))
     assert len(calls) == 3
-    np.testing.assert_array_equal(value(minus.total, [x, y], numbers), np.array(numbers[0] - numbers[1]))
+    np.testing.assert_array_equal(
+        value(minus.total, [x, y], numbers), np.array(numbers[0] - numbers[1])
+    )
 
 
 def test_numbers_go_through_the_formula_itself():
@@ -101,7 +103,9 @@ def test_steps_have_the_operations_of_their_formulas(name):
     step = getattr(spatial, name)
     given = [symbols_of(shape, letter) for shape, letter in zip(STEPS[name], "ab", strict=True)]
     leaves = [x for part in given for x in (part if isinstance(part, tuple) else (part,))]
-    made, direct = (casadi.Function("f", leaves, [casadi.cse(f(*given))]) for f in (step, step.__wrapped__))
+    made, direct = (
+        casadi.Function("f", leaves, [casadi.cse(f(*given))]) for f in (step, step.__wrapped__)
+    )
     assert made.n_instructions() == direct.n_instructions()
     numbers = [casadi.DM(seeded(k).normal(size=x.shape)) for k, x in enumerate(leaves)]
     np.testing.assert_allclose(
@@ -118,7 +122,9 @@ def test_kinds_give_symbols_what_they_give_numbers(kind, rng):
     wanted = (*made.transform(numbers[0]), made.motion(numbers[0]), made.motion_rate(*numbers))
     for got, expected in zip(expressions, wanted, strict=True):
         found = value(casadi.SX(got), [q, v], numbers)
-        np.testing.assert_allclose(found.reshape(np.shape(expected)), expected, rtol=1e-14, atol=1e-15)
+        np.testing.assert_allclose(
+            found.reshape(np.shape(expected)), expected, rtol=1e-14, atol=1e-15
+        )
 
 
 def test_axes_made_of_symbols_stay_symbols():

@@ -23,7 +23,14 @@ def four_bar():
     b.body("crank", mass=1.0).body("coupler", mass=1.0).body("rocker", mass=1.0)
     b.joint("q1", "revolute", "ground", "crank", at=("x0", "y0", 0), home=1.0)
     b.joint("q2", "revolute", "crank", "coupler", at=("crank", 0, 0), home=-0.7)
-    b.joint("q3", "revolute", "ground", "rocker", at=("x0 + ground*cos(angle)", "y0 + ground*sin(angle)", 0), home=1.6)
+    b.joint(
+        "q3",
+        "revolute",
+        "ground",
+        "rocker",
+        at=("x0 + ground*cos(angle)", "y0 + ground*sin(angle)", 0),
+        home=1.6,
+    )
     b.loop("pin", "revolute", "coupler", "rocker", first=("coupler", 0, 0), second=("rocker", 0, 0))
     return b.frame("pen", "coupler", at=("u", "w", 0)).actuate("q1").build()
 
@@ -35,7 +42,9 @@ def linkage():
 
 def drawn(m, angles, guess=None):
     """Points that the pen draws, on the branch of home."""
-    return m.pose(m.assemble(np.asarray(angles)[:, None], guess, continuation=True), "pen")[:, :2, 3]
+    return m.pose(m.assemble(np.asarray(angles)[:, None], guess, continuation=True), "pen")[
+        :, :2, 3
+    ]
 
 
 RANGES = {"x0": (-0.4, 0.4), "y0": (-0.4, 0.4), "angle": (-0.5, 0.5), "ground": (0.8, 1.4), "crank": (0.2, 0.5), "coupler": (0.6, 1.1),
@@ -50,7 +59,9 @@ def test_a_four_bar_is_found_by_twelve_points_of_its_curve(linkage):
     assert best.checks.passed
     assert best.before > 0.05
     cranks = np.linspace(0, 2 * np.pi, 721)
-    curve = drawn(best.mechanism, cranks)  # assembled from home, by a user who knows nothing of the optimiser
+    curve = drawn(
+        best.mechanism, cranks
+    )  # assembled from home, by a user who knows nothing of the optimiser
     assert np.linalg.norm(curve[:, None] - points, axis=-1).min(axis=0).max() < 5e-3
     assert {name: round(x, 4) for name, x in best.parameters.items()} == KNOWN
 
@@ -59,8 +70,12 @@ def test_two_lengths_against_a_grid(linkage):
     """Points that no such four-bar passes exactly: no design of a grid comes nearer."""
     m = linkage.with_parameters(**KNOWN)
     angles = np.linspace(0.5, 2.5, 6)
-    points = drawn(m, angles) + 0.02 * np.array([[1, -1], [0, 1], [-1, 0], [1, 1], [0, -1], [-1, 1]])
-    best = es.optimize.coupler_curve(m, "pen", points, {"crank": (0.3, 0.4), "rocker": (0.7, 0.8)}, starts=2)
+    points = drawn(m, angles) + 0.02 * np.array(
+        [[1, -1], [0, 1], [-1, 0], [1, 1], [0, -1], [-1, 1]]
+    )
+    best = es.optimize.coupler_curve(
+        m, "pen", points, {"crank": (0.3, 0.4), "rocker": (0.7, 0.8)}, starts=2
+    )
     cranks = np.linspace(0, 2 * np.pi, 181, endpoint=False)
 
     def rms(crank, rocker):
@@ -78,12 +93,16 @@ def test_prescribed_timing_is_kept(linkage):
     angles = np.array([0.4, 0.7, 1.3, 2.0, 2.4])
     points = drawn(linkage.with_parameters(crank=0.35, w=0.4), angles)
     over = {"crank": (0.3, 0.45), "w": (0.2, 0.5)}
-    best = es.optimize.coupler_curve(linkage, "pen", points, over, timing=angles - angles[0], starts=1)
+    best = es.optimize.coupler_curve(
+        linkage, "pen", points, over, timing=angles - angles[0], starts=1
+    )
     assert best.value < 1e-6
     assert best.parameters == pytest.approx({"crank": 0.35, "w": 0.4}, abs=1e-5)
     start = best.starts.best
     assert np.diff(start.values["crank"]) == pytest.approx(np.diff(angles), abs=1e-7)
-    other = es.optimize.coupler_curve(linkage, "pen", points, over, timing=2 * (angles - angles[0]), starts=1)
+    other = es.optimize.coupler_curve(
+        linkage, "pen", points, over, timing=2 * (angles - angles[0]), starts=1
+    )
     assert other.value > 1e-2  # the same points at other times are another task
 
 
@@ -91,22 +110,34 @@ def test_a_crank_that_has_to_turn(linkage):
     """The points are those of a double rocker; with a full turn asked for, the shortest link is a crank and Grashof's sum small."""
     rocker = linkage.with_parameters(ground=1.0, crank=0.6, coupler=0.5, rocker=0.7)
     points = drawn(rocker, np.linspace(1.0, 1.6, 5))
-    over = {"crank": (0.2, 0.7), "coupler": (0.4, 1.0), "rocker": (0.5, 0.9), "u": (0.2, 0.6), "w": (0.1, 0.5)}
+    over = {
+        "crank": (0.2, 0.7),
+        "coupler": (0.4, 1.0),
+        "rocker": (0.5, 0.9),
+        "u": (0.2, 0.6),
+        "w": (0.1, 0.5),
+    }
     free = es.optimize.coupler_curve(rocker, "pen", points, over, starts=1)
     assert free.value < 1e-6
     turning = es.optimize.coupler_curve(linkage, "pen", points, over, full_turn=True, starts=3)
     links = np.sort([1.0, *(turning.parameters[name] for name in ("crank", "coupler", "rocker"))])
     assert links[0] + links[3] <= links[1] + links[2] + 1e-6
     assert turning.parameters["crank"] == links[0]
-    whole = turning.mechanism.assemble(np.linspace(0, 2 * np.pi, 91)[:, None], continuation=True, singular="error")
+    whole = turning.mechanism.assemble(
+        np.linspace(0, 2 * np.pi, 91)[:, None], continuation=True, singular="error"
+    )
     assert np.abs(np.exp(1j * whole[-1]) - np.exp(1j * whole[0])).max() < 1e-6
-    assert np.abs(np.sin(whole[:, 0] + whole[:, 1] - whole[:, 2])).min() > 0.14  # of the transmission angle
+    assert (
+        np.abs(np.sin(whole[:, 0] + whole[:, 1] - whole[:, 2])).min() > 0.14
+    )  # of the transmission angle
     assert all(s.accepted for s in turning.starts)
 
 
 def test_a_branch_is_told_by_the_transmission_angle(linkage):
     """Also where coupler and rocker are all but in line, and branches are about to meet."""
-    m = linkage.with_parameters(crank=0.5999, coupler=0.7, rocker=0.9)  # all but a parallel change point
+    m = linkage.with_parameters(
+        crank=0.5999, coupler=0.7, rocker=0.9
+    )  # all but a parallel change point
     e = InstantEquations(m, ("crank",), OfCrank(0, 0))
     side = casadi.Function("side", e.inputs, e.signs()[:1])
     q = m.assemble(np.linspace(0.5, np.pi, 40)[:, None], continuation=True)
@@ -120,9 +151,17 @@ def test_a_branch_is_told_by_the_transmission_angle(linkage):
 
 def test_bounds_besides(linkage):
     points = drawn(linkage.with_parameters(crank=0.35), np.linspace(0.5, 2.5, 5))
-    asked = {"condition": (0.45, None), "sum": (lambda s: s.values["crank"] + s.values["rocker"], None, 1.0)}
+    asked = {
+        "condition": (0.45, None),
+        "sum": (lambda s: s.values["crank"] + s.values["rocker"], None, 1.0),
+    }
     best = es.optimize.coupler_curve(
-        linkage, "pen", points, {"crank": (0.3, 0.5), "rocker": (0.6, 0.8)}, subject_to=asked, starts=2
+        linkage,
+        "pen",
+        points,
+        {"crank": (0.3, 0.5), "rocker": (0.6, 0.8)},
+        subject_to=asked,
+        starts=2,
     )
     assert best.parameters["crank"] + best.parameters["rocker"] <= 1.0 + 1e-6
     q = best.starts.best.values["q"]
@@ -186,5 +225,9 @@ def test_nonsense_ends_in_a_sentence(linkage, change, sentence):
 
 
 def test_a_robot_has_no_coupler_curve():
-    with pytest.raises(es.ModelError, match="one degree of freedom and one actuated joint; five_bar has 2 and 2"):
-        es.optimize.coupler_curve(es.load("five_bar"), "point", np.zeros((3, 2)), {"L2": (0.03, 0.05)})
+    with pytest.raises(
+        es.ModelError, match="one degree of freedom and one actuated joint; five_bar has 2 and 2"
+    ):
+        es.optimize.coupler_curve(
+            es.load("five_bar"), "point", np.zeros((3, 2)), {"L2": (0.03, 0.05)}
+        )

@@ -56,9 +56,15 @@ def test_a_direct_search_on_the_plain_verbs_finds_the_same(five_bar, least_peak)
         return np.abs(m.inverse_dynamics(*m.complete(*SWING(t), continuation=True))).max()
 
     direct = minimize(
-        peak, [0.1, 0.1], method="Nelder-Mead", bounds=[(0.08, 0.12)] * 2, options={"maxfev": 90, "xatol": 1e-5}
+        peak,
+        [0.1, 0.1],
+        method="Nelder-Mead",
+        bounds=[(0.08, 0.12)] * 2,
+        options={"maxfev": 90, "xatol": 1e-5},
     )
-    assert least_peak.value == pytest.approx(direct.fun, rel=2e-3)  # the peak may lie between instants of the program
+    assert least_peak.value == pytest.approx(
+        direct.fun, rel=2e-3
+    )  # the peak may lie between instants of the program
     assert list(least_peak.parameters.values()) == pytest.approx(direct.x, rel=2e-3)
 
 
@@ -80,7 +86,13 @@ def test_what_is_told_of_an_optimum_is_so(five_bar, least_peak):
 def test_a_seed_determines_everything(five_bar):
     one, two = (
         es.optimize.design(
-            five_bar, "mass", {"L3": (0.08, 0.12), "m3": (0.01, 0.03)}, SWING, samples=5, starts=2, seed=3
+            five_bar,
+            "mass",
+            {"L3": (0.08, 0.12), "m3": (0.01, 0.03)},
+            SWING,
+            samples=5,
+            starts=2,
+            seed=3,
         )
         for _ in range(2)
     )
@@ -89,7 +101,9 @@ def test_a_seed_determines_everything(five_bar):
     assert one.starts[1].begun["parameters"].tolist() == two.starts[1].begun["parameters"].tolist()
 
 
-@pytest.mark.parametrize("said", [(0.08, 0.12), ("80 mm", "12 cm"), "80..120 mm", ("80*mm", "12*cm")])
+@pytest.mark.parametrize(
+    "said", [(0.08, 0.12), ("80 mm", "12 cm"), "80..120 mm", ("80*mm", "12*cm")]
+)
 def test_ranges_have_units_as_in_a_sweep(five_bar, said):
     assert ranges_of(five_bar, {"L3": said})["L3"] == pytest.approx((0.08, 0.12))
 
@@ -104,7 +118,11 @@ def test_other_objectives_are_those_of_measures_and_beat_a_grid(five_bar, object
     own = measured(five_bar, measure, best.parameters).values[objective][0]
     assert best.value == pytest.approx(own, rel=3e-3)
     every = measured(five_bar, measure, grid(7)).values[objective]
-    assert (own >= np.nanmax(every)) if objective == "condition" else (own <= np.nanmin(every) * (1 + 1e-6))
+    assert (
+        (own >= np.nanmax(every))
+        if objective == "condition"
+        else (own <= np.nanmin(every) * (1 + 1e-6))
+    )
     assert best.improvement > 0
 
 
@@ -112,7 +130,14 @@ def test_a_frame_s_motion_with_a_bound_that_binds(five_bar):
     """Short cranks save torque until the point can hardly be moved: the least peak torque is where the bound is."""
     over = {"L2": (0.01, 0.06), "L5": (0.01, 0.06), "L3": (0.08, 0.13), "L4": (0.08, 0.13)}
     best = es.optimize.design(
-        five_bar, "peak_torque", over, LINE, subject_to={"dexterity": (0.6, None)}, samples=15, starts=1, tolerance=0.05
+        five_bar,
+        "peak_torque",
+        over,
+        LINE,
+        subject_to={"dexterity": (0.6, None)},
+        samples=15,
+        starts=1,
+        tolerance=0.05,
     )
     pose, twist, acceleration = LINE(np.linspace(0, 0.12, 31))
     guess = five_bar.inverse_kinematics(position=[0.05, 0.1, 0])
@@ -120,9 +145,14 @@ def test_a_frame_s_motion_with_a_bound_that_binds(five_bar):
     def judged(**design):
         m = five_bar.variant(**design)
         q, v, a = m.complete(
-            position=pose[:, :3, 3], velocity=twist[:, 3:], acceleration=acceleration[:, 3:], guess=guess
+            position=pose[:, :3, 3],
+            velocity=twist[:, 3:],
+            acceleration=acceleration[:, 3:],
+            guess=guess,
         )
-        return np.abs(m.inverse_dynamics(q, v, a)).max(), m.conditions(q, "point", "translation").serial.min()
+        return np.abs(m.inverse_dynamics(q, v, a)).max(), m.conditions(
+            q, "point", "translation"
+        ).serial.min()
 
     peak, dexterity = judged(**best.parameters)
     assert peak == pytest.approx(best.value, rel=1e-2)
@@ -146,9 +176,13 @@ def test_a_balanced_arm_needs_least_torque():
     """Moved slowly, an arm of 1 kg at 0.3 m is balanced by 2 kg at 0.15 m on the other side."""
     b = es.Builder("balance", gravity=(0, -9.81, 0))
     b.parameter("d", 0.05)
-    b.body("arm", mass=3.0, com=("(0.3 - 2*d)/3", 0, 0)).joint("q", "revolute", "ground", "arm", axis="z").actuate("q")
+    b.body("arm", mass=3.0, com=("(0.3 - 2*d)/3", 0, 0)).joint(
+        "q", "revolute", "ground", "arm", axis="z"
+    ).actuate("q")
     slow = es.paths.joint_path([[0.0], [1.0]], es.paths.cycloidal(100.0))
-    best = es.optimize.design(b.build(), "rms_torque", {"d": (0.0, 0.3)}, slow, samples=9, starts=2, tolerance=10.0)
+    best = es.optimize.design(
+        b.build(), "rms_torque", {"d": (0.0, 0.3)}, slow, samples=9, starts=2, tolerance=10.0
+    )
     assert best.parameters["d"] == pytest.approx(0.15, abs=1e-3)
 
 
@@ -157,17 +191,23 @@ def test_two_loops_and_an_arm_without_any():
     path = es.paths.joint_path([[0.55, 0.5, 0.6], [0.75, 0.6, 0.5]], es.paths.cycloidal(0.5))
     best = es.optimize.design(robot, "rms_torque", {"L": (0.15, 0.25)}, path, samples=9, starts=1)
     lengths = np.linspace(0.15, 0.25, 11)
-    every = es.measures.RmsTorque(path, samples=33).measured(robot, {"L": lengths}).values["rms_torque"]
+    every = (
+        es.measures.RmsTorque(path, samples=33).measured(robot, {"L": lengths}).values["rms_torque"]
+    )
     assert best.value <= np.nanmin(every)
     assert abs(best.parameters["L"] - lengths[np.nanargmin(every)]) < 0.01
     arm = es.load("elbow")
     reach = es.paths.along(es.paths.line([1.2, 0.5, 0], [1.0, 1.0, 0]), es.paths.quintic(1.0))
-    found = es.optimize.design(arm, "peak_torque", {"a1": (0.7, 1.2)}, reach, samples=9, starts=1, tolerance=0.1)
+    found = es.optimize.design(
+        arm, "peak_torque", {"a1": (0.7, 1.2)}, reach, samples=9, starts=1, tolerance=0.1
+    )
     t = np.linspace(0, 1, 33)
     for length in (0.7, 0.9, 1.1):
         other = arm.variant(a1=length)
         motion = other.follow(reach, part="position", times=t)
-        assert np.abs(other.inverse_dynamics(motion.q, motion.v, motion.a)).max() >= found.value * (1 - 1e-3)
+        assert np.abs(other.inverse_dynamics(motion.q, motion.v, motion.a)).max() >= found.value * (
+            1 - 1e-3
+        )
 
 
 def test_functions_of_one_s_own(five_bar):
@@ -176,22 +216,31 @@ def test_functions_of_one_s_own(five_bar):
         five_bar,
         lambda s: s.values["L2"] + 2 * s.values["L3"] + 0 * s.values["L1"],
         {"L2": (0.01, 0.2), "L3": (0.01, 0.2)},
-        subject_to={"reach": (lambda s: s.parameters["L2"] + s.parameters["L3"], 0.15, None), "mass": (None, 1.0)},
+        subject_to={
+            "reach": (lambda s: s.parameters["L2"] + s.parameters["L3"], 0.15, None),
+            "mass": (None, 1.0),
+        },
         starts=2,
     )
     # home asks for acos((L1 + L2)/2/L3), which bounds L2 too: L2 + L3 = 0.15 and (0.1 + L2)/2 = L3
     assert best.parameters["L2"] == pytest.approx(0.2 / 3, abs=1e-5)
     assert best.value == pytest.approx(0.2 / 3 + 2 * 0.25 / 3, abs=1e-5)
-    quiet = es.optimize.design(five_bar, lambda s: s.tau[0], RODS, SWING, summary="rms", samples=15, starts=1)
+    quiet = es.optimize.design(
+        five_bar, lambda s: s.tau[0], RODS, SWING, summary="rms", samples=15, starts=1
+    )
     t = np.linspace(0, 0.3, 57)
-    tau = quiet.mechanism.inverse_dynamics(*quiet.mechanism.complete(*SWING(t), continuation=True))[:, 0]
+    tau = quiet.mechanism.inverse_dynamics(*quiet.mechanism.complete(*SWING(t), continuation=True))[
+        :, 0
+    ]
     assert quiet.value == pytest.approx(np.sqrt(np.trapezoid(tau**2, t) / 0.3), rel=1e-6)
     with pytest.raises(es.InputError, match="no motion to plot"):
         best.plot()
 
 
 def test_parameters_that_move_nothing_leave_the_motion_as_numbers(five_bar):
-    best = es.optimize.design(five_bar, "peak_torque", {"m3": (0.01, 0.03)}, SWING, samples=15, starts=1)
+    best = es.optimize.design(
+        five_bar, "peak_torque", {"m3": (0.01, 0.03)}, SWING, samples=15, starts=1
+    )
     assert best.parameters["m3"] == pytest.approx(0.01, abs=1e-6)
     assert "q" not in best.starts[0].values
 
@@ -202,9 +251,13 @@ def test_parameters_that_move_nothing_leave_the_motion_as_numbers(five_bar):
 @pytest.mark.parametrize("motion", [SWING, LINE], ids=["joints", "frame"])
 def test_gradients_of_the_program_are_those_of_differences(five_bar, motion, rng):
     given = prescribed(five_bar, motion, None, None, None)
-    demands = demands_of(five_bar, {"condition": (0.1, None), "mass": (None, 1.0), "energy_consumption": (None, 1.0)})
+    demands = demands_of(
+        five_bar, {"condition": (0.1, None), "mass": (None, 1.0), "energy_consumption": (None, 1.0)}
+    )
     objective = quantity_of(five_bar, "peak_torque", None, "objective")
-    problem = DesignProblem(five_bar, {"L2": (0.03, 0.06), **RODS}, given, objective, demands, 4, None, True, 0.02)
+    problem = DesignProblem(
+        five_bar, {"L2": (0.03, 0.06), **RODS}, given, objective, demands, 4, None, True, 0.02
+    )
     values, derivatives = problem.program.functions()
     x, h = problem.program.begun(problem.starts(2, 0)[1]), 1e-6
     f_x, g_x = (np.asarray(d) for d in derivatives(x))
@@ -212,7 +265,9 @@ def test_gradients_of_the_program_are_those_of_differences(five_bar, motion, rng
         way = rng.normal(size=len(x))
         (f1, g1), (f0, g0) = values(x + h * way), values(x - h * way)
         assert float(f1 - f0) / (2 * h) == pytest.approx(float(f_x[:, 0] @ way), rel=1e-6, abs=1e-8)
-        assert np.asarray(g1 - g0)[:, 0] / (2 * h) == pytest.approx(g_x @ way, rel=1e-5, abs=1e-6 * np.abs(g_x).max())
+        assert np.asarray(g1 - g0)[:, 0] / (2 * h) == pytest.approx(
+            g_x @ way, rel=1e-5, abs=1e-6 * np.abs(g_x).max()
+        )
 
 
 def test_the_described_mechanism_keeps_the_program_s_equations(five_bar):
@@ -243,16 +298,25 @@ def test_conditioning_bounds_the_condition_number(n):
 
 def test_a_claim_that_is_not_confirmed_is_refused(five_bar):
     """Three instants, of which two are at rest, tell nothing of the peak between them."""
-    with pytest.raises(es.OptimizationError, match=r"none is confirmed; of the best: peak_torque \[N m\]: measured"):
+    with pytest.raises(
+        es.OptimizationError, match=r"none is confirmed; of the best: peak_torque \[N m\]: measured"
+    ):
         es.optimize.design(five_bar, "peak_torque", RODS, SWING, samples=3, starts=1)
 
 
 def test_what_no_design_can_do_is_said(five_bar):
     with pytest.raises(
-        es.OptimizationError, match="no feasible design from 2 starts; the nearest violates 'condition' by"
+        es.OptimizationError,
+        match="no feasible design from 2 starts; the nearest violates 'condition' by",
     ):
         es.optimize.design(
-            five_bar, "peak_torque", RODS, SWING, subject_to={"condition": (0.99, None)}, samples=7, starts=2
+            five_bar,
+            "peak_torque",
+            RODS,
+            SWING,
+            subject_to={"condition": (0.99, None)},
+            samples=7,
+            starts=2,
         )
     far = es.paths.along(es.paths.line([0.5, 0.1, 0], [0.6, 0.1, 0]), es.paths.cycloidal(0.2))
     with pytest.raises(es.EslabonError, match="five_bar"):
@@ -294,7 +358,14 @@ def test_what_no_design_can_do_is_said(five_bar):
     ],
 )  # fmt: skip
 def test_nonsense_ends_in_a_sentence(five_bar, change, sentence):
-    arguments = {"objective": "peak_torque", "over": RODS, "motion": SWING, "starts": 1, "samples": 7, **change}
+    arguments = {
+        "objective": "peak_torque",
+        "over": RODS,
+        "motion": SWING,
+        "starts": 1,
+        "samples": 7,
+        **change,
+    }
     with pytest.raises(es.EslabonError, match=sentence) as refused:
         es.optimize.design(five_bar, **arguments)
     assert "\n" not in str(refused.value)
@@ -318,7 +389,8 @@ def test_a_mass_ends_above_zero(five_bar):
 def test_a_motion_that_leaves_a_degree_of_freedom_open():
     line = es.paths.along(es.paths.line([0.0, 0.0, 0], [0.02, 0.0, 0]), es.paths.cycloidal(0.2))
     with pytest.raises(
-        es.ModelError, match="the position of 'centre' leaves 1 of the 3 degrees of freedom of planar_3rrr open"
+        es.ModelError,
+        match="the position of 'centre' leaves 1 of the 3 degrees of freedom of planar_3rrr open",
     ):
         es.optimize.design(es.load("planar_3rrr"), "peak_torque", {"L": (0.15, 0.25)}, line)
 

@@ -14,7 +14,9 @@ from eslabon.optimize.motion_spline import MotionSpline, SplineBasis
 from randomness import seeded
 
 MASS, FORCE, FAR = 2.0, 8.0, 1.0
-QUICKEST = 2 * np.sqrt(MASS * FAR / FORCE)  # of a cart from rest to rest: the full force forth, then back
+QUICKEST = 2 * np.sqrt(
+    MASS * FAR / FORCE
+)  # of a cart from rest to rest: the full force forth, then back
 
 
 def slide(b, name, parent, child, axis, mass, **more):
@@ -58,7 +60,9 @@ def reached(m, found, steps=1000):
     """Where the mechanism gets to under the forces alone, from where the motion begins."""
     t = np.linspace(0, found.duration, 4001)
     forces = (t, found.at(t).tau)
-    return m.simulate(found.q[0], None, found.duration, forces, method="rk4", step=found.duration / steps).q[-1]
+    return m.simulate(
+        found.q[0], None, found.duration, forces, method="rk4", step=found.duration / steps
+    ).q[-1]
 
 
 def random_motions(m, start, end, n, seed=0, intervals=6):
@@ -66,7 +70,9 @@ def random_motions(m, start, end, n, seed=0, intervals=6):
     rng = seeded(seed)
     basis = SplineBasis(intervals, 5)
     s = np.linspace(0, 1, basis.count - 4)[:, None]
-    inside = (np.asarray(start) + s * (np.asarray(end) - start))[None] + rng.normal(size=(n, len(s), len(start))) * 0.15
+    inside = (np.asarray(start) + s * (np.asarray(end) - start))[None] + rng.normal(
+        size=(n, len(s), len(start))
+    ) * 0.15
     inside[:, 0], inside[:, -1] = start, end
     return basis, np.concatenate([inside[:, :1]] * 2 + [inside] + [inside[:, -1:]] * 2, axis=1)
 
@@ -77,7 +83,11 @@ def least_durations(m, basis, coefficients, limits, guess=None):
     for c in coefficients:
         x, v, a, _ = MotionSpline(basis, (c,), np.ones(1)).at(np.linspace(0, 1, 80))
         try:
-            q, v, a = m.complete(x, v, a, guess, continuation=True, singular="error") if m.closed else (x, v, a)
+            q, v, a = (
+                m.complete(x, v, a, guess, continuation=True, singular="error")
+                if m.closed
+                else (x, v, a)
+            )
         except es.EslabonError:
             continue  # leads through a singular configuration
         still = m.inverse_dynamics(q, 0 * v, 0 * a)
@@ -92,12 +102,15 @@ def least_durations(m, basis, coefficients, limits, guess=None):
 
 def test_the_least_time_of_a_cart_is_approached_from_above(cart):
     times = [
-        es.optimize.motion(cart, [0.0], [FAR], at_rest="velocity", knots=k, starts=1).duration for k in (6, 12, 24, 48)
+        es.optimize.motion(cart, [0.0], [FAR], at_rest="velocity", knots=k, starts=1).duration
+        for k in (6, 12, 24, 48)
     ]
     assert (np.diff(times) < 0).all()
     assert min(times) > QUICKEST
     assert times[-1] == pytest.approx(QUICKEST, rel=2e-3)
-    smooth = es.optimize.motion(cart, [0.0], [FAR], knots=48, starts=1)  # whose force begins and ends at zero
+    smooth = es.optimize.motion(
+        cart, [0.0], [FAR], knots=48, starts=1
+    )  # whose force begins and ends at zero
     assert QUICKEST < times[-1] < smooth.duration < 1.02 * QUICKEST
 
 
@@ -128,14 +141,18 @@ def test_a_pendulum_is_lifted_by_one_switch():
     def when(sol, q, falling):
         return brentq(lambda t: (sol(t)[0] - q) * (-1 if falling else 1), 1e-9, 1.0)
 
-    switch = brentq(lambda q: up(when(up, q, False))[1] - down(when(down, q, True))[1], start + 0.05, end - 0.05)
+    switch = brentq(
+        lambda q: up(when(up, q, False))[1] - down(when(down, q, True))[1], start + 0.05, end - 0.05
+    )
     least = when(up, switch, False) + when(down, switch, True)
     found = es.optimize.motion(m, [start], [end], at_rest="velocity", knots=30, starts=1)
     assert least < found.duration < 1.005 * least
 
 
 def test_the_slower_axis_of_a_gantry_sets_the_time(gantry):
-    found = es.optimize.motion(gantry, [0, 0], [1, 1], torque_limits=[10, 4], at_rest="velocity", knots=24, starts=2)
+    found = es.optimize.motion(
+        gantry, [0, 0], [1, 1], torque_limits=[10, 4], at_rest="velocity", knots=24, starts=2
+    )
     slow, quick = 2 * np.sqrt(3 * 1 / 4), 2 * np.sqrt(5 * 1 / 10)
     assert slow > quick
     assert slow < found.duration < 1.005 * slow
@@ -156,13 +173,27 @@ def test_minimum_jerk_is_the_quintic(elbow):
 def test_minimum_effort_of_a_cart_is_the_cubic(cart):
     """The force falls linearly in time, so that the integral of its square is 12 m² d²/T³."""
     found = es.optimize.motion(
-        cart, [0.0], [FAR], "effort", duration=1.5, at_rest="velocity", torque_limits=np.inf, starts=2
+        cart,
+        [0.0],
+        [FAR],
+        "effort",
+        duration=1.5,
+        at_rest="velocity",
+        torque_limits=np.inf,
+        starts=2,
     )
     s = np.linspace(0, 1, 31)
     assert found.at(1.5 * s).q[:, 0] == pytest.approx(3 * s**2 - 2 * s**3, abs=1e-9)
     assert found.value == pytest.approx(12 * MASS**2 / 1.5**3, rel=1e-9)
     own = es.optimize.motion(
-        cart, [0.0], [FAR], lambda s: s.tau[0] ** 2, duration=1.5, at_rest="velocity", torque_limits=np.inf, starts=1
+        cart,
+        [0.0],
+        [FAR],
+        lambda s: s.tau[0] ** 2,
+        duration=1.5,
+        at_rest="velocity",
+        torque_limits=np.inf,
+        starts=1,
     )
     assert own.value == pytest.approx(found.value, rel=1e-6)
 
@@ -171,7 +202,9 @@ def test_least_energy_of_a_cart_is_that_of_the_least_top_speed(cart):
     """sum |tau v| is what is put into the box and taken out, m v²; with force F in time T the speed v has d = v (T - m v/F)."""
     T = 1.5
     top = min(np.roots([MASS / FORCE, -T, FAR]).real)
-    found = es.optimize.motion(cart, [0.0], [FAR], "energy", duration=T, at_rest="velocity", knots=24, starts=2)
+    found = es.optimize.motion(
+        cart, [0.0], [FAR], "energy", duration=T, at_rest="velocity", knots=24, starts=2
+    )
     assert MASS * top**2 < found.value < 1.03 * MASS * top**2
     assert found.unit == "J"
     slow = es.optimize.motion(cart, [0.0], [FAR], "energy", duration=(1.2, 3.0), starts=1)
@@ -183,7 +216,14 @@ def test_least_energy_of_a_cart_is_that_of_the_least_top_speed(cart):
 
 def test_velocity_and_acceleration_limits_give_the_trapezoid(cart):
     found = es.optimize.motion(
-        cart, [0.0], [FAR], at_rest="velocity", velocity_limits=1.2, acceleration_limits={"x": 3.0}, knots=40, starts=1
+        cart,
+        [0.0],
+        [FAR],
+        at_rest="velocity",
+        velocity_limits=1.2,
+        acceleration_limits={"x": 3.0},
+        knots=40,
+        starts=1,
     )
     least = FAR / 1.2 + 1.2 / 3.0
     assert least < found.duration < 1.005 * least
@@ -192,7 +232,9 @@ def test_velocity_and_acceleration_limits_give_the_trapezoid(cart):
 
 def test_a_jerk_limit_gives_the_least_time_of_a_double_s(cart):
     """Jerk +J, -J, +J over a quarter, a half and a quarter of the time: d = J T³/32."""
-    found = es.optimize.motion(cart, [0.0], [FAR], torque_limits=np.inf, jerk_limits=60.0, knots=40, starts=1)
+    found = es.optimize.motion(
+        cart, [0.0], [FAR], torque_limits=np.inf, jerk_limits=60.0, knots=40, starts=1
+    )
     least = (32 * FAR / 60.0) ** (1 / 3)
     assert least < found.duration < 1.02 * least
 
@@ -219,7 +261,9 @@ def test_what_is_demanded_besides_is_kept(elbow):
     free = es.optimize.motion(elbow, *ends, **given)
     found = es.optimize.motion(elbow, *ends, subject_to={"reach": (reach, 1.9, None)}, **given)
     least = [
-        np.linalg.norm(elbow.pose(x.at(np.linspace(0, x.duration, 2000)).q, "tool")[:, :3, 3], axis=1).min()
+        np.linalg.norm(
+            elbow.pose(x.at(np.linspace(0, x.duration, 2000)).q, "tool")[:, :3, 3], axis=1
+        ).min()
         for x in (free, found)
     ]
     assert least[0] < 1.8
@@ -240,7 +284,10 @@ def test_forces_of_an_arm_are_within_limits_on_another_grid(elbow, lifted, rng):
         assert (np.abs(tau) <= [40, 15]).all()
     assert np.abs(tau).max(axis=0) == pytest.approx([40, 15], rel=5e-3)  # both are used
     h = 1e-5
-    before, after = lifted.at(t * 0.99 + 0.005 * lifted.duration - h), lifted.at(t * 0.99 + 0.005 * lifted.duration + h)
+    before, after = (
+        lifted.at(t * 0.99 + 0.005 * lifted.duration - h),
+        lifted.at(t * 0.99 + 0.005 * lifted.duration + h),
+    )
     middle = lifted.at(t * 0.99 + 0.005 * lifted.duration)
     assert (after.q - before.q) / (2 * h) == pytest.approx(middle.v, abs=1e-5)
     assert (after.v - before.v) / (2 * h) == pytest.approx(middle.a, abs=1e-3)
@@ -254,7 +301,9 @@ def test_an_arm_gets_there_under_the_forces_alone(elbow, lifted):
 
 
 def test_no_random_motion_of_an_arm_is_faster(elbow, lifted):
-    others = least_durations(elbow, *random_motions(elbow, [-1.2, 0.4], [0.3, 0.9], 300), np.array([40.0, 15.0]))
+    others = least_durations(
+        elbow, *random_motions(elbow, [-1.2, 0.4], [0.3, 0.9], 300), np.array([40.0, 15.0])
+    )
     assert np.isfinite(others).sum() > 100
     assert lifted.duration < others.min()
     assert lifted.duration > 0.5 * others.min()
@@ -298,7 +347,9 @@ def test_redundant_actuators_share_the_load(five_bar):
     """Four actuators, of two degrees of freedom: minimum-norm forces are within limits, and less than two need."""
     m = five_bar.with_actuated([j.name for j in five_bar.joints])
     assert m.nu == 4
-    q = m.assemble(five_bar.home()[list(five_bar.actuated_coordinates)], joints=["theta2", "theta5"])
+    q = m.assemble(
+        five_bar.home()[list(five_bar.actuated_coordinates)], joints=["theta2", "theta5"]
+    )
     end = m.assemble(q[[0, 2]] + [0.1, -0.1], q, joints=["theta2", "theta5"])
     found = es.optimize.motion(m, q, end, torque_limits=0.004, starts=1, knots=6)
     now = found.at(np.linspace(0, found.duration, 200))
@@ -312,7 +363,9 @@ def test_redundant_actuators_share_the_load(five_bar):
 
 def test_a_via_point_on_the_way_costs_nothing(cart):
     whole = es.optimize.motion(cart, [0.0], [FAR], at_rest="velocity", knots=24, starts=1)
-    found = es.optimize.motion(cart, [0.0], [FAR], via=[0.5 * FAR], at_rest="velocity", knots=12, starts=1)
+    found = es.optimize.motion(
+        cart, [0.0], [FAR], via=[0.5 * FAR], at_rest="velocity", knots=12, starts=1
+    )
     assert found.duration == pytest.approx(whole.duration, rel=1e-2)
     assert found.duration > QUICKEST
 
@@ -335,7 +388,9 @@ def test_via_points_are_passed_smoothly_in_their_order(gantry):
 
 def test_starts_are_recorded_and_repeat(elbow):
     one, two = (
-        es.optimize.motion(elbow, [0, 0], [0.5, 0.5], torque_limits=[30, 10], starts=3, seed=5, knots=6)
+        es.optimize.motion(
+            elbow, [0, 0], [0.5, 0.5], torque_limits=[30, 10], starts=3, seed=5, knots=6
+        )
         for _ in range(2)
     )
     assert one.duration == two.duration
@@ -406,14 +461,18 @@ def test_a_motion_that_is_none_is_refused(five_bar, swung, looked_at):
 
 def five_bar_forces(m, swung):
     again = motion_verification.by_another_formulation(m)
-    return motion_verification.mapped(again, swung.q + np.array([0, 0, 1e-4, 0]), swung.v, swung.a)[0]
+    return motion_verification.mapped(again, swung.q + np.array([0, 0, 1e-4, 0]), swung.v, swung.a)[
+        0
+    ]
 
 
 def test_limits_that_are_broken_in_between_are_not_let_pass(monkeypatch, elbow):
     """Without further rounds the peaks between the instants of the program stay."""
     given = {"torque_limits": [30, 10], "knots": 6, "starts": 1}
     monkeypatch.setattr(motion_search, "ROUNDS", 0)
-    with pytest.raises(es.OptimizationError, match="no motion that was found keeps its limits; give more knots"):
+    with pytest.raises(
+        es.OptimizationError, match="no motion that was found keeps its limits; give more knots"
+    ):
         es.optimize.motion(elbow, [0, 0], [0.5, 0.5], **given)
 
 
@@ -423,7 +482,9 @@ def test_forces_by_a_wrong_formula_are_refused(monkeypatch, elbow):
         return casadi.Function("wrong", [q, v, a], [m.inverse_dynamics(q, v, a) * 1.01])
 
     monkeypatch.setattr(motion_search, "by_another_formulation", wrong)
-    with pytest.raises(es.OptimizationError, match=r"none is confirmed; of the best: by the formulation 'lagrange'"):
+    with pytest.raises(
+        es.OptimizationError, match=r"none is confirmed; of the best: by the formulation 'lagrange'"
+    ):
         es.optimize.motion(elbow, [0, 0], [0.5, 0.5], torque_limits=[30, 10], knots=6, starts=1)
 
 
@@ -478,19 +539,29 @@ def test_nonsense_ends_in_a_sentence(elbow, change, sentence):
 
 
 def test_a_limit_of_nothing_that_moves(gantry):
-    with pytest.raises(es.OptimizationError, match="nothing that is limited keeps it from being done at once"):
-        es.optimize.motion(gantry, [0, 0], [0, 1], acceleration_limits={"x": 1.0}, starts=1, knots=6)
+    with pytest.raises(
+        es.OptimizationError, match="nothing that is limited keeps it from being done at once"
+    ):
+        es.optimize.motion(
+            gantry, [0, 0], [0, 1], acceleration_limits={"x": 1.0}, starts=1, knots=6
+        )
 
 
 def test_ends_that_a_closed_mechanism_does_not_have(five_bar):
     here, other = five_bar.assembly_modes([2.0, 1.0])[0], five_bar.assembly_modes([1.4, 1.2])[1]
-    given, short = {"torque_limits": 0.005, "starts": 2, "knots": 6}, five_bar.with_parameters(L3=0.08, L4=0.08)
+    given, short = (
+        {"torque_limits": 0.005, "starts": 2, "knots": 6},
+        five_bar.with_parameters(L3=0.08, L4=0.08),
+    )
     with pytest.raises(es.AssemblyError, match="end: "):
         es.optimize.motion(short, short.home(), [3.1, 0.0], **given)
-    with pytest.raises(es.AssemblyError, match=r"another assembly mode.*an end on the branch of the start"):
+    with pytest.raises(
+        es.AssemblyError, match=r"another assembly mode.*an end on the branch of the start"
+    ):
         es.optimize.motion(five_bar, here, other, **given)
     with pytest.raises(
-        es.AssemblyError, match=r"start violates loop closure of five_bar by .* take it from m.assemble"
+        es.AssemblyError,
+        match=r"start violates loop closure of five_bar by .* take it from m.assemble",
     ):
         es.optimize.motion(five_bar, here + 0.1, other, **given)
 
@@ -499,13 +570,24 @@ def test_mechanisms_whose_motion_is_not_to_choose():
     given = {"torque_limits": 50.0, "starts": 1}
     with pytest.raises(es.EslabonError, match=r"its actuators \(x\) leave 1 of them uncontrolled"):
         es.optimize.motion(es.load("cart_pole"), [0, 0], [1, 0], **given)
-    ball = es.Builder("ball").body("b", mass=1.0, inertia=(1, 1, 1)).joint("s", "spherical", "ground", "b").build()
-    with pytest.raises(es.ModelError, match=r"joint 's' of ball turns by a quaternion.* three revolute joints"):
+    ball = (
+        es.Builder("ball")
+        .body("b", mass=1.0, inertia=(1, 1, 1))
+        .joint("s", "spherical", "ground", "b")
+        .build()
+    )
+    with pytest.raises(
+        es.ModelError, match=r"joint 's' of ball turns by a quaternion.* three revolute joints"
+    ):
         es.optimize.motion(ball, [1, 0, 0, 0], [0, 1, 0, 0], **given)
     with pytest.raises(es.InputError, match="a motion is one of a mechanism; it was given 'elbow'"):
         es.optimize.motion("elbow", [0, 0], [1, 1], **given)
 
 
 def test_points_beyond_the_limits_of_joints():
-    with pytest.raises(es.InputError, match=r"end has 'q1' at 5 rad, beyond its limits .* or pass limits=False"):
-        es.optimize.motion(es.load("puma560"), np.zeros(6), np.full(6, 5.0), torque_limits=100.0, starts=1)
+    with pytest.raises(
+        es.InputError, match=r"end has 'q1' at 5 rad, beyond its limits .* or pass limits=False"
+    ):
+        es.optimize.motion(
+            es.load("puma560"), np.zeros(6), np.full(6, 5.0), torque_limits=100.0, starts=1
+        )

@@ -63,12 +63,17 @@ def test_the_best_of_several_starts_is_kept_and_refused_ones_are_not():
     found = program.solve(starts)
     assert found.values["x"] < 0
     assert found.starts.best.number == 2
-    other = program.solve(starts, verify=lambda values, value: "to the left" if values["x"] < 0 else None)
+    other = program.solve(
+        starts, verify=lambda values, value: "to the left" if values["x"] < 0 else None
+    )
     assert other.values["x"] > 0
     assert other.starts.best.number in (1, 3)
     assert other.starts[1].refused == "to the left"
     assert "refused: to the left" in repr(other.starts)
-    with pytest.raises(es.OptimizationError, match=r"claims an optimum from 3 of 3 starts, and none is confirmed.*no"):
+    with pytest.raises(
+        es.OptimizationError,
+        match=r"claims an optimum from 3 of 3 starts, and none is confirmed.*no",
+    ):
         program.solve(starts, verify=lambda values, value: "no")
 
 
@@ -78,7 +83,8 @@ def test_what_cannot_be_is_said():
     program.constrain("length", 2 * x, 3.0, np.inf)
     program.minimize(x)
     with pytest.raises(
-        es.OptimizationError, match=r"no feasible design from 2 starts; the nearest violates 'length' by 1 "
+        es.OptimizationError,
+        match=r"no feasible design from 2 starts; the nearest violates 'length' by 1 ",
     ):
         program.solve([{"x": 0.1}, {"x": 0.9}])
     loose = program.solve(strict=False)
@@ -94,7 +100,9 @@ def test_a_search_that_was_cut_short_says_so():
     program = NonlinearProgram("valley")
     x = program.variable("x", [-1.2, 1.0])
     program.minimize((1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2)
-    with pytest.raises(es.OptimizationError, match=r"no optimum from 1 start \(Maximum Iterations.*more iterations"):
+    with pytest.raises(
+        es.OptimizationError, match=r"no optimum from 1 start \(Maximum Iterations.*more iterations"
+    ):
         program.solve(iterations=3)
 
 

@@ -19,4 +19,6 @@ def away_from(breaks, x, margin=3 * STEP):
 def angular(R, dR):
     """The vector w of R' R^T, and how far that is from skew."""
     W = dR @ np.swapaxes(R, -1, -2)
-    return np.stack([W[..., 2, 1], W[..., 0, 2], W[..., 1, 0]], axis=-1), np.abs(W + np.swapaxes(W, -1, -2)).max()
+    return np.stack([W[..., 2, 1], W[..., 0, 2], W[..., 1, 0]], axis=-1), np.abs(
+        W + np.swapaxes(W, -1, -2)
+    ).max()

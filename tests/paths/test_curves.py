@@ -12,14 +12,23 @@ from eslabon.numerics.scalars import cos, sin
 from eslabon.paths.curve import Curve
 from paths.differences import away_from, derivative
 
-POINTS = np.array([[0, 0, 0], [1, 0.5, 0.2], [1.5, 1.5, 1], [0.5, 2, 1.2], [-0.5, 1, 0.4], [-0.2, 0.2, 0.9]])
-KNOT = paths.curve(lambda u: (np.sin(u) + 2 * np.sin(2 * u), np.cos(u) - 2 * np.cos(2 * u), -np.sin(3 * u)), 0, 6)
+POINTS = np.array(
+    [[0, 0, 0], [1, 0.5, 0.2], [1.5, 1.5, 1], [0.5, 2, 1.2], [-0.5, 1, 0.4], [-0.2, 0.2, 0.9]]
+)
+KNOT = paths.curve(
+    lambda u: (np.sin(u) + 2 * np.sin(2 * u), np.cos(u) - 2 * np.cos(2 * u), -np.sin(3 * u)), 0, 6
+)
 HELIX = paths.helix([1, 2, 3], [2, 2, 5], [1, 1, 2], angle=3.0, pitch=0.2)
 GIVEN = paths.curve(
     lambda u: (u, u**2, u**3),
     0.5,
     2.0,
-    derivatives=[lambda u: (1, 2 * u, 3 * u**2), lambda u: (0, 2, 6 * u), lambda u: (0, 0, 6), lambda u: (0, 0, 0)],
+    derivatives=[
+        lambda u: (1, 2 * u, 3 * u**2),
+        lambda u: (0, 2, 6 * u),
+        lambda u: (0, 0, 6),
+        lambda u: (0, 0, 0),
+    ],
     name="cubic",
 )
 CURVES = [
@@ -89,7 +98,9 @@ def test_arcs_stay_on_their_circle():
     center, normal = np.array([1.0, 2, 3]), np.array([1.0, 1, 2]) / np.sqrt(6)
     start = center + 2 * np.cross(normal, [1, 0, 0])
     p = paths.arc(center, start, normal, 5.0)(np.linspace(0, 1, 50)) - center
-    assert np.linalg.norm(p, axis=1) == pytest.approx(np.full(50, np.linalg.norm(start - center)), rel=1e-14)
+    assert np.linalg.norm(p, axis=1) == pytest.approx(
+        np.full(50, np.linalg.norm(start - center)), rel=1e-14
+    )
     assert p @ normal == pytest.approx(np.zeros(50), abs=1e-14)
 
 
@@ -105,7 +116,10 @@ def test_the_arc_through_three_points_meets_them_in_order(a, b, c):
     arc = paths.arc_through(a, b, c)
     assert arc(0.0) == pytest.approx(a, abs=1e-9)
     assert arc(1.0) == pytest.approx(c, abs=1e-9)
-    ahead, inward = arc(0.0, 1), arc(0.0, 2)  # p = centre + cos(whole s) first + sin(whole s) second
+    ahead, inward = (
+        arc(0.0, 1),
+        arc(0.0, 2),
+    )  # p = centre + cos(whole s) first + sin(whole s) second
     whole = np.linalg.norm(inward) / np.linalg.norm(ahead)
     first, second = -inward / whole**2, ahead / whole
     angle = np.arctan2((b - a + first) @ second, (b - a + first) @ first) % (2 * np.pi)
@@ -118,7 +132,9 @@ def test_curvature_and_torsion_of_a_helix_in_closed_form():
     for sign in (1, -1):
         helix = paths.helix([0, 0, 0], [r, 0, 1], [0, 0, 3], angle=4.0, pitch=sign * pitch)
         assert helix.curvature(s) == pytest.approx(np.full(9, r / (r**2 + pitch**2)), rel=1e-14)
-        assert helix.torsion(s) == pytest.approx(np.full(9, sign * pitch / (r**2 + pitch**2)), rel=1e-13)
+        assert helix.torsion(s) == pytest.approx(
+            np.full(9, sign * pitch / (r**2 + pitch**2)), rel=1e-13
+        )
         assert helix.curvature_rate(s) == pytest.approx(np.zeros(9), abs=1e-14)
         assert helix.torsion_rate(s) == pytest.approx(np.zeros(9), abs=1e-14)
         assert helix.length == pytest.approx(4.0 * np.hypot(r, pitch), rel=1e-14)
@@ -136,7 +152,9 @@ def test_the_length_of_a_curve_that_comes_round_often(turns):
 
 def test_even_a_cusp_has_a_length():
     cusp = paths.curve(lambda u: (u**2, u**3, 0), -1, 1)
-    assert cusp.length == pytest.approx(2 * (13**1.5 - 8) / 27, rel=1e-9)  # twice that of Neile's parabola
+    assert cusp.length == pytest.approx(
+        2 * (13**1.5 - 8) / 27, rel=1e-9
+    )  # twice that of Neile's parabola
 
 
 def test_curvature_does_not_depend_on_how_fast_a_curve_is_run():
@@ -149,14 +167,21 @@ def test_curvature_does_not_depend_on_how_fast_a_curve_is_run():
         assert even.torsion(s) == pytest.approx(curve.torsion(u), rel=1e-9)
         # By the length travelled the derivatives are the same too.
         speed = np.linalg.norm(curve(u, 1), axis=-1)
-        assert even.curvature_rate(s) / even.length == pytest.approx(curve.curvature_rate(u) / speed, rel=1e-8)
-        assert even.torsion_rate(s) / even.length == pytest.approx(curve.torsion_rate(u) / speed, rel=1e-7)
+        assert even.curvature_rate(s) / even.length == pytest.approx(
+            curve.curvature_rate(u) / speed, rel=1e-8
+        )
+        assert even.torsion_rate(s) / even.length == pytest.approx(
+            curve.torsion_rate(u) / speed, rel=1e-7
+        )
 
 
 @each("curve", BENT)
 def test_rates_of_curvature_and_torsion_by_differences(curve: Curve):
     s = away_from(curve.breaks, np.linspace(0.0, 1.0, 41), margin=5e-4)
-    for value, rate in ((curve.curvature, curve.curvature_rate), (curve.torsion, curve.torsion_rate)):
+    for value, rate in (
+        (curve.curvature, curve.curvature_rate),
+        (curve.torsion, curve.torsion_rate),
+    ):
         expected = derivative(value, s, step=1e-4)
         scale = curve.curvature(s).max() + np.abs(expected).max()
         assert rate(s) == pytest.approx(expected, abs=1e-7 * scale)
@@ -176,9 +201,15 @@ def test_the_accelerations_printed_by_rojas():
     beta, rate, change = (2 * np.pi * law(t, k) for k in range(3))
     D = 14 - 2 * np.cos(beta)
     acceleration = paths.along(curve, law).acceleration(t)
-    expected = a / np.sqrt(D) * (np.sin(beta) * change + (14 * np.cos(beta) - np.cos(beta) ** 2 - 1) * rate**2 / D)
+    expected = (
+        a
+        / np.sqrt(D)
+        * (np.sin(beta) * change + (14 * np.cos(beta) - np.cos(beta) ** 2 - 1) * rate**2 / D)
+    )
     assert acceleration[:, 4] == pytest.approx(expected, abs=1e-16)
-    assert acceleration[:, 3] == pytest.approx(a * (np.sin(beta) * change + np.cos(beta) * rate**2), abs=1e-16)
+    assert acceleration[:, 3] == pytest.approx(
+        a * (np.sin(beta) * change + np.cos(beta) * rate**2), abs=1e-16
+    )
 
 
 def test_splines_meet_their_points_and_close():
@@ -191,7 +222,10 @@ def test_splines_meet_their_points_and_close():
             scale = np.abs(closed(np.linspace(0, 1, 50), order)).max()
             assert closed(0.0, order) == pytest.approx(closed(1.0, order), abs=1e-10 * scale)
             # and at each inner knot
-            sides = closed(closed.knots[1:-1], order), closed(np.nextafter(closed.knots[1:-1], 0), order)
+            sides = (
+                closed(closed.knots[1:-1], order),
+                closed(np.nextafter(closed.knots[1:-1], 0), order),
+            )
             assert sides[0] == pytest.approx(sides[1], abs=1e-10 * scale)
 
 
@@ -225,14 +259,18 @@ def test_given_derivatives_are_used_and_missed():
     traced = paths.curve(lambda u: (u, u**2, u**3), 0.5, 2.0)
     for order in range(5):
         assert GIVEN(s, order) == pytest.approx(traced(s, order), abs=1e-13)
-    two = paths.curve(lambda u: (u, u**2, 0), derivatives=[lambda u: (1, 2 * u, 0), lambda u: (0, 2, 0)])
+    two = paths.curve(
+        lambda u: (u, u**2, 0), derivatives=[lambda u: (1, 2 * u, 0), lambda u: (0, 2, 0)]
+    )
     assert paths.along(two, paths.quintic(1.0)).acceleration(0.5).shape == (6,)
     with pytest.raises(paths.PathError, match="was given 2 derivatives and derivative 3 is needed"):
         paths.minimal(two)(0.5)
 
 
 @pytest.mark.parametrize(
-    "given", [None, "abc", 5, (1j, 0, 0), (None, 0, 0), ("a", "b", "c"), ([[1], [2, 3]], 0, 0)], ids=str
+    "given",
+    [None, "abc", 5, (1j, 0, 0), (None, 0, 0), ("a", "b", "c"), ([[1], [2, 3]], 0, 0)],
+    ids=str,
 )
 def test_whatever_a_users_function_gives(given):
     for derivatives in (None, []):
@@ -246,7 +284,9 @@ def test_chains_are_continuous_and_know_their_joints():
     for order in (0, 1):
         assert bend(joints, order) == pytest.approx(bend(joints - 1e-13, order), abs=1e-10)
     assert bend(1.0) == pytest.approx([2, 2, 2], abs=1e-15)
-    assert bend.curvature(np.linspace(0, 1, 300)) == pytest.approx(2.0 * (bend.curvature(np.linspace(0, 1, 300)) > 1))
+    assert bend.curvature(np.linspace(0, 1, 300)) == pytest.approx(
+        2.0 * (bend.curvature(np.linspace(0, 1, 300)) > 1)
+    )
     # Four times a quarter of the corners' shortening is gone.
     assert bend.length == pytest.approx(6 - 2 * (2 * 0.5 - 0.5 * np.pi / 2), rel=1e-13)
 

@@ -39,7 +39,9 @@ def test_rates_are_those_of_the_coordinates(name):
 def test_point_to_point_is_a_straight_line_by_its_law():
     path, law = JOINT_PATHS["point to point"], paths.cycloidal(1.5)
     t = np.linspace(0, 1.5, 7)
-    assert path.position(t) == pytest.approx(POINTS[0] + law(t)[:, None] * (POINTS[1] - POINTS[0]), abs=1e-14)
+    assert path.position(t) == pytest.approx(
+        POINTS[0] + law(t)[:, None] * (POINTS[1] - POINTS[0]), abs=1e-14
+    )
     assert path.rests
 
 
@@ -76,7 +78,9 @@ def test_samples():
 def test_the_mechanism_is_asked_for_its_coordinates():
     law = paths.quintic(1.0)
     arm = es.load("elbow")
-    assert paths.joint_path([[0, 0], [1, 1]], law, mechanism=arm).position(1.0) == pytest.approx([1, 1])
+    assert paths.joint_path([[0, 0], [1, 1]], law, mechanism=arm).position(1.0) == pytest.approx(
+        [1, 1]
+    )
     with pytest.raises(paths.PathError, match=r"elbow has 2 coordinates; the joint path has 3\."):
         paths.joint_path([[0, 0, 0], [1, 1, 1]], law, mechanism=arm)
     five_bar = es.load("five_bar")
@@ -85,5 +89,7 @@ def test_the_mechanism_is_asked_for_its_coordinates():
     b = es.Builder("ball")
     b.body("head", mass=1.0, inertia=(1, 1, 1))
     b.joint("neck", "spherical", "ground", "head")
-    with pytest.raises(paths.PathError, match=r"joint 'neck' of ball turns by a quaternion.*paths\.pose_path"):
+    with pytest.raises(
+        paths.PathError, match=r"joint 'neck' of ball turns by a quaternion.*paths\.pose_path"
+    ):
         paths.joint_path([[1, 0, 0, 0], [0, 1, 0, 0]], law, mechanism=b.build())

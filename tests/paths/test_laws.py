@@ -33,7 +33,9 @@ def test_every_derivative_is_that_of_the_one_before(law):
     for order in (1, 2, 3):
         scale = law.profile.peak(order) + law.profile.peak(order - 1)
         # The fifth derivative of the cycloid's s'' is (2π)⁶ = 6e4, and 6e4 h⁴/30 = 2e-9 with h = 1e-3.
-        assert law(t, order) == pytest.approx(derivative(lambda x, k=order - 1: law(x, k), t), abs=1e-8 * scale)
+        assert law(t, order) == pytest.approx(
+            derivative(lambda x, k=order - 1: law(x, k), t), abs=1e-8 * scale
+        )
 
 
 @pytest.mark.parametrize("law", LAWS, ids=names)
@@ -69,13 +71,17 @@ def test_the_septic_has_no_jerk_at_its_ends():
 
 def test_a_trapezium_has_constant_acceleration_velocity_and_deceleration():
     law = paths.trapezoidal(2.0, fraction=0.2)
-    assert law([0.1, 1.0, 1.9], 2) == pytest.approx([1 / (0.2 * 0.8 * 4), 0.0, -1 / (0.2 * 0.8 * 4)])
+    assert law([0.1, 1.0, 1.9], 2) == pytest.approx(
+        [1 / (0.2 * 0.8 * 4), 0.0, -1 / (0.2 * 0.8 * 4)]
+    )
     assert law([0.4, 1.0, 1.6], 1) == pytest.approx([1 / (0.8 * 2)] * 3)
     assert law([0.0, 2.0]) == pytest.approx([0.0, 1.0], abs=1e-15)
     assert law([0.0, 2.0], 1) == pytest.approx([0.0, 0.0], abs=1e-15)
 
 
-@pytest.mark.parametrize(("t", "printed"), [(0.05, (0.00082, 0.04894, 1.95774)), (0.45, (0.40082, 1.95106, 1.95774))])
+@pytest.mark.parametrize(
+    ("t", "printed"), [(0.05, (0.00082, 0.04894, 1.95774)), (0.45, (0.40082, 1.95106, 1.95774))]
+)
 def test_the_splined_cycloid_gives_rojas_printed_motion(t, printed):
     """Tables 5.4.1 and 5.6.1 print five decimals."""
     law = paths.splined_cycloid(1.0)
@@ -86,7 +92,8 @@ def test_the_splined_cycloid_gives_the_joint_angle_that_tells_it_from_the_cycloi
     """θ1 = 0.05073 degrees at t = 0.05: the wrist is 1.33125 - 0.41 m from the first axis; a pure cycloid has 0.05090."""
     wrist = 1.33125 - 0.41
     splined, pure = (
-        math.degrees(math.atan2(law(0.05), wrist)) for law in (paths.splined_cycloid(1), paths.cycloidal(1))
+        math.degrees(math.atan2(law(0.05), wrist))
+        for law in (paths.splined_cycloid(1), paths.cycloidal(1))
     )
     assert splined == pytest.approx(0.05073, abs=5e-6)
     assert pure == pytest.approx(0.05090, abs=5e-6)
@@ -96,9 +103,14 @@ def test_the_splined_cycloid_meets_its_definition_at_the_nodes_and_becomes_the_c
     tau, h = np.linspace(0, 1, 21), 0.05
     law = paths.splined_cycloid(1.0)
     assert law(tau, 1) == pytest.approx(1 - np.cos(2 * np.pi * tau), abs=1e-14)
-    assert law(tau, 2) == pytest.approx(2 / h * np.tan(np.pi * h) * np.sin(2 * np.pi * tau), abs=1e-13)
+    assert law(tau, 2) == pytest.approx(
+        2 / h * np.tan(np.pi * h) * np.sin(2 * np.pi * tau), abs=1e-13
+    )
     t = np.linspace(0, 1, 301)
-    errors = [np.abs(paths.splined_cycloid(1.0, n)(t) - paths.cycloidal(1.0)(t)).max() for n in (21, 41, 81)]
+    errors = [
+        np.abs(paths.splined_cycloid(1.0, n)(t) - paths.cycloidal(1.0)(t)).max()
+        for n in (21, 41, 81)
+    ]
     assert errors[0] / errors[1] == pytest.approx(16, rel=0.05)  # as a cubic spline should, with h⁴
     assert errors[1] / errors[2] == pytest.approx(16, rel=0.05)
 
@@ -114,7 +126,9 @@ def test_splines_go_through_their_points_and_end_as_asked():
     quintic = paths.spline_law(times, [0, 1, 0.2, 0], degree=5, ends="periodic")
     for order in (0, 1, 2, 3):
         scale = quintic.profile.peak(order + 1)
-        assert quintic(0.0, order) == pytest.approx(quintic(quintic.duration, order), abs=1e-12 * scale)
+        assert quintic(0.0, order) == pytest.approx(
+            quintic(quintic.duration, order), abs=1e-12 * scale
+        )
 
 
 def test_waiting_shifts_the_law_and_keeps_its_speed():

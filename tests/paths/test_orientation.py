@@ -13,7 +13,9 @@ from paths.differences import angular, away_from, derivative
 from randomness import seeded
 
 GIVEN = Rotation.random(5, rng=seeded("orientations")).as_matrix()
-KNOT = paths.curve(lambda u: (np.sin(u) + 2 * np.sin(2 * u), np.cos(u) - 2 * np.cos(2 * u), -np.sin(3 * u)), 0, 6)
+KNOT = paths.curve(
+    lambda u: (np.sin(u) + 2 * np.sin(2 * u), np.cos(u) - 2 * np.cos(2 * u), -np.sin(3 * u)), 0, 6
+)
 ROJAS = paths.sphere_cylinder(0.5, 0.2)
 HELIX = paths.helix([1, 2, 3], [2, 2, 5], [1, 1, 2], angle=5.0, pitch=0.4)
 SPLINE = paths.spline(seeded("spline").normal(size=(6, 3)))
@@ -60,7 +62,9 @@ def test_rates_are_those_of_the_rotation(name):
     tolerance = 1e-11 + fastest**5 * 1e-12
     assert asymmetry < tolerance
     assert w == pytest.approx(expected, abs=tolerance)
-    assert dw == pytest.approx(derivative(lambda x: orientation(x).rate, s), abs=30 * fastest * tolerance)
+    assert dw == pytest.approx(
+        derivative(lambda x: orientation(x).rate, s), abs=30 * fastest * tolerance
+    )
 
 
 @pytest.mark.parametrize("name", ORIENTATIONS)
@@ -80,9 +84,13 @@ def test_slerp_turns_at_a_constant_rate_about_one_axis():
     R, w, dw = paths.turning(GIVEN[:2])(np.linspace(0, 1, 9))
     assert R[0] == pytest.approx(GIVEN[0], abs=1e-15)
     assert R[-1] == pytest.approx(GIVEN[1], abs=1e-14)
-    assert np.ptp(w, axis=0).max() < 20 * np.spacing(np.pi)  # rounding: two products of matrices, rates up to pi
+    assert np.ptp(w, axis=0).max() < 20 * np.spacing(
+        np.pi
+    )  # rounding: two products of matrices, rates up to pi
     assert np.abs(dw).max() < 1e-14
-    assert np.linalg.norm(w[0]) == pytest.approx(Rotation.from_matrix(GIVEN[1] @ GIVEN[0].T).magnitude(), abs=1e-14)
+    assert np.linalg.norm(w[0]) == pytest.approx(
+        Rotation.from_matrix(GIVEN[1] @ GIVEN[0].T).magnitude(), abs=1e-14
+    )
 
 
 @given(st.integers(0, 10**6), st.integers(3, 7), st.floats(0.1, 1.5))
@@ -99,7 +107,9 @@ def test_a_turn_through_several_meets_each_and_its_acceleration_is_continuous(se
     before, after = (orientation(knots[1:-1] + side * 1e-12) for side in (-1, 1))
     scale = np.abs(orientation(np.linspace(0, 1, 50)).rate_change).max() + 1
     assert before.rate == pytest.approx(after.rate, abs=1e-9 * scale)
-    assert before.rate_change == pytest.approx(after.rate_change, abs=1e-6 * scale)  # SciPy iterates to 1e-9 of rates
+    assert before.rate_change == pytest.approx(
+        after.rate_change, abs=1e-6 * scale
+    )  # SciPy iterates to 1e-9 of rates
 
 
 def test_turning_the_short_way():
@@ -142,7 +152,9 @@ def test_the_frenet_frame_is_of_tangent_normal_and_binormal(curve):
     ids=["line", "inflection", "flat point", "straight part"],
 )
 def test_where_the_curvature_vanishes_the_frenet_frame_says_so(curve, place):
-    with pytest.raises(paths.PathError, match=rf'is straight at s = {place}.*use orientation="minimal"'):
+    with pytest.raises(
+        paths.PathError, match=rf'is straight at s = {place}.*use orientation="minimal"'
+    ):
         paths.frenet(curve)
     paths.minimal(curve)
 
@@ -151,7 +163,9 @@ def test_where_two_arcs_bend_opposite_ways_the_frenet_frame_says_so():
     up = paths.arc([0, 1, 0], [0, 0, 0], [0, 0, 1], 1.0)
     down = paths.arc([0, -1, 0], [0, 0, 0], [0, 0, -1], 1.0)
     ess = paths.chain(up.reversed(), paths.arc([0, -1, 0], [0, 0, 0], [0, 0, 1], 1.0))
-    with pytest.raises(paths.PathError, match=r"jumps at s = 0\.5, where the curve bends another way"):
+    with pytest.raises(
+        paths.PathError, match=r"jumps at s = 0\.5, where the curve bends another way"
+    ):
         paths.frenet(ess)
     # The same way on, it is one circle's.
     assert paths.frenet(paths.chain(down.reversed().part(0, 0.5), down.reversed().part(0.5, 1)))
@@ -165,7 +179,14 @@ def test_curvature_that_vanishes_where_it_is_asked():
 
 # --- the rotation-minimising frame -------------------------------------------------------------------------------
 
-FOLLOWED = {"helix": HELIX, "Rojas": ROJAS, "knot": KNOT, "spline": SPLINE, "inflection": ESS, "straight part": PAUSE}
+FOLLOWED = {
+    "helix": HELIX,
+    "Rojas": ROJAS,
+    "knot": KNOT,
+    "spline": SPLINE,
+    "inflection": ESS,
+    "straight part": PAUSE,
+}
 
 
 @pytest.mark.parametrize("name", FOLLOWED)
@@ -173,7 +194,9 @@ def test_the_minimal_frame_follows_the_tangent_and_does_not_spin_about_it(name):
     curve, s = FOLLOWED[name], np.linspace(0, 1, 101)
     R, w, _ = paths.minimal(curve)(s)
     assert R[..., 0] == pytest.approx(curve.tangent(s), abs=1e-13)
-    assert np.einsum("ni,ni->n", w, curve.tangent(s)) == pytest.approx(np.zeros(101), abs=1e-13 * np.abs(w).max())
+    assert np.einsum("ni,ni->n", w, curve.tangent(s)) == pytest.approx(
+        np.zeros(101), abs=1e-13 * np.abs(w).max()
+    )
 
 
 @pytest.mark.parametrize("name", FOLLOWED)
@@ -237,7 +260,9 @@ def test_many_turns_are_neither_overlooked_nor_a_corner(turns):
 
 
 def test_the_minimal_frame_starts_as_asked():
-    assert paths.minimal(KNOT, normal=[1, 2, 3])(0.0).rotation[:, 1] @ KNOT.tangent(0.0) == pytest.approx(0, abs=1e-15)
+    assert paths.minimal(KNOT, normal=[1, 2, 3])(0.0).rotation[:, 1] @ KNOT.tangent(
+        0.0
+    ) == pytest.approx(0, abs=1e-15)
     line = paths.minimal(paths.line([0, 0, 0], [0, 0, 2]), normal=[1, 0, 5])
     assert line(0.3).rotation[:, 1] == pytest.approx([1, 0, 0], abs=1e-15)
 

@@ -29,13 +29,17 @@ PATHS = {
     "spline": paths.along(paths.spline(PLACES), paths.septic(2.0), TURNS),
     "two poses": paths.pose_path(POSES[:2], paths.quintic(1.2)),
     "poses": paths.pose_path(POSES, paths.quintic(2.0)),
-    "turn in place": paths.pose_path([np.eye(4), pose(rotation_z(1.0), [0, 0, 0])], paths.quintic(1.0)),
+    "turn in place": paths.pose_path(
+        [np.eye(4), pose(rotation_z(1.0), [0, 0, 0])], paths.quintic(1.0)
+    ),
     "trapezium": paths.along(paths.rounded(PLACES, 0.05), paths.trapezoidal(3.0), "minimal"),
     "there and back": ARC.then(ARC.reversed()),
     "thrice": ARC.then(ARC.reversed()).repeat(3),
     "slow": ARC.lasting(4.0),
     "waiting": ARC.wait(before=0.5, after=0.25),
-    "free": paths.along(paths.spline(PLACES), paths.spline_law([0, 1, 2], [0, 0.6, 1], ends="free"), "minimal"),
+    "free": paths.along(
+        paths.spline(PLACES), paths.spline_law([0, 1, 2], [0, 0.6, 1], ends="free"), "minimal"
+    ),
 }
 
 
@@ -100,13 +104,19 @@ def test_twists_are_in_the_ground_convention_of_a_mechanism():
     m = es.load("elbow")
     law, q0 = paths.quintic(2.0), m.pose([0.3, 0.0], frame="tool")
     path = paths.along(
-        paths.arc([0, 0, 0], q0[:3, 3], [0, 0, 1], 1.2), law, paths.turning([q0[:3, :3], rotation_z(1.2) @ q0[:3, :3]])
+        paths.arc([0, 0, 0], q0[:3, 3], [0, 0, 1], 1.2),
+        law,
+        paths.turning([q0[:3, :3], rotation_z(1.2) @ q0[:3, :3]]),
     )
     t = np.linspace(0, 2, 9)
-    q, v, a = (np.stack([c + 1.2 * law(t, k), 0 * t], axis=-1) for k, c in ((0, 0.3), (1, 0), (2, 0)))
+    q, v, a = (
+        np.stack([c + 1.2 * law(t, k), 0 * t], axis=-1) for k, c in ((0, 0.3), (1, 0), (2, 0))
+    )
     assert path.pose(t) == pytest.approx(m.pose(q, frame="tool"), abs=1e-13)
     assert path.twist(t) == pytest.approx(m.velocity(q, v, frame="tool", axes="aligned"), abs=1e-13)
-    assert path.acceleration(t) == pytest.approx(m.acceleration(q, v, a, frame="tool", axes="aligned"), abs=1e-13)
+    assert path.acceleration(t) == pytest.approx(
+        m.acceleration(q, v, a, frame="tool", axes="aligned"), abs=1e-13
+    )
 
 
 def test_pose_paths_meet_their_poses():
@@ -115,14 +125,18 @@ def test_pose_paths_meet_their_poses():
     s = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(PLACES, axis=0), axis=1))])
     fine = np.linspace(0, 2, 200001)
     t = np.interp(s / s[-1], law(fine), fine)
-    assert path.pose(t) == pytest.approx(POSES, abs=1e-8)  # interp finds the time to the square of its step
+    assert path.pose(t) == pytest.approx(
+        POSES, abs=1e-8
+    )  # interp finds the time to the square of its step
     assert path.pose([0.0, 2.0]) == pytest.approx(POSES[[0, -1]], abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ["there and back", "thrice", "waiting"])
 def test_joins_are_continuous(name):
     path = PATHS[name]
-    for before, after in zip(path(path.breaks[1:-1] - 1e-10), path(path.breaks[1:-1] + 1e-10), strict=True):
+    for before, after in zip(
+        path(path.breaks[1:-1] - 1e-10), path(path.breaks[1:-1] + 1e-10), strict=True
+    ):
         assert before == pytest.approx(after, abs=1e-7)
 
 
@@ -144,10 +158,13 @@ def test_reversal_joins_and_repetition_in_time():
 
 def test_moving_joins_meet_at_the_same_velocity():
     """Two halves of a line, one at constant acceleration and one braking, are joined in full flight."""
-    up = paths.along(paths.line([0, 0, 0], [1, 0, 0]), paths.spline_law([0, 0.5, 1], [0, 0.25, 1], ends="free"))
+    up = paths.along(
+        paths.line([0, 0, 0], [1, 0, 0]), paths.spline_law([0, 0.5, 1], [0, 0.25, 1], ends="free")
+    )
     whole = up.then(
         paths.along(
-            paths.line([2, 0, 0], [1, 0, 0]), paths.spline_law([0, 0.5, 1], [0, 0.25, 1], ends="free")
+            paths.line([2, 0, 0], [1, 0, 0]),
+            paths.spline_law([0, 0.5, 1], [0, 0.25, 1], ends="free"),
         ).reversed()
     )
     assert whole.twist(1.0)[3] == pytest.approx(2.0)
@@ -163,13 +180,17 @@ def test_the_shortest_duration_keeps_every_limit_and_meets_one(v, a, w, alpha):
     sizes = [np.linalg.norm(x, axis=-1).max() for x in (V[:, 3:], A[:, 3:], V[:, :3], A[:, :3])]
     parts = np.array(sizes) / (v, a, w, alpha)
     assert parts.max() <= 1 + 1e-9
-    assert parts.max() == pytest.approx(1.0, abs=1e-3)  # a peak may be a kink between two of the 5,001 times
+    assert parts.max() == pytest.approx(
+        1.0, abs=1e-3
+    )  # a peak may be a kink between two of the 5,001 times
 
 
 def test_limits_see_jumps_of_the_acceleration():
     """On a circle after a line the acceleration jumps to v²/r; its peak is just after the joint."""
     bend = paths.rounded([[0, 0, 0], [1, 0, 0], [1, 1, 0]], radius=0.2)
-    path = paths.along(bend, paths.spline_law([0, 1, 2], [0, 0.5, 1], ends="free")).within(acceleration=2.0)
+    path = paths.along(bend, paths.spline_law([0, 1, 2], [0, 0.5, 1], ends="free")).within(
+        acceleration=2.0
+    )
     speed = bend.length / path.duration
     assert speed**2 / 0.2 == pytest.approx(2.0, rel=1e-9)
 
@@ -180,14 +201,19 @@ def test_samples():
     assert samples.pose.shape == (31, 4, 4)
     assert samples.twist == pytest.approx(ARC.twist(samples.t))
     assert ARC.sample(dt=0.5).t == pytest.approx([0, 0.5, 1, 1.5])
-    assert ARC.sample(dt=0.1).t == pytest.approx(np.linspace(0, 1.5, 16))  # 1.5/0.1 is 15 and a bit of rounding
+    assert ARC.sample(dt=0.1).t == pytest.approx(
+        np.linspace(0, 1.5, 16)
+    )  # 1.5/0.1 is 15 and a bit of rounding
     assert ARC.sample(dt=0.4).t == pytest.approx([0, 0.4, 0.8, 1.2, 1.5])
 
 
 def test_orientations_as_a_user_gives_them():
     line, law = paths.line([0, 0, 0], [1, 0, 0]), paths.quintic(1.0)
     assert paths.along(line, law).pose(0.5)[:3, :3].tolist() == np.eye(3).tolist()
-    assert paths.along(line, law, rotation_x(0.5)).pose(0.3)[:3, :3].tolist() == rotation_x(0.5).tolist()
+    assert (
+        paths.along(line, law, rotation_x(0.5)).pose(0.3)[:3, :3].tolist()
+        == rotation_x(0.5).tolist()
+    )
     turned = paths.along(line, law, [np.eye(3), rotation_x(1.0)])
     assert turned.twist(0.5)[0] == pytest.approx(15 / 8)
     assert "one turn" in repr(turned)

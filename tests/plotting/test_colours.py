@@ -14,11 +14,27 @@ from eslabon.plotting.axes import colour_map
 # Machado, Oliveira and Fernandes (2009), a physiologically-based model for simulation of color vision deficiency: severity 1.
 DEFICIENCIES = {
     "none": np.eye(3),
-    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
-    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
 }
-XYZ = [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+XYZ = [
+    [0.4124564, 0.3575761, 0.1804375],
+    [0.2126729, 0.7151522, 0.0721750],
+    [0.0193339, 0.1191920, 0.9503041],
+]
 WHITE = np.array([0.95047, 1.0, 1.08883])
 # CIE76: about 2.3 is just noticeable. The palette's own least distance, orange and vermillion of the protanope, is 15.
 APART = 14.0
@@ -45,7 +61,9 @@ def contrast(a: str, b: str) -> float:
 @pytest.mark.parametrize("deficiency", DEFICIENCIES)
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 def test_curves_are_told_apart(theme, deficiency):
-    seen = {c: lab(np.array(DEFICIENCIES[deficiency]) @ linear(c)) for c in (*theme.curves, theme.paper)}
+    seen = {
+        c: lab(np.array(DEFICIENCIES[deficiency]) @ linear(c)) for c in (*theme.curves, theme.paper)
+    }
     for a, b in combinations(seen, 2):
         assert np.linalg.norm(seen[a] - seen[b]) > APART, (a, b)
 
@@ -94,7 +112,9 @@ def test_a_session_has_a_theme(monkeypatch):
     with pytest.raises(es.ModelError, match="ESLABON_THEME is 'light' or 'dark'; it is 'night'"):
         new_figure()
     for call in (lambda: set_theme("drak"), lambda: new_figure(theme="drak")):
-        with pytest.raises(es.ModelError, match="theme is 'light' or 'dark'; it is 'drak'; did you mean 'dark'"):
+        with pytest.raises(
+            es.ModelError, match="theme is 'light' or 'dark'; it is 'drak'; did you mean 'dark'"
+        ):
             call()
     with pytest.raises(es.ModelError, match="a role is"):
         LIGHT.role("wheel")

@@ -69,7 +69,9 @@ def test_coincidence_counts_in_the_unit_that_is_seen():
     curves(ax, T[:5], small, log=True)
     assert texts(ax) == ["a", "b", "c"]  # a factor of two is seen on a logarithmic axis
     assert list(coinciding({"a": np.zeros(3), "b": 1e-17 * np.ones(3)})) == ["a = b"]
-    assert list(coinciding({"a": np.array([np.inf, 1.0]), "b": np.array([np.inf, 1.0])})) == ["a = b"]
+    assert list(coinciding({"a": np.array([np.inf, 1.0]), "b": np.array([np.inf, 1.0])})) == [
+        "a = b"
+    ]
     assert list(coinciding({"a": np.full(2, np.nan), "b": np.full(2, np.nan)})) == ["a = b"]
     assert coinciding({}) == {}
 
@@ -130,7 +132,13 @@ def test_a_figure_keeps_its_theme(theme):
     curves(ax, T, {"a": T, "b": -T}, title="angles")
     figure.draw_without_rendering()
     assert to_hex(figure.get_facecolor()) == to_hex(ax.get_facecolor()) == own.paper
-    said = [ax.xaxis.label, ax.yaxis.label, *ax.get_xticklabels(), *ax.get_legend().get_texts(), ax.title]
+    said = [
+        ax.xaxis.label,
+        ax.yaxis.label,
+        *ax.get_xticklabels(),
+        *ax.get_legend().get_texts(),
+        ax.title,
+    ]
     assert {to_hex(text.get_color()) for text in said} == {own.ink}
     assert to_hex(ax.get_xgridlines()[0].get_color()) == own.grid
     assert ax.get_xlabel() == "t [s]"
@@ -175,7 +183,9 @@ def test_equal_axes_in_plane_and_space(rng):
     figure = new_figure()
     space = figure.add_subplot(projection="3d")
     equal_axes(space, cloud)
-    limits = np.array([np.ptp(limit) for limit in (space.get_xlim(), space.get_ylim(), space.get_zlim())])
+    limits = np.array(
+        [np.ptp(limit) for limit in (space.get_xlim(), space.get_ylim(), space.get_zlim())]
+    )
     box = space._box_aspect  # a metre is as long along all axes
     assert np.ptp(limits / box) < 1e-9 * limits.max() / box.max()
     assert (space.get_xlabel(), space.get_zlabel()) == ("x [m]", "z [m]")

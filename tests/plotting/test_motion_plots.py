@@ -12,7 +12,9 @@ import eslabon as es
 def driven():
     """A pendulum of one bar, driven beyond both of its limits."""
     m = es.load("double_pendulum").with_joint("q1", velocity_limit=3.0, effort_limit=5.0)
-    return m.simulate([0.3, 0.2], None, np.linspace(0, 1, 41), lambda t, q, v: [6 * np.sin(9 * t), 0.1])
+    return m.simulate(
+        [0.3, 0.2], None, np.linspace(0, 1, 41), lambda t, q, v: [6 * np.sin(9 * t), 0.1]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -27,14 +29,23 @@ def labels(ax):
 
 def test_units_stand_on_all_axes(driven):
     figure = driven.plot("coordinates", "velocities", "accelerations", "forces", "energy", "power")
-    assert [ax.get_ylabel() for ax in figure.axes] == ["[rad]", "[rad/s]", "[rad/s²]", "[N m]", "[J]", "[W]"]
+    assert [ax.get_ylabel() for ax in figure.axes] == [
+        "[rad]",
+        "[rad/s]",
+        "[rad/s²]",
+        "[N m]",
+        "[J]",
+        "[W]",
+    ]
     assert [ax.get_xlabel() for ax in figure.axes] == [""] * 4 + ["t [s]"] * 2
 
 
 def test_phase(driven):
     (ax,) = driven.plot("phase", joints=["q2"]).axes
     assert labels(ax) == ("phase", "q2 [rad]", "rate of q2 [rad/s]")
-    np.testing.assert_array_equal(ax.get_lines()[0].get_xydata(), np.stack([driven.q[:, 1], driven.v[:, 1]], axis=1))
+    np.testing.assert_array_equal(
+        ax.get_lines()[0].get_xydata(), np.stack([driven.q[:, 1], driven.v[:, 1]], axis=1)
+    )
     (both,) = driven.plot("phase").axes
     assert labels(both) == ("phase", "coordinate [rad]", "rate of coordinate [rad/s]")
     assert len(both.get_legend().get_texts()) == 2
@@ -56,7 +67,9 @@ def test_torque_over_speed_says_which_limits_are_exceeded(driven):
     assert velocity.startswith("exceeds its velocity limit of 3 rad/s: ")
     marked = first.get_lines()[-1].get_xydata()
     outside = (np.abs(driven.v[:, 0]) > 3) | (np.abs(driven.tau[:, 0]) > 5)
-    np.testing.assert_array_equal(marked, np.stack([driven.v[:, 0], driven.tau[:, 0]], axis=1)[outside])
+    np.testing.assert_array_equal(
+        marked, np.stack([driven.v[:, 0], driven.tau[:, 0]], axis=1)[outside]
+    )
     corners = np.concatenate([lines.get_segments() for lines in first.collections]).reshape(-1, 2)
     assert {tuple(x) for x in corners} == {(x, y) for x in (-3.0, 3.0) for y in (-5.0, 5.0)}
     assert second.get_title(loc="left") == "q2\nno limits are given"
@@ -80,13 +93,17 @@ def test_reactions_of_joints_and_cut_joints(closed):
     for name in (*(j.name for j in m.joints), *(f"{x.name} (cut)" for x in m.loops)):
         assert name in names
     (one, _) = closed.plot("reactions", joints=m.loops[0].name).axes
-    np.testing.assert_allclose(one.get_lines()[0].get_ydata(), np.linalg.norm(wrenches[:, -1, 3:], axis=-1))
+    np.testing.assert_allclose(
+        one.get_lines()[0].get_ydata(), np.linalg.norm(wrenches[:, -1, 3:], axis=-1)
+    )
 
 
 def test_reactions_under_wrenches_and_of_many_trajectories():
     m = es.load("double_pendulum")
     body, push = m.bodies[1].name, np.array([0, 0, 0, 1.0, 2.0, 3.0])
-    motion = m.simulate([[0.1, 0.2], [0.3, 0.4]], None, np.linspace(0, 0.1, 3), external={body: push})
+    motion = m.simulate(
+        [[0.1, 0.2], [0.3, 0.4]], None, np.linspace(0, 0.1, 3), external={body: push}
+    )
     found = m.reactions(motion.q, motion.v, motion.a, external={body: push})
     np.testing.assert_allclose(motion.reactions, found, rtol=0, atol=1e-12)
     assert len(motion.plot("reactions").axes[0].get_lines()) == 4

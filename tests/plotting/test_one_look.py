@@ -63,10 +63,19 @@ def test_a_plot_is_written(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["simulate", "elbow", "--time", "1", "--panel", "phase"], "--panel is about what --plot draws"),
-        (["simulate", "elbow", "--time", "1", "--theme", "dark"], "--theme is about what --plot or --animate draws"),
+        (
+            ["simulate", "elbow", "--time", "1", "--panel", "phase"],
+            "--panel is about what --plot draws",
+        ),
+        (
+            ["simulate", "elbow", "--time", "1", "--theme", "dark"],
+            "--theme is about what --plot or --animate draws",
+        ),
         (["workspace", "elbow", "--theme", "dark"], "--theme is about what --plot draws"),
-        (["workspace", "elbow", "--samples", "5", "--plot", "x.png", "--theme", "drak"], "did you mean 'dark'"),
+        (
+            ["workspace", "elbow", "--samples", "5", "--plot", "x.png", "--theme", "drak"],
+            "did you mean 'dark'",
+        ),
     ],
 )
 def test_the_shell_refuses_what_would_say_nothing(words, sentence, monkeypatch, capsys, tmp_path):

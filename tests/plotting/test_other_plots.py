@@ -26,7 +26,10 @@ def test_the_ellipses_of_velocity_and_force_are_reciprocal(elbow):
 
 def test_at_a_singular_configuration_a_force_has_no_bound(elbow):
     _, force = elbow.manipulability([0.0, 0.0], "tool", part="translation").plot().axes
-    assert force.get_title(loc="left").splitlines()[1].removeprefix("unbounded along ").lstrip("-") == "x"
+    assert (
+        force.get_title(loc="left").splitlines()[1].removeprefix("unbounded along ").lstrip("-")
+        == "x"
+    )
 
 
 def test_in_space_and_along_a_path(elbow):
@@ -44,7 +47,11 @@ def test_in_space_and_along_a_path(elbow):
 def test_the_poles_are_where_they_are():
     lm = es.load("cart_pole").linearize([0.0, 0.0])
     poles, shares, _ = lm.plot().axes
-    drawn = {line.get_label(): line.get_xydata() for line in poles.get_lines() if not line.get_label().startswith("_")}
+    drawn = {
+        line.get_label(): line.get_xydata()
+        for line in poles.get_lines()
+        if not line.get_label().startswith("_")
+    }
     fast = np.sqrt(lm.A[3, 1])
     np.testing.assert_allclose(drawn["unstable"], [[fast, 0.0]], rtol=1e-9)
     np.testing.assert_allclose(drawn["stable"], [[-fast, 0.0]], rtol=1e-9)
@@ -81,7 +88,9 @@ def test_paths_and_motions_along_them():
     m = es.load("elbow")
     way = es.paths.along(es.paths.line([1.2, 0.5, 0], [1.0, 1.0, 0]), es.paths.quintic(1.0))
     speed = way.plot(theme="dark").axes[1]
-    assert speed.get_lines()[0].get_ydata().max() == pytest.approx(1.875 * np.hypot(0.2, 0.5))  # of a quintic law
+    assert speed.get_lines()[0].get_ydata().max() == pytest.approx(
+        1.875 * np.hypot(0.2, 0.5)
+    )  # of a quintic law
     assert speed.get_title(loc="left") == "speed"
     motion = m.follow(way, part="position", times=np.linspace(0, 1, 5))
     titles = [(ax.get_title(loc="left"), ax.get_ylabel()) for ax in motion.plot().axes]
@@ -92,7 +101,9 @@ def test_paths_and_motions_along_them():
         ("conditioning", "condition number"),
     ]
     with pytest.raises(es.InputError, match="has no times to be plotted over"):
-        m.inverse_motion(m.pose([0.3, 0.5], "tool"), np.zeros(6), np.zeros(6), [0.2, 0.4], "tool").plot()
+        m.inverse_motion(
+            m.pose([0.3, 0.5], "tool"), np.zeros(6), np.zeros(6), [0.2, 0.4], "tool"
+        ).plot()
     helix = es.paths.helix([0, 0, 0], [1, 0, 0], [0, 0, 1], np.pi, 0.1)
     assert es.paths.along(helix, es.paths.cycloidal(1.0), "frenet").plot().axes[0].name == "3d"
     joints = es.paths.joint_path([[0, 0], [1, 2]], es.paths.quintic(2.0)).plot()

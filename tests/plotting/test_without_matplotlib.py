@@ -42,7 +42,9 @@ def test_a_report_says_that_it_draws_no_figures(
     with pytest.raises(SystemExit) as end:
         main()
     assert not end.value.code
-    assert "No figures are drawn: figures need matplotlib" in " ".join(capsys.readouterr().out.split())
+    assert "No figures are drawn: figures need matplotlib" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def test_a_figure_is_saved_where_there_was_no_folder(tmp_path: Path) -> None:

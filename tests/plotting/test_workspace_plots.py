@@ -26,7 +26,9 @@ def test_a_planar_arm_is_drawn_in_its_plane_with_equal_axes(arm):
     assert ax.get_aspect() == 1.0
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("x of tool [m]", "y of tool [m]")
     assert bar.get_ylabel() == "reciprocal condition number, serial kind, of its translation"
-    np.testing.assert_allclose(np.sort(ax.collections[0].get_offsets()[:, 0]), np.sort(arm.poses[:, 0, 3]))
+    np.testing.assert_allclose(
+        np.sort(ax.collections[0].get_offsets()[:, 0]), np.sort(arm.poses[:, 0, 3])
+    )
 
 
 def test_the_singular_curves_of_an_arm_are_where_it_is_stretched_and_folded(arm):
@@ -70,17 +72,24 @@ def test_a_spatial_robot_is_drawn_in_space_with_equal_axes():
     np.testing.assert_allclose(limits / ax._box_aspect, limits[0] / ax._box_aspect[0])
     assert bar.get_ylabel() == "reciprocal condition number, serial kind"
     assert len(ax.collections[0].get_offsets()) == 60
-    assert es.load("puma560").conditions(space.singular_configurations("serial"), "tool").serial.max() < 1e-6
+    assert (
+        es.load("puma560").conditions(space.singular_configurations("serial"), "tool").serial.max()
+        < 1e-6
+    )
 
 
 def test_the_plane_of_a_cloud(rng):
     flat = rng.normal(size=(30, 2))
     for k in range(3):
-        np.testing.assert_array_equal(drawing_plane(np.insert(flat, k, 0.5, axis=1)), np.delete(np.eye(3), k, axis=0))
+        np.testing.assert_array_equal(
+            drawing_plane(np.insert(flat, k, 0.5, axis=1)), np.delete(np.eye(3), k, axis=0)
+        )
     slanted = flat @ np.array([[1.0, 0, 0], [0, 0.6, 0.8]])
     plane = drawing_plane(slanted)
     np.testing.assert_allclose(plane @ plane.T, np.eye(2), atol=1e-12)
-    np.testing.assert_allclose(np.linalg.norm(slanted @ plane.T, axis=1), np.linalg.norm(slanted, axis=1))
+    np.testing.assert_allclose(
+        np.linalg.norm(slanted @ plane.T, axis=1), np.linalg.norm(slanted, axis=1)
+    )
     assert drawing_plane(rng.normal(size=(30, 3))) is None
     assert drawing_plane(np.zeros((4, 3))).shape == (2, 3)
     line = np.outer(np.linspace(0, 1, 5), [1.0, 1.0, 1.0])
@@ -90,7 +99,9 @@ def test_the_plane_of_a_cloud(rng):
 def test_which_part_of_a_twist_has_a_determinant():
     assert square_part(es.load("elbow"), "tool") == "translation"
     assert square_part(es.load("puma560"), "tool") == "all"
-    assert square_part(es.load("panda_like"), es.load("panda_like").frames[0].name) is None  # seven joints
+    assert (
+        square_part(es.load("panda_like"), es.load("panda_like").frames[0].name) is None
+    )  # seven joints
 
 
 def test_what_is_no_kind(arm):

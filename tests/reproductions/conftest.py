@@ -14,4 +14,8 @@ from eslabon.reproductions import Report, reproduce
 @pytest.fixture(scope="session")
 def report(artifact: Callable[..., Any]) -> Callable[[str], Report]:
     """A document's report, by its short name."""
-    return cache(lambda name: artifact(f"report-{name}", ("src/**/*.py", "src/**/*.toml"), lambda: reproduce(name)))
+    return cache(
+        lambda name: artifact(
+            f"report-{name}", ("src/**/*.py", "src/**/*.toml"), lambda: reproduce(name)
+        )
+    )

@@ -25,18 +25,37 @@ def places(name: str, *where: int) -> list[str]:
     return [f"{name}, ({k // 10},{k % 10})" for k in where]
 
 
-SLIPPED = (21, 22, 23, 24, 31, 32, 33, 34, 41, 42, 43, 44)  # and more, where the listing's W is not the exact one
+SLIPPED = (
+    21,
+    22,
+    23,
+    24,
+    31,
+    32,
+    33,
+    34,
+    41,
+    42,
+    43,
+    44,
+)  # and more, where the listing's W is not the exact one
 
 # All that does not simply agree: how many rows a section has, and which of them are what.
 EXPECTED = {
     "morales": {
         "4.3.4 Euler's ring": (
             12,
-            dict.fromkeys(("x1' (4.48)", "x2' (4.49)", "y2 (4.56)", *(f"x{k}' (4.57)" for k in (2, 4, 5, 6))), WRONG),
+            dict.fromkeys(
+                ("x1' (4.48)", "x2' (4.49)", "y2 (4.56)", *(f"x{k}' (4.57)" for k in (2, 4, 5, 6))),
+                WRONG,
+            ),
         ),
         "4.3.6 PUMA: the junction structure S": (
             14,
-            dict.fromkeys(("x_d (4.74)", "z_d (4.75)", "D_out (4.75)", "S11 (4.82), (2,4)", "h1 (4.81)"), WRONG),
+            dict.fromkeys(
+                ("x_d (4.74)", "z_d (4.75)", "D_out (4.75)", "S11 (4.82), (2,4)", "h1 (4.81)"),
+                WRONG,
+            ),
         ),
         "4.3.8 Stanford: the junction structure S": (10, {"L (4.127)": WRONG}),
         "4.3.5, 4.3.7 The robots' matrices": (
@@ -59,7 +78,10 @@ EXPECTED = {
         "4.4.3 PUMA: the junction structure J": (
             19,
             {
-                **dict.fromkeys(places("J11 (4.202)", 17, 27, 38, 48, 58, 68, 71, 72, 78, 83, 84, 85, 86, 87), WRONG),
+                **dict.fromkeys(
+                    places("J11 (4.202)", 17, 27, 38, 48, 58, 68, 71, 72, 78, 83, 84, 85, 86, 87),
+                    WRONG,
+                ),
                 "J13 (4.204): rows": WRONG,
             },
         ),
@@ -88,16 +110,24 @@ EXPECTED = {
             22,
             {
                 f"{entry} (5.80)": WRONG
-                for entry in entries("A", 11, 12, 13, 14, 15, 17, 21, 22, 23, 24, 25, 26, 27, 31, 32, 34, 35, 37)
+                for entry in entries(
+                    "A", 11, 12, 13, 14, 15, 17, 21, 22, 23, 24, 25, 26, 27, 31, 32, 34, 35, 37
+                )
             },
         ),
         "5.4.3 PUMA: the printed observer": (
             7,
-            {"pole 1 (L3052)": NOISE, "A - H C (5.75), (5.76)": WRONG, "observed from f3 (L3011)": WRONG},
+            {
+                "pole 1 (L3052)": NOISE,
+                "A - H C (5.75), (5.76)": WRONG,
+                "observed from f3 (L3011)": WRONG,
+            },
         ),
         "5.4.4 Stanford: the printed observer": (
             9,
-            dict.fromkeys(("pole 13.33 (L3121)", "it converges (L3130)", "observed from f3 (L3075)"), WRONG),
+            dict.fromkeys(
+                ("pole 13.33 (L3121)", "it converges (L3130)", "observed from f3 (L3075)"), WRONG
+            ),
         ),
         "5.4 Observers that do": (0, {}),
         "A.3 A link behind a gear": (4, {"inertia (A.23)": WRONG, "B (A.26)": WRONG}),
@@ -155,7 +185,10 @@ EXPECTED = {
         ),
         "Table 5.4.1, second half, once more": (
             12,
-            {**dict.fromkeys(("delta theta''1", "delta theta''5", "delta f 5"), NOISE), "delta theta''3": WRONG},
+            {
+                **dict.fromkeys(("delta theta''1", "delta theta''5", "delta f 5"), NOISE),
+                "delta theta''3": WRONG,
+            },
         ),
         "Table 5.4.2 (L2255-2263)": (
             24,
@@ -163,7 +196,13 @@ EXPECTED = {
                 **{f"W delta theta {k}": WRONG for k in (1, 2, 5)},
                 **{f"U delta theta'' {k}": WRONG for k in (3, 4)},
                 **dict.fromkeys(
-                    ("V delta theta' 6", "U delta theta'' 5", "U delta theta'' 6", "delta f* - delta f 6"), NOISE
+                    (
+                        "V delta theta' 6",
+                        "U delta theta'' 5",
+                        "U delta theta'' 6",
+                        "delta f* - delta f 6",
+                    ),
+                    NOISE,
                 ),
             },
         ),
@@ -184,7 +223,9 @@ EXPECTED = {
             37,
             {
                 "a) is headed": WRONG,
-                **dict.fromkeys(entries("a", 11, 12, 13, *SLIPPED, 51, 52, 53, 54, 61, 62, 63, 64), WRONG),
+                **dict.fromkeys(
+                    entries("a", 11, 12, 13, *SLIPPED, 51, 52, 53, 54, 61, 62, 63, 64), WRONG
+                ),
                 **dict.fromkeys(entries("a", 16, 26, 36, 46, 56, 66), NOISE),
             },
         ),
@@ -214,9 +255,19 @@ EXPECTED = {
         "Errata": (
             10,
             {
-                **dict.fromkeys(("1 (14) L130", "3 (17) L174", "4 (19) L192", "8 (23) L239"), DAMAGED),
                 **dict.fromkeys(
-                    ("6 (22) L233", "9 (24) L237-255", "10 (25), (27)", "11 L281", "12 L285", "13 L287-289"), WRONG
+                    ("1 (14) L130", "3 (17) L174", "4 (19) L192", "8 (23) L239"), DAMAGED
+                ),
+                **dict.fromkeys(
+                    (
+                        "6 (22) L233",
+                        "9 (24) L237-255",
+                        "10 (25), (27)",
+                        "11 L281",
+                        "12 L285",
+                        "13 L287-289",
+                    ),
+                    WRONG,
                 ),
             },
         ),
@@ -225,7 +276,9 @@ EXPECTED = {
     "yime": {
         "7.1 Five-bar: what the paper says": (
             9,
-            dict.fromkeys(("theta3 start, deg (L705)", "theta4 start, deg (L705)", "speeds (L729)"), WRONG),
+            dict.fromkeys(
+                ("theta3 start, deg (L705)", "theta4 start, deg (L705)", "speeds (L729)"), WRONG
+            ),
         ),
         "7.1 Five-bar: values": (15, {}),
         "7.2 Spatial four-bar: what the paper says": (9, {}),
@@ -236,12 +289,20 @@ EXPECTED = {
         "2, 3 Joint tables": (
             4,
             dict.fromkeys(
-                ("ball S_1y (table 2)", "ball S_1y' (table 3)", "ball S_2y' (table 3)", "planar S (table 2)"), WRONG
+                (
+                    "ball S_1y (table 2)",
+                    "ball S_1y' (table 3)",
+                    "ball S_2y' (table 3)",
+                    "planar S (table 2)",
+                ),
+                WRONG,
             ),
         ),
         "4 Constraints: eq. 27 and table 4": (
             3,
-            dict.fromkeys(("covector (27), L357", "cylindrical, row 4", "revolute, row 5: C"), WRONG),
+            dict.fromkeys(
+                ("covector (27), L357", "cylindrical, row 4", "revolute, row 5: C"), WRONG
+            ),
         ),
         "5, 7 Formulas as printed, in use": (
             6,
@@ -263,7 +324,10 @@ EXPECTED = {
         "Example 1: the torque": (6, {}),
         "Example 2: data, equations and forms": (
             12,
-            dict.fromkeys(("length of bar 5, m (L110)", "I of the platform = m L²/12", "S in eq. 4 (L52)"), WRONG),
+            dict.fromkeys(
+                ("length of bar 5, m (L110)", "I of the platform = m L²/12", "S in eq. 4 (L52)"),
+                WRONG,
+            ),
         ),
         "Example 2: the end": (10, {}),
         "Table 1: work of both forms": (1, {}),
@@ -291,7 +355,9 @@ def test_where_the_print_is_wrong_a_sentence_says_why(report, name):
         assert row.verdict is not Verdict.UNEXPLAINED
         assert row.remark.endswith(".") == bool(row.remark)
         assert row.remark or row.verdict is not WRONG
-    page = (Path(__file__).parents[2] / "docs" / "documents" / f"{name}.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "documents" / f"{name}.md").read_text(
+        encoding="utf-8"
+    )
     for section in report(name).sections:
         wrong = any(row.verdict in (WRONG, DAMAGED) for row in section.rows)
         assert (f"### {section.title}\n" in page) == wrong, "the page is old; make docs-documents"

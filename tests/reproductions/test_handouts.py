@@ -22,7 +22,9 @@ MOST = 2_500_000  # bytes of a handout that can be sent by mail
 
 def words(html: str) -> str:
     """The text of a page, without tags."""
-    return unescape(re.sub(r"<style.*?</style>|<script.*?</script>|<[^>]+>", " ", html, flags=re.DOTALL))
+    return unescape(
+        re.sub(r"<style.*?</style>|<script.*?</script>|<[^>]+>", " ", html, flags=re.DOTALL)
+    )
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -81,7 +83,12 @@ def test_every_text_is_in_the_catalogue_and_every_entry_is_used(report, tmp_path
                     translated(text, "es")
             write_index([made], tmp_path)
     assert not usage.missing
-    entries = {text for table, own in tables("es").items() if table.startswith("reproductions") for text in own}
+    entries = {
+        text
+        for table, own in tables("es").items()
+        if table.startswith("reproductions")
+        for text in own
+    }
     assert not entries - usage.used - CONDITIONAL
 
 
@@ -111,7 +118,9 @@ def test_spanish_reads_in_a_terminal_and_as_markdown(report):
     assert made.in_language("es") is made
     for (_, own), (_, row) in zip(made.rows(), english.rows(), strict=True):
         assert own.verdict is row.verdict
-        assert re.findall(r"\d+\.\d+", own.printed) == re.findall(r"\d+\.\d+", row.printed)  # the point stays a point
+        assert re.findall(r"\d+\.\d+", own.printed) == re.findall(
+            r"\d+\.\d+", row.printed
+        )  # the point stays a point
     with pytest.raises(es.EslabonError, match="no language 'fr'"):
         english.save("never.md", language="fr")
 
@@ -123,7 +132,9 @@ def test_all_from_the_shell(report, monkeypatch, tmp_path):
     monkeypatch.setattr("eslabon.reproductions.DOCUMENTS", ("mendez",))
     monkeypatch.setattr("eslabon.reproductions.reproduce", report)
     folder = tmp_path / "pack"
-    result = CliRunner().invoke(app, ["reproduce", "all", "--folder", str(folder), "--language", "es"])
+    result = CliRunner().invoke(
+        app, ["reproduce", "all", "--folder", str(folder), "--language", "es"]
+    )
     assert result.exit_code == 0, result.output
     assert "Filas por veredicto" in result.output
     assert "Cuaderno: " in result.output
@@ -143,7 +154,9 @@ def test_all_of_them_are_no_file(monkeypatch, tmp_path):
     assert "use --folder, not --out" in str(result.exception)
 
 
-WIDER = "[...document.querySelectorAll('table')].filter(t => t.scrollWidth > t.clientWidth + 1).length"
+WIDER = (
+    "[...document.querySelectorAll('table')].filter(t => t.scrollWidth > t.clientWidth + 1).length"
+)
 
 
 def test_in_a_browser_and_on_paper(report, tab, tmp_path):

@@ -7,7 +7,13 @@ import sympy
 import eslabon as es
 from eslabon.control.observers import luenberger
 from eslabon.reproductions import figures_of
-from eslabon.reproductions.morales import causal_paths, lagrange, linear_models, observers, steady_states
+from eslabon.reproductions.morales import (
+    causal_paths,
+    lagrange,
+    linear_models,
+    observers,
+    steady_states,
+)
 from eslabon.reproductions.morales.matrices import block, letters
 
 
@@ -42,7 +48,9 @@ def test_the_robot_form_is_that_of_a_mechanism():
     np.testing.assert_allclose(numbers[0], robot.mass_matrix(q), atol=1e-6)
     products = np.array([v[0] * v[1], v[0] * v[2], v[1] * v[2]])
     rates = numbers[1] @ v**2 + numbers[2] @ products
-    free = robot.inverse_dynamics(q, v, np.zeros(3)) - robot.inverse_dynamics(q, np.zeros(3), np.zeros(3))
+    free = robot.inverse_dynamics(q, v, np.zeros(3)) - robot.inverse_dynamics(
+        q, np.zeros(3), np.zeros(3)
+    )
     np.testing.assert_allclose(rates, free, atol=1e-6)
 
 
@@ -83,7 +91,9 @@ def test_right_linear_models_follow_the_graph():
     rest = g.steady_state(u)
     lm = g.linearize(rest.x, rest.u)
     B = {"linear": lm.B, "as printed": np.eye(7)[:, :4]}
-    runs = linear_models.responses(g, u, du, {"linear": lm.A, "as printed": linear_models.stanford_printed()[0]}, t, B)
+    runs = linear_models.responses(
+        g, u, du, {"linear": lm.A, "as printed": linear_models.stanford_printed()[0]}, t, B
+    )
     moved = abs(runs["nonlinear"] - rest.x).max()
     assert abs(runs["linear"] - runs["nonlinear"]).max() < 0.01 * moved
     assert abs(runs["as printed"] - runs["nonlinear"]).max() > 0.2 * moved

@@ -22,7 +22,9 @@ def test_forward_recursion(letters):
     assert np.allclose(point.rotation, T[:3, :3], atol=1e-13)
     assert np.allclose(point.position, T[:3, 3], atol=1e-13)
     assert np.allclose([point.angular_velocity, point.velocity], twist.reshape(2, 3), atol=1e-13)
-    assert np.allclose([point.angular_acceleration, point.acceleration], rate.reshape(2, 3), atol=1e-12)
+    assert np.allclose(
+        [point.angular_acceleration, point.acceleration], rate.reshape(2, 3), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("letters", ["R", "P", "RRR", "RPR", "PRRP", "RRRRRR", "RPRRPR"])
@@ -39,7 +41,14 @@ def test_backward_recursion(letters):
 def test_quaternion_sums(n):
     m, q, v, a = an_arm(n, "R" * n)
     quaternions, recursion = by_quaternions(m, q, v, a), forward(m, q, v, a)
-    for name in ("rotation", "position", "angular_velocity", "velocity", "angular_acceleration", "acceleration"):
+    for name in (
+        "rotation",
+        "position",
+        "angular_velocity",
+        "velocity",
+        "angular_acceleration",
+        "acceleration",
+    ):
         assert np.allclose(getattr(quaternions, name), getattr(recursion, name), atol=1e-12), name
 
 

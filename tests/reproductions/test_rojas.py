@@ -28,7 +28,9 @@ def test_joint_rates_move_the_hand_as_the_table_says(at):
     np.testing.assert_allclose(path[1][:3, 3], [straight_line.X, y, straight_line.Z], atol=1e-9)
     np.testing.assert_allclose(path[1][:3, :3], straight_line.ORIENTATION, atol=1e-9)
     np.testing.assert_allclose((path[2] - path[0])[:3, 3] / (2 * h), [0, dy, 0], atol=1e-6)
-    np.testing.assert_allclose((path[2] - 2 * path[1] + path[0])[:3, 3] / h**2, [0, ddy, 0], atol=1e-5)
+    np.testing.assert_allclose(
+        (path[2] - 2 * path[1] + path[0])[:3, 3] / h**2, [0, ddy, 0], atol=1e-5
+    )
 
 
 def test_gravity_turned_over_turns_only_the_weight_over():
@@ -47,7 +49,10 @@ def test_our_counts_are_below_the_thesis_on_an_arm_without_special_numbers():
         assert (found.multiplications, found.additions) < (products, sums)
         assert found.additions < sums
     special = operations.operations("rojas_t3", "inverse_dynamics", "newton_euler")
-    assert special.total < operations.operations("general 6R", "inverse_dynamics", "newton_euler").total / 2
+    assert (
+        special.total
+        < operations.operations("general 6R", "inverse_dynamics", "newton_euler").total / 2
+    )
 
 
 # -- chapter 5 --------------------------------------------------------------------------------------------------------
@@ -56,7 +61,10 @@ def test_our_counts_are_below_the_thesis_on_an_arm_without_special_numbers():
 @pytest.mark.parametrize("at", [START, MIDDLE])
 def test_the_formulas_without_slips_are_the_linear_model(at):
     state, lm = derivation.arm(at), straight_line.linear(at)
-    for found, exact in ((listing.position_matrix(state), lm.W), (listing.rate_matrix(state), lm.V)):
+    for found, exact in (
+        (listing.position_matrix(state), lm.W),
+        (listing.rate_matrix(state), lm.V),
+    ):
         np.testing.assert_allclose(found, exact, rtol=0, atol=1e-11 * np.abs(exact).max())
 
 
@@ -66,7 +74,11 @@ def test_the_exact_position_matrix_is_the_slope_of_the_torques():
     nodes = {-3: -1 / 60, -2: 3 / 20, -1: -3 / 4, 1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
     step = 2e-3
     columns = [
-        sum(w * m.inverse_dynamics(joints.q + k * step * e, joints.v, joints.a) for k, w in nodes.items()) / step
+        sum(
+            w * m.inverse_dynamics(joints.q + k * step * e, joints.v, joints.a)
+            for k, w in nodes.items()
+        )
+        / step
         for e in np.eye(6)
     ]
     np.testing.assert_allclose(straight_line.linear(MIDDLE).W, np.transpose(columns), atol=1e-6)
@@ -111,7 +123,12 @@ def test_the_response_of_the_whole_motion_holds_the_table():
 def test_figures_are_drawn(tmp_path, monkeypatch):
     """One of a kind: each takes a second."""
     monkeypatch.setattr(histories, "JOINTS", range(5, 6))
-    drawn = [iterations.figure(), path_synthesis.figure(), *histories.figures(), modal_responses.figure()]
+    drawn = [
+        iterations.figure(),
+        path_synthesis.figure(),
+        *histories.figures(),
+        modal_responses.figure(),
+    ]
     made = [figure.save(tmp_path) for figure in drawn]
     assert [path.stem for path in made] == [
         "figures_3_3_3_to_3_3_5_round_off", "section_3_6_path_synthesis", "figure_4_4_2_motion_law", "figure_4_4_8_joint_6",

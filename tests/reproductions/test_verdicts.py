@@ -4,7 +4,14 @@ import pytest
 import sympy as sp
 
 from eslabon.reproductions import Verdict
-from eslabon.reproductions.verdicts import as_printed, erratum, formula, last_unit, number, statement
+from eslabon.reproductions.verdicts import (
+    as_printed,
+    erratum,
+    formula,
+    last_unit,
+    number,
+    statement,
+)
 
 
 @pytest.mark.parametrize(
@@ -28,10 +35,14 @@ def test_numbers(printed, computed, more, verdict):
     row = number("x", printed, computed, **more)
     assert row.verdict is verdict
     assert row.difference == pytest.approx(computed - float(printed), abs=1e-15)
-    assert row.remark == (more.get("reason", "") if verdict in (Verdict.WRONG, Verdict.DAMAGED) else "")
+    assert row.remark == (
+        more.get("reason", "") if verdict in (Verdict.WRONG, Verdict.DAMAGED) else ""
+    )
 
 
-@pytest.mark.parametrize("text", ["0.53123E-01", "-0.24369E+04", "113.51270", "-135.00000", "852", "0.00000E+00"])
+@pytest.mark.parametrize(
+    "text", ["0.53123E-01", "-0.24369E+04", "113.51270", "-135.00000", "852", "0.00000E+00"]
+)
 def test_a_printed_number_is_written_as_it_was(text):
     assert as_printed(float(text), text) == text
     if float(text):
@@ -49,7 +60,11 @@ def test_statements():
 
 def test_formulas():
     q = sp.symbols("q1:3", real=True)
-    names = {f"{letter}{k}": f(x) for k, x in enumerate(q, 1) for letter, f in (("c", sp.cos), ("s", sp.sin))}
+    names = {
+        f"{letter}{k}": f(x)
+        for k, x in enumerate(q, 1)
+        for letter, f in (("c", sp.cos), ("s", sp.sin))
+    }
     right = sp.sin(q[0] + q[1])
     assert formula("x", "s1*c2 + c1*s2", right, names).verdict is Verdict.AGREES
     assert formula("x", "s1*c2 + c1*c2", right, names).verdict is Verdict.DAMAGED
@@ -61,6 +76,10 @@ def test_formulas():
 def test_errata():
     assert erratum("x", "w x w x L", "w x (w x L)", (0.5, 0.0)).verdict is Verdict.DAMAGED
     assert erratum("x", "rho(P, z)", "rho(P, y)", (0.5, 0.0)).verdict is Verdict.WRONG
-    assert erratum("x", "theta''", "theta'", (0.5, 0.0)).verdict is Verdict.WRONG  # a scan adds no dots
-    assert erratum("x", "a", "b", (0.5, 0.1)).verdict is Verdict.UNEXPLAINED  # what is proposed does not work either
+    assert (
+        erratum("x", "theta''", "theta'", (0.5, 0.0)).verdict is Verdict.WRONG
+    )  # a scan adds no dots
+    assert (
+        erratum("x", "a", "b", (0.5, 0.1)).verdict is Verdict.UNEXPLAINED
+    )  # what is proposed does not work either
     assert erratum("x", "a", "b", (0.0, 0.0)).verdict is Verdict.AGREES

@@ -22,7 +22,10 @@ def test_the_papers_equations_hold_for_other_loops(name):
     bare = es.Mechanism(
         replace(
             m.description,
-            joints=tuple(replace(j, viscous=None, coulomb=None, motor_inertia=None) for j in m.description.joints),
+            joints=tuple(
+                replace(j, viscous=None, coulomb=None, motor_inertia=None)
+                for j in m.description.joints
+            ),
         )
     )
     assert np.allclose(worked.tau, bare.inverse_dynamics(q, v, a), rtol=1e-8)

@@ -24,11 +24,18 @@ from oracles import Oracle, pin
 from randomness import seeded
 
 UNDERDRIVEN = {"cart_pole", "flyball_governor", "rssr"}  # fewer actuators than freedoms
-REDUNDANT = {"bennett", "bricard", "rojas_hexiflex", "sarrus"}  # overconstrained in space, and movable all the same
-NO_SOLID = {"puma560": {"link1", "link3"}, "puma560_drives": {"link1", "link3"}, "rojas_t3": {"link1"}}
-SOURCES = (
-    r"Rojas|Yime|Díaz|Méndez|Morales|Corke|Paul|IFToMM|Hairer|Barto|Clavel|Gough|Bennett|Sarrus|textbook|publishe[sd]"
-)
+REDUNDANT = {
+    "bennett",
+    "bricard",
+    "rojas_hexiflex",
+    "sarrus",
+}  # overconstrained in space, and movable all the same
+NO_SOLID = {
+    "puma560": {"link1", "link3"},
+    "puma560_drives": {"link1", "link3"},
+    "rojas_t3": {"link1"},
+}
+SOURCES = r"Rojas|Yime|Díaz|Méndez|Morales|Corke|Paul|IFToMM|Hairer|Barto|Clavel|Gough|Bennett|Sarrus|textbook|publishe[sd]"
 NAMES = sorted(MOBILITY)
 
 
@@ -44,7 +51,10 @@ def test_the_library_is_complete() -> None:
     assert es.robots() == NAMES
     assert tuple(name for name in NAMES if load(name).closed) == CLOSED
     assert tuple(name for name in NAMES if load(name).loops) == CLOSED
-    assert tuple(name for name in CLOSED if load(name).actuated and load(name).dof == load(name).nu) == DETERMINED
+    assert (
+        tuple(name for name in CLOSED if load(name).actuated and load(name).dof == load(name).nu)
+        == DETERMINED
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -59,7 +69,9 @@ def test_it_is_named_as_its_file_and_names_its_source(name: str) -> None:
 def test_it_survives_save_and_load(name: str, tmp_path) -> None:
     m = load(name)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", es.ModelWarning)  # a person's file is warned of, published data are not
+        warnings.simplefilter(
+            "ignore", es.ModelWarning
+        )  # a person's file is warned of, published data are not
         again = es.load(m.save(tmp_path / f"{name}.toml"))
     assert again == m
     assert again.note.strip() == m.note.strip()
@@ -67,7 +79,9 @@ def test_it_survives_save_and_load(name: str, tmp_path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_only_published_tables_look_suspicious(name: str) -> None:
-    found = {re.search(r"body '(\w+)'", sentence)[1] for sentence in load(name).plausibility_warnings}
+    found = {
+        re.search(r"body '(\w+)'", sentence)[1] for sentence in load(name).plausibility_warnings
+    }
     assert found == NO_SOLID.get(name, set())
 
 
@@ -80,7 +94,9 @@ def residual(m: es.Mechanism, q: np.ndarray) -> float:
     placed = placements(m, q)
     worst = 0.0
     for loop in m.loops:
-        (Ra, pa), (Rb, pb) = (on_body(placed, end.body, end.at) for end in (loop.first, loop.second))
+        (Ra, pa), (Rb, pb) = (
+            on_body(placed, end.body, end.at) for end in (loop.first, loop.second)
+        )
         worst = max(worst, float(np.abs(pa - pb).max()))
         for axis in loop.kind.axes:
             u = np.array(axis, dtype=float)
@@ -127,7 +143,9 @@ def test_it_moves_with_its_freedoms_at_home_and_away_from_it(name: str) -> None:
         assert residual(m, q) < 1e-9
         J = jacobian_at(m, q)
         assert m.nv - rank(J) == MOBILITY[name]
-    spatial = not all(loop.kind.axes == ((0.0, 0.0, 1.0),) and loop.kind.kind == "revolute" for loop in m.loops)
+    spatial = not all(
+        loop.kind.axes == ((0.0, 0.0, 1.0),) and loop.kind.kind == "revolute" for loop in m.loops
+    )
     if spatial and name != "slider_crank":
         assert (rank(J) < len(J)) == (name in REDUNDANT)
 
@@ -139,7 +157,9 @@ def test_its_motors_command_it(name: str) -> None:
     assert (m.nu == MOBILITY[name]) == (name not in UNDERDRIVEN)
     if m.closed:
         J = jacobian_at(m, m.home())
-        assert rank(np.delete(J, driven, axis=1)) == rank(J)  # the passive joints follow the driven ones
+        assert rank(np.delete(J, driven, axis=1)) == rank(
+            J
+        )  # the passive joints follow the driven ones
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -187,24 +207,66 @@ def test_it_closes_with_other_lengths(name: str, lengths: dict[str, float]) -> N
 
 def dh_matrix(theta: float, d: float, a: float, alpha: float) -> np.ndarray:
     ct, st, ca, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
-    return np.array([[ct, -st * ca, st * sa, a * ct], [st, ct * ca, -ct * sa, a * st], [0, sa, ca, d], [0, 0, 0, 1]])
+    return np.array(
+        [
+            [ct, -st * ca, st * sa, a * ct],
+            [st, ct * ca, -ct * sa, a * st],
+            [0, sa, ca, d],
+            [0, 0, 0, 1],
+        ]
+    )
 
 
 def modified_dh_matrix(theta: float, d: float, a: float, alpha: float) -> np.ndarray:
     ct, st, ca, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
-    return np.array([[ct, -st, 0, a], [st * ca, ct * ca, -sa, -sa * d], [st * sa, ct * sa, ca, ca * d], [0, 0, 0, 1]])
+    return np.array(
+        [
+            [ct, -st, 0, a],
+            [st * ca, ct * ca, -sa, -sa * d],
+            [st * sa, ct * sa, ca, ca * d],
+            [0, 0, 0, 1],
+        ]
+    )
 
 
-T3 = [(0, 1.5, 90), (1.02, 0, 0), (1.02, 0, 0), (0.2, 0, 90), (0, 0, 90), (0, 0.41, 90)]  # a, d, alpha
+T3 = [
+    (0, 1.5, 90),
+    (1.02, 0, 0),
+    (1.02, 0, 0),
+    (0.2, 0, 90),
+    (0, 0, 90),
+    (0, 0.41, 90),
+]  # a, d, alpha
 PUMA = [(0, 0, 90), (0.4318, 0, 0), (0.0203, 0.15005, -90), (0, 0.4318, 90), (0, 0, -90), (0, 0, 0)]
-UR5E = [(0, 0.1625, 90), (-0.425, 0, 0), (-0.3922, 0, 0), (0, 0.1333, 90), (0, 0.0997, -90), (0, 0.0996, 0)]
+UR5E = [
+    (0, 0.1625, 90),
+    (-0.425, 0, 0),
+    (-0.3922, 0, 0),
+    (0, 0.1333, 90),
+    (0, 0.0997, -90),
+    (0, 0.0996, 0),
+]
 STANFORD = [(0, 0.412, -90), (0, 0.154, 90), (0, 0, 0), (0, 0, -90), (0, 0, 90), (0, 0.263, 0)]
-PANDA = [(0, 0.333, 0), (0, 0, -90), (0, 0.316, 90), (0.0825, 0, 90), (-0.0825, 0.384, -90), (0, 0, 90), (0.088, 0, 90)]
+PANDA = [
+    (0, 0.333, 0),
+    (0, 0, -90),
+    (0, 0.316, 90),
+    (0.0825, 0, 90),
+    (-0.0825, 0.384, -90),
+    (0, 0, 90),
+    (0.088, 0, 90),
+]
 
 
 @pytest.mark.parametrize(
     ("name", "table"),
-    [("rojas_t3", T3), ("puma560", PUMA), ("puma560_drives", PUMA), ("ur5e_like", UR5E), ("stanford_arm", STANFORD)],
+    [
+        ("rojas_t3", T3),
+        ("puma560", PUMA),
+        ("puma560_drives", PUMA),
+        ("ur5e_like", UR5E),
+        ("stanford_arm", STANFORD),
+    ],
 )
 def test_an_arm_stands_where_its_table_says(
     name: str, table: list[tuple[float, float, float]], rng: np.random.Generator
@@ -255,17 +317,27 @@ def test_masses_are_the_published_ones(name: str, masses: list[float]) -> None:
 def test_puma560_drives_are_the_arm_with_its_motors() -> None:
     arm, driven = load("puma560"), load("puma560_drives")
     assert arm.bodies == driven.bodies
-    assert [(j.at, j.limits, j.home) for j in arm.joints] == [(j.at, j.limits, j.home) for j in driven.joints]
-    assert all(j.motor_inertia is None and j.viscous is None and j.coulomb is None for j in arm.joints)
+    assert [(j.at, j.limits, j.home) for j in arm.joints] == [
+        (j.at, j.limits, j.home) for j in driven.joints
+    ]
+    assert all(
+        j.motor_inertia is None and j.viscous is None and j.coulomb is None for j in arm.joints
+    )
     reflected = [j.motor_inertia[0] * j.gear_ratio[0] ** 2 for j in driven.joints]
-    np.testing.assert_allclose(reflected, [0.784030, 2.324815, 0.576873, 0.190789, 0.170706, 0.194065], rtol=1e-5)
+    np.testing.assert_allclose(
+        reflected, [0.784030, 2.324815, 0.576873, 0.190789, 0.170706, 0.194065], rtol=1e-5
+    )
     assert driven.joint("q1").viscous[0] == pytest.approx(1.48e-3 * 62.6111**2, rel=1e-14)
-    assert driven.joint("q6").coulomb[0] == pytest.approx((3.96e-3 + 10.5e-3) / 2 * 76.686, rel=1e-14)
+    assert driven.joint("q6").coulomb[0] == pytest.approx(
+        (3.96e-3 + 10.5e-3) / 2 * 76.686, rel=1e-14
+    )
 
 
 def test_puma560_carries_its_weight_as_the_toolbox_prints_it() -> None:
     """Corke's well-known gravload(qn): -0, 31.6399, 6.0351, 0, 0.0283, 0 N m."""
-    tau = Oracle(load("puma560")).inverse_dynamics(np.radians([0, 45, 180, 0, 45, 0]), np.zeros(6), np.zeros(6))
+    tau = Oracle(load("puma560")).inverse_dynamics(
+        np.radians([0, 45, 180, 0, 45, 0]), np.zeros(6), np.zeros(6)
+    )
     np.testing.assert_allclose(tau, [0, 31.6399, 6.0351, 0, 0.0283, 0], atol=1e-4)
 
 
@@ -280,12 +352,16 @@ class Motion:
         self.driven = list(m.actuated_velocities)
         self.passive = [k for k in range(m.nv) if k not in self.driven]
 
-    def follow(self, qa: np.ndarray, va: np.ndarray, aa: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, ...]:
+    def follow(
+        self, qa: np.ndarray, va: np.ndarray, aa: np.ndarray, guess: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
         q = guess.copy()
         for _ in range(8):
             q[self.driven] = qa
             phi = np.array(self.phi(q))
-            q[self.passive] -= np.linalg.lstsq(jacobian_at(self.m, q)[:, self.passive], phi, rcond=1e-10)[0]
+            q[self.passive] -= np.linalg.lstsq(
+                jacobian_at(self.m, q)[:, self.passive], phi, rcond=1e-10
+            )[0]
         G = self.influence(q)
         v = G @ va
         h = 1e-5
@@ -298,7 +374,9 @@ class Motion:
     def phi(self, q: np.ndarray) -> np.ndarray:
         placed, rows = placements(self.m, q), []
         for loop in self.m.loops:
-            (Ra, pa), (Rb, pb) = (on_body(placed, end.body, end.at) for end in (loop.first, loop.second))
+            (Ra, pa), (Rb, pb) = (
+                on_body(placed, end.body, end.at) for end in (loop.first, loop.second)
+            )
             rows.append(np.asarray(loop.kind.residual(Ra.T @ Rb, Ra.T @ (pb - pa))))
         return np.concatenate(rows)
 
@@ -323,10 +401,14 @@ def test_rojas_t3_torques() -> None:
     """Rojas, table 5.6.1, t = 0.45 s: as printed, with gravity upwards, and with the physical gravity of the file."""
     tree = Oracle(load("rojas_t3"))
     down = tree.inverse_dynamics(THETA, RATES, ACCELERATIONS)
-    np.testing.assert_allclose(down, [386.479, 1862.358, 2281.123, 470.693, -48.943, 0], rtol=3e-5, atol=1e-2)
+    np.testing.assert_allclose(
+        down, [386.479, 1862.358, 2281.123, 470.693, -48.943, 0], rtol=3e-5, atol=1e-2
+    )
     tree.model.gravity = pin.Motion(np.array([0, 0, 9.81]), np.zeros(3))
     up = tree.inverse_dynamics(THETA, RATES, ACCELERATIONS)
-    np.testing.assert_allclose(up, [386.48, -3011.5, -1975.4, -473.50, -48.943, 0], rtol=3e-5, atol=1e-2)
+    np.testing.assert_allclose(
+        up, [386.48, -3011.5, -1975.4, -473.50, -48.943, 0], rtol=3e-5, atol=1e-2
+    )
 
 
 def test_rojas_t3_starts_on_its_line() -> None:
@@ -366,12 +448,31 @@ def test_planar_arms_have_the_closed_form(name: str, rng: np.random.Generator) -
     q, v, a = rng.standard_normal((3, 2))
     m = load(name)
     if name == "mendez_2r":
-        values = {"l1": 0.9, "l2": 0.7, "lc1": 0.4, "lc2": 0.3, "m1": 3.0, "m2": 2.0, "I1": 0.1, "I2": 0.05, "g": 9.81}
+        values = {
+            "l1": 0.9,
+            "l2": 0.7,
+            "lc1": 0.4,
+            "lc2": 0.3,
+            "m1": 3.0,
+            "m2": 2.0,
+            "I1": 0.1,
+            "I2": 0.05,
+            "g": 9.81,
+        }
         m = m.with_parameters(**values)
         form = {k: x for k, x in values.items() if k != "l2"}
     else:
         m = m.with_parameters(a1=0.5, a2=0.4, m1=4.0, m2=2.0)
-        form = {"l1": 0.5, "lc1": 0.25, "lc2": 0.2, "m1": 4.0, "m2": 2.0, "I1": 1 / 12, "I2": 0.32 / 12, "g": 9.81}
+        form = {
+            "l1": 0.5,
+            "lc1": 0.25,
+            "lc2": 0.2,
+            "m1": 4.0,
+            "m2": 2.0,
+            "I1": 1 / 12,
+            "I2": 0.32 / 12,
+            "g": 9.81,
+        }
     M, tau = planar_2r(q, v, a, **form)
     np.testing.assert_allclose(Oracle(m).mass_matrix(q), M, rtol=1e-13)
     np.testing.assert_allclose(Oracle(m).inverse_dynamics(q, v, a), tau, rtol=1e-12)
@@ -393,7 +494,17 @@ def test_morales_puma_is_its_lagrange_model() -> None:
 
 def test_morales_stanford_is_its_lagrange_model() -> None:
     """Morales 4.3, corrected: M, B, C and gravity."""
-    p = {"i1": 0.15, "i2": 0.2, "i3": 0.25, "i": 0.1, "ix": 0.35, "iy": 0.2, "iz": 0.3, "m": 0.4, "g": 9.81}
+    p = {
+        "i1": 0.15,
+        "i2": 0.2,
+        "i3": 0.25,
+        "i": 0.1,
+        "ix": 0.35,
+        "iy": 0.2,
+        "iz": 0.3,
+        "m": 0.4,
+        "g": 9.81,
+    }
     tree = Oracle(load("morales_stanford").with_parameters(**p))
     q, v, a = np.array([0.3, 0.7, 0.5]), np.array([1.1, -0.6, 0.8]), np.array([0.4, 0.9, -0.3])
     s, c, m, r = np.sin(q[1]), np.cos(q[1]), p["m"], q[2]
@@ -411,7 +522,9 @@ def test_morales_stanford_is_its_lagrange_model() -> None:
     ]
     gravity = p["g"] * np.array([0, m * r * c, m * s])
     np.testing.assert_allclose(tree.mass_matrix(q), M, atol=1e-14)
-    np.testing.assert_allclose(tree.inverse_dynamics(q, v, a), M @ a + quadratic + gravity, atol=1e-13)
+    np.testing.assert_allclose(
+        tree.inverse_dynamics(q, v, a), M @ a + quadratic + gravity, atol=1e-13
+    )
 
 
 def test_morales_springs_and_frictions() -> None:
@@ -451,7 +564,9 @@ def test_planar_3rrr_torques() -> None:
     m = load("planar_3rrr")
     motion, q, rate = Motion(m), m.home(), np.radians(6)
     for t, tau in enumerate((-2.251885e-4, 3.606886e-5, 1.847977e-4, 6.293685e-4)):
-        q, v, a = motion.follow(np.full(3, np.radians(30) + rate * t), np.full(3, rate), np.zeros(3), q)
+        q, v, a = motion.follow(
+            np.full(3, np.radians(30) + rate * t), np.full(3, rate), np.zeros(3), q
+        )
         np.testing.assert_allclose(motion.torques(q, v, a), [tau] * 3, rtol=2e-6)
     assert np.degrees(q[1]) == pytest.approx(108.031031, abs=1e-6)
 
@@ -489,7 +604,9 @@ def test_diaz_four_bar_torques() -> None:
 def test_diaz_3rrr_second() -> None:
     """Díaz, example 2, recomputed: from rest under 0.1, 0.1, -0.1 N m for a second."""
     m = load("diaz_3rrr")
-    np.testing.assert_allclose(m.home(), [1.047, -0.865, 1.116, 2.751, -1.424, 0.679, -2.718], atol=5.1e-4)
+    np.testing.assert_allclose(
+        m.home(), [1.047, -0.865, 1.116, 2.751, -1.424, 0.679, -2.718], atol=5.1e-4
+    )
     tree, tau = Oracle(m), np.zeros(7)
     tau[list(m.actuated_velocities)] = [0.1, 0.1, -0.1]
 
@@ -500,12 +617,24 @@ def test_diaz_3rrr_second() -> None:
         bias = (jacobian_at(m, q + h * v) - jacobian_at(m, q - h * v)) @ v / (2 * h)
         return np.concatenate([v, accelerations(tree, J, bias, q, v, tau)])
 
-    end = solve_ivp(rates, (0, 1), np.concatenate([m.home(), np.zeros(7)]), "DOP853", rtol=1e-9, atol=1e-11).y[:7, -1]
-    expected = [1.10188183, -0.95807413, 1.13974961, 2.79747542, -1.46230170, 0.59455333, -2.69078113]
+    end = solve_ivp(
+        rates, (0, 1), np.concatenate([m.home(), np.zeros(7)]), "DOP853", rtol=1e-9, atol=1e-11
+    ).y[:7, -1]
+    expected = [
+        1.10188183,
+        -0.95807413,
+        1.13974961,
+        2.79747542,
+        -1.46230170,
+        0.59455333,
+        -2.69078113,
+    ]
     np.testing.assert_allclose(end, expected, atol=1e-7)
 
 
-def accelerations(tree: Oracle, J: np.ndarray, bias: np.ndarray, q: np.ndarray, v: np.ndarray, forces: np.ndarray):
+def accelerations(
+    tree: Oracle, J: np.ndarray, bias: np.ndarray, q: np.ndarray, v: np.ndarray, forces: np.ndarray
+):
     """M a + h = forces + J^T lambda with J a = -bias."""
     M, h = tree.mass_matrix(q), tree.inverse_dynamics(q, v, np.zeros(len(v)))
     free = np.linalg.solve(M, forces - h)
@@ -527,7 +656,9 @@ def test_andrews_squeezer_starts_as_the_book_says() -> None:
     a = accelerations(tree, jacobian_at(m, q), np.zeros(15), q, np.zeros(7), forces)
     expected = {"beta": 14222.4439199541, "Theta": -10666.8329399656}
     for joint in m.joints:
-        assert a[m.velocities[joint.name]][0] == pytest.approx(expected.get(joint.name, 0.0), abs=1e-5)
+        assert a[m.velocities[joint.name]][0] == pytest.approx(
+            expected.get(joint.name, 0.0), abs=1e-5
+        )
 
 
 def test_flyball_governor_starts_without_spring_load() -> None:
@@ -556,7 +687,9 @@ def test_rojas_7r_loop_keeps_its_symmetric_branch(degrees: float) -> None:
     """Rojas (3.3.3.7)."""
     theta = driven_to(load("rojas_7r_loop"), np.radians(degrees))
     assert (2 + np.cos(theta[1])) * np.cos(theta[0]) == pytest.approx(-1.5, abs=1e-9)
-    np.testing.assert_allclose(theta[[2, 3, 4, 5]], [-theta[1], 2 * theta[0], theta[1], -theta[1]], atol=1e-7)
+    np.testing.assert_allclose(
+        theta[[2, 3, 4, 5]], [-theta[1], 2 * theta[0], theta[1], -theta[1]], atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("degrees", [-60, 20, 110])
@@ -598,7 +731,9 @@ def test_bricard_moves_a_finite_way() -> None:
     points = np.array([(1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)])
     placed = placements(m, m.home())
     tips = [j.at.translation() for j in m.joints[1:]] + [np.array([0.0, 1.0, 0.0])]
-    found = [placed[b.name][0] @ tip + placed[b.name][1] for b, tip in zip(m.bodies, tips, strict=True)]
+    found = [
+        placed[b.name][0] @ tip + placed[b.name][1] for b, tip in zip(m.bodies, tips, strict=True)
+    ]
     np.testing.assert_allclose(found, points, atol=1e-15)  # six edges of a cube
     for angle in (-0.45, 0.45):
         q = driven_to(m, angle)
@@ -625,7 +760,9 @@ def test_delta_stands_where_its_spheres_meet() -> None:
     for k, azimuth in enumerate((0, 2 * np.pi / 3, 4 * np.pi / 3), start=1):
         theta = q[m.coordinates[f"arm{k}"]][0]
         out = p["r_base"] - p["r_platform"] + p["L_arm"] * np.cos(theta)
-        elbow = np.array([out * np.cos(azimuth), out * np.sin(azimuth), -p["L_arm"] * np.sin(theta)])
+        elbow = np.array(
+            [out * np.cos(azimuth), out * np.sin(azimuth), -p["L_arm"] * np.sin(theta)]
+        )
         assert np.linalg.norm(centre - elbow) == pytest.approx(p["L_rod"], abs=1e-9)
 
 
@@ -637,10 +774,15 @@ def test_stewart_gough_slides_are_the_lengths_of_its_legs() -> None:
     pair = np.radians(20)
     for j in range(3):
         turn = 2 * np.pi / 3 * j
-        for leg, base, top in ((2 * j + 1, turn, turn + 2 * pair), (2 * j + 2, turn - pair, turn - 3 * pair)):
+        for leg, base, top in (
+            (2 * j + 1, turn, turn + 2 * pair),
+            (2 * j + 2, turn - pair, turn - 3 * pair),
+        ):
             foot = p["r_base"] * np.array([np.cos(base), np.sin(base), 0])
             head = centre + R @ (p["r_platform"] * np.array([np.cos(top), np.sin(top), 0]))
-            assert np.linalg.norm(head - foot) == pytest.approx(q[m.coordinates[f"slide{leg}"]][0], abs=1e-9)
+            assert np.linalg.norm(head - foot) == pytest.approx(
+                q[m.coordinates[f"slide{leg}"]][0], abs=1e-9
+            )
 
 
 def test_rssr_crank_turns_fully_while_its_rod_may_spin() -> None:
@@ -682,7 +824,9 @@ def test_cart_pole_closed_form() -> None:
     )
 
 
-def test_stanford_arm_is_made_of_solid_bodies_and_has_the_published_moments_about_its_frames() -> None:
+def test_stanford_arm_is_made_of_solid_bodies_and_has_the_published_moments_about_its_frames() -> (
+    None
+):
     m = load("stanford_arm")
     body = m.body("link6")  # DH frame 6 stands 0.263 m along z from the joint
     z = body.com[2] - 0.263

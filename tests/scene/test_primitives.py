@@ -28,7 +28,9 @@ SOLIDS = {
 def triangles(solid) -> np.ndarray:
     """Its triangles, each from its first corner on, in an order that no list of vertices decides."""
     found = np.round(np.asarray(solid.vertices)[np.asarray(solid.faces)], 9) + 0.0
-    turned = [min((np.roll(t, k, axis=0) for k in range(3)), key=lambda x: x.tolist()) for t in found]
+    turned = [
+        min((np.roll(t, k, axis=0) for k in range(3)), key=lambda x: x.tolist()) for t in found
+    ]
     return np.array(sorted(turned, key=lambda x: x.tolist()))
 
 
@@ -66,7 +68,9 @@ def test_hulls_are_those_of_qhull(seed, count, grid):
     found, theirs = points[hull(points)], ConvexHull(points)
     assert {tuple(p) for p in found} == {tuple(p) for p in points[theirs.vertices]}
     x, y = found.T
-    assert 0.5 * (x @ np.roll(y, -1) - y @ np.roll(x, -1)) == pytest.approx(theirs.volume)  # counterclockwise
+    assert 0.5 * (x @ np.roll(y, -1) - y @ np.roll(x, -1)) == pytest.approx(
+        theirs.volume
+    )  # counterclockwise
 
 
 def test_points_on_a_line_have_two_corners():

@@ -7,45 +7,87 @@ import eslabon as es
 from eslabon.scene import body_poses, external_arrows, moved, reaction_arrows, scene_of
 from random_mechanisms import random_closed, random_coordinates, random_tree
 
-KINDS = ["revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "free", "fixed"]
+KINDS = [
+    "revolute",
+    "prismatic",
+    "helical",
+    "cylindrical",
+    "universal",
+    "spherical",
+    "planar",
+    "free",
+    "fixed",
+]
 
 
-def test_body_poses_are_those_of_the_frames_and_a_batch_is_its_single_calls(rng: np.random.Generator) -> None:
+def test_body_poses_are_those_of_the_frames_and_a_batch_is_its_single_calls(
+    rng: np.random.Generator,
+) -> None:
     m = random_tree(rng, KINDS)
     q = np.array([random_coordinates(rng, m) for _ in range(3)])
     poses = body_poses(m, q)
     for k, body in enumerate(scene_of(m).bodies):
-        np.testing.assert_allclose(poses[:, k], np.broadcast_to(m.pose(q, body), (3, 4, 4)), atol=1e-12)
+        np.testing.assert_allclose(
+            poses[:, k], np.broadcast_to(m.pose(q, body), (3, 4, 4)), atol=1e-12
+        )
     np.testing.assert_array_equal(poses[1], body_poses(m, q[1]))
 
 
 def test_body_poses_take_parameters() -> None:
     m = es.load("elbow")
     longer = body_poses(m, [0.3, 0.4], {"a1": 1.7})
-    np.testing.assert_allclose(longer, body_poses(m.with_parameters(a1=1.7), [0.3, 0.4]), atol=1e-14)
+    np.testing.assert_allclose(
+        longer, body_poses(m.with_parameters(a1=1.7), [0.3, 0.4]), atol=1e-14
+    )
 
 
-def test_both_sides_of_every_cut_joint_meet_in_a_closed_configuration(rng: np.random.Generator) -> None:
+def test_both_sides_of_every_cut_joint_meet_in_a_closed_configuration(
+    rng: np.random.Generator,
+) -> None:
     m, q = random_closed(rng, ["revolute"] * 7, ["spherical"])
     s, poses = scene_of(m), body_poses(m, q)
     for mark in (j for j in s.joints if j.role == "cut"):
         first, second = (
-            poses[s.bodies.index(b)] @ T for b, T in ((mark.parent, mark.on_parent), (mark.child, mark.on_child))
+            poses[s.bodies.index(b)] @ T
+            for b, T in ((mark.parent, mark.on_parent), (mark.child, mark.on_child))
         )
         np.testing.assert_allclose(first[:3, 3], second[:3, 3], atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_drawn_axes_are_the_motions_that_the_joint_leaves_free(kind: str, rng: np.random.Generator) -> None:
+def test_the_drawn_axes_are_the_motions_that_the_joint_leaves_free(
+    kind: str, rng: np.random.Generator
+) -> None:
     m = random_tree(rng, [kind])
     mark = scene_of(m).joints[0]
-    S = np.array(m.joints[0].kind.motion(np.array(m.joints[0].kind.neutral())), dtype=float).reshape(6, -1)
+    S = np.array(
+        m.joints[0].kind.motion(np.array(m.joints[0].kind.neutral())), dtype=float
+    ).reshape(6, -1)
     assert len(mark.rotations) + len(mark.translations) == S.shape[1]
-    assert np.allclose(np.linalg.norm(np.concatenate([mark.rotations, mark.translations]), axis=-1), 1.0)
+    assert np.allclose(
+        np.linalg.norm(np.concatenate([mark.rotations, mark.translations]), axis=-1), 1.0
+    )
 
 
-PLANAR = ["five_bar", "planar_3rrr", "cart_pole", "excavator", "slider_crank", "double_pendulum", "andrews_squeezer"]
-SPATIAL = ["delta", "stewart_gough", "puma560", "scara", "bennett", "rssr", "sarrus", "spatial_four_bar"]
+PLANAR = [
+    "five_bar",
+    "planar_3rrr",
+    "cart_pole",
+    "excavator",
+    "slider_crank",
+    "double_pendulum",
+    "andrews_squeezer",
+]
+SPATIAL = [
+    "delta",
+    "stewart_gough",
+    "puma560",
+    "scara",
+    "bennett",
+    "rssr",
+    "sarrus",
+    "spatial_four_bar",
+]
 
 
 @pytest.mark.parametrize("name", PLANAR + SPATIAL)
@@ -54,7 +96,9 @@ def test_planar_mechanisms_are_known_as_such(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLANAR)
-def test_nothing_moves_out_of_the_plane_and_gravity_points_down(name: str, rng: np.random.Generator) -> None:
+def test_nothing_moves_out_of_the_plane_and_gravity_points_down(
+    name: str, rng: np.random.Generator
+) -> None:
     m = es.load(name)
     s = scene_of(m)
     assert s.plane is not None

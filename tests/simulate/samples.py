@@ -13,7 +13,9 @@ def pendulum(length: float = 1.0, viscous: float = 0.0) -> Mechanism:
     """A mass on a rod without mass, hanging along -y at q = 0."""
     b = Builder("pendulum", gravity=(0, -9.81, 0))
     b.body("bob", mass=2.0, com=(0, -length, 0), inertia=(0, 0, 0))
-    b.joint("hinge", "revolute", "ground", "bob", axis="z", **({"viscous": viscous} if viscous else {}))
+    b.joint(
+        "hinge", "revolute", "ground", "bob", axis="z", **({"viscous": viscous} if viscous else {})
+    )
     b.actuate("hinge")
     return b.build()
 

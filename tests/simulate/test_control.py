@@ -32,7 +32,9 @@ def test_a_law_traced_is_the_law_called():
     got = simulate(M, Q, V, t, traced(law), method="rk4", step=0.002)
     np.testing.assert_allclose(states(got), states(want), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(got.tau, want.tau, rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(got.tau, [law(*row) for row in zip(t, got.q, got.v, strict=True)], rtol=1e-12)
+    np.testing.assert_allclose(
+        got.tau, [law(*row) for row in zip(t, got.q, got.v, strict=True)], rtol=1e-12
+    )
     for method in ("DOP853", "Radau"):
         for control in (law, traced(law)):
             motion = simulate(M, Q, V, t, control, method=method, **TIGHT)
@@ -67,7 +69,9 @@ def knot_by_knot(table, knots):
     made = [np.concatenate([Q, V])]
     for begin, end in pairwise(knots):
         q, v = np.split(made[-1], 2)
-        run = simulate(M, q, v, [0.0, end - begin], lambda t, q, v, s=begin: table.at(s + t), **TIGHT)
+        run = simulate(
+            M, q, v, [0.0, end - begin], lambda t, q, v, s=begin: table.at(s + t), **TIGHT
+        )
         made.append(states(run)[-1])
     return np.array(made)
 
@@ -123,7 +127,10 @@ def test_every_trajectory_may_have_its_own_forces(rng):
         assert np.array_equal(motion[4].q, one.q)
         assert np.array_equal(motion[4].tau, one.tau)
     many = simulate(M, Q, V, times, Table(times, values), **TIGHT)
-    coarse, fine = (simulate(M, Q, V, 1.0, Table(times, values), method="rk4", step=h).end[0] for h in (0.01, 0.005))
+    coarse, fine = (
+        simulate(M, Q, V, 1.0, Table(times, values), method="rk4", step=h).end[0]
+        for h in (0.01, 0.005)
+    )
     error = abs(coarse - fine).max()  # of the coarse one, but for a sixteenth
     assert error < 1e-4
     np.testing.assert_allclose(many.end[0], coarse, atol=1.5 * error)
@@ -134,7 +141,9 @@ def test_laws_of_quaternions_and_of_casadi():
     m = top()
     # a damper and a spring towards the neutral orientation
     law = traced(lambda t, q, v: ca.if_else(q[0] > 0, -1, 1) * 8 * q[1:] - 2 * v)
-    motion = simulate(m, [0.5, 0.5, -0.5, 0.5], np.zeros(3), 20.0, law, method="rk4", step=0.01, every=100)
+    motion = simulate(
+        m, [0.5, 0.5, -0.5, 0.5], np.zeros(3), 20.0, law, method="rk4", step=0.01, every=100
+    )
     assert abs(motion.q[-1, 0]) == pytest.approx(1.0, abs=1e-6)
 
 

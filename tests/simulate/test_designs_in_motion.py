@@ -39,7 +39,9 @@ def test_each_trajectory_is_that_of_the_mechanism_with_these_parameters(name, me
         own = m.variant(**{x: float(values[k]) for x, values in parameters.items()})
         alone = own.simulate(q[k], v[k], t, tau, **options)
         for what in ("q", "v", "a", "closure", "reactions"):
-            np.testing.assert_allclose(getattr(motion, what)[k], getattr(alone, what), rtol=1e-7, atol=1e-9)
+            np.testing.assert_allclose(
+                getattr(motion, what)[k], getattr(alone, what), rtol=1e-7, atol=1e-9
+            )
         np.testing.assert_allclose(motion.energy.total[k], alone.energy.total, rtol=1e-9)
         np.testing.assert_allclose(motion[k].energy.total, alone.energy.total, rtol=1e-9)
 
@@ -53,7 +55,12 @@ def test_energy_is_kept_in_every_design():
     total = motion.energy.total
     assert np.abs(total - total[:, :1]).max() < 1e-6 * np.abs(motion.energy.kinetic).max()
     assert np.ptp(total[:, 0]) > 0.01 * np.abs(total).max()  # other designs, other energies
-    assert np.abs(m.constraint(motion.q, parameters={x: y[:, None] for x, y in parameters.items()})).max() < 1e-10
+    assert (
+        np.abs(
+            m.constraint(motion.q, parameters={x: y[:, None] for x, y in parameters.items()})
+        ).max()
+        < 1e-10
+    )
 
 
 def test_designs_broadcast_with_starts():
@@ -62,7 +69,9 @@ def test_designs_broadcast_with_starts():
     q = m.assemble([0.4], parameters={"l": parameters["l"]})
     motion = m.simulate(q, None, [0.0, 0.01, 0.02], method="rk4", step=1e-3, parameters=parameters)
     assert motion.q.shape == (3, 2, 3, m.nq)
-    alone = m.variant(l=0.31, m_rod=0.8).simulate(q[2, 0], None, [0.0, 0.01, 0.02], method="rk4", step=1e-3)
+    alone = m.variant(l=0.31, m_rod=0.8).simulate(
+        q[2, 0], None, [0.0, 0.01, 0.02], method="rk4", step=1e-3
+    )
     np.testing.assert_allclose(motion.q[2, 1], alone.q, atol=1e-12)
 
 
@@ -76,7 +85,11 @@ def four_bar():
         "q2", "revolute", "crank", "coupler", at=(0.5, 0, 0), home=-1.0
     )
     b.joint("q3", "revolute", "ground", "rocker", at=(1, 0, 0), home=1.0)
-    return b.loop("pin", "revolute", "coupler", "rocker", first=(1, 0, 0), second=(c, 0, 0)).actuate("q1").build()
+    return (
+        b.loop("pin", "revolute", "coupler", "rocker", first=(1, 0, 0), second=(c, 0, 0))
+        .actuate("q1")
+        .build()
+    )
 
 
 @pytest.mark.parametrize("options", [{"method": "rk4", "step": 2e-3}, {"method": "DOP853"}])
@@ -101,7 +114,8 @@ def test_starts_that_do_not_close_in_their_design_are_named():
     parameters = {"L2": np.array([0.04, 0.05])}
     q = m.assemble([2.0, 1.0])
     with pytest.raises(
-        es.AssemblyError, match=r"q0 violates loop closure of five_bar with L2 = 0.05 \(trajectory 1\).*parameters"
+        es.AssemblyError,
+        match=r"q0 violates loop closure of five_bar with L2 = 0.05 \(trajectory 1\).*parameters",
     ):
         m.simulate(np.stack([q, q]), None, 0.1, method="rk4", step=1e-3, parameters=parameters)
     with pytest.raises(es.ModelError, match="no parameter 'L9'"):
@@ -122,7 +136,8 @@ def stopped():
 
 
 @pytest.mark.parametrize(
-    "options", [{"method": "rk4", "step": 1e-3}, {"method": "symplectic", "step": 1e-3}, {"method": "Radau"}]
+    "options",
+    [{"method": "rk4", "step": 1e-3}, {"method": "symplectic", "step": 1e-3}, {"method": "Radau"}],
 )
 def test_stops_of_each_design(options):
     """Limits may depend on parameters; the stiffness is one for all, or that of a single design."""
@@ -137,11 +152,14 @@ def test_stops_of_each_design(options):
         alone = m.variant(far=float(far[k])).simulate(*start, t, stops=True, **options)
         np.testing.assert_allclose(motion.q[k], alone.q, rtol=1e-6, atol=1e-8)
         np.testing.assert_allclose(motion.energy.total[k], alone.energy.total, rtol=1e-6)
-        alone = m.variant(far=float(far[k]), L=float(lengths["L"][k])).simulate(*start, t, stops=bumper, **options)
+        alone = m.variant(far=float(far[k]), L=float(lengths["L"][k])).simulate(
+            *start, t, stops=bumper, **options
+        )
         np.testing.assert_allclose(other.q[k], alone.q, rtol=1e-6, atol=1e-8)
     assert motion.q[0, :, 0].max() < -0.3 < motion.q[1, :, 0].max()  # the first one hit its stop
     with pytest.raises(
-        es.EslabonError, match=r"inertia of stopped, which L changes from design to design; .*Stops\(stiffness=\["
+        es.EslabonError,
+        match=r"inertia of stopped, which L changes from design to design; .*Stops\(stiffness=\[",
     ):
         m.simulate(*start, t, parameters=lengths, stops=True, **options)
     single = m.simulate(*start, t, parameters={"L": 0.35}, stops=True, **options)
@@ -156,6 +174,7 @@ def test_effort_limits_of_a_design():
     one = m.simulate([-1.0, 0.0], None, 0.05, [5.0, 0.0], parameters={"most": 2.0}, **options)
     assert np.abs(one.tau[:, 0]).max() == 2.0
     with pytest.raises(
-        es.EslabonError, match=r"effort limits of stopped depend on most: leave saturate out, or simulate m.variant"
+        es.EslabonError,
+        match=r"effort limits of stopped depend on most: leave saturate out, or simulate m.variant",
     ):
         m.simulate([-1.0, 0.0], None, 0.05, [5.0, 0.0], parameters={"most": [2.0, 3.0]}, **options)

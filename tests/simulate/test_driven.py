@@ -22,10 +22,22 @@ def arm(driven):
     b = es.Builder("arm")
     for k, axis in enumerate(("z", "y", "x"), start=1):
         b.body(f"b{k}", mass=k, com=(0.2, 0.1, -0.1), inertia=(0.1, 0.2, 0.25, 0.01, -0.02, 0.03))
-        b.joint(f"q{k}", "revolute", f"b{k - 1}" if k > 1 else "ground", f"b{k}", at=(0.3, 0, 0.1), axis=axis)
+        b.joint(
+            f"q{k}",
+            "revolute",
+            f"b{k - 1}" if k > 1 else "ground",
+            f"b{k}",
+            at=(0.3, 0, 0.1),
+            axis=axis,
+        )
     if not driven:
         return b.build()
-    return b.actuate("q3").drive("first", "q1", "0.3*sin(2*t)").drive("second", "q2", "0.2 + t**3").build()
+    return (
+        b.actuate("q3")
+        .drive("first", "q1", "0.3*sin(2*t)")
+        .drive("second", "q2", "0.2 + t**3")
+        .build()
+    )
 
 
 def motion_of_drives(t):
@@ -45,14 +57,21 @@ def test_driven_joints_move_as_told_and_the_drives_do_the_work(options):
     assert motion.closure.max() < 1e-13
     # The prescribed motion by inverse dynamics of the mechanism without drives.
     tau = free.inverse_dynamics(motion.q, motion.v, motion.a)
-    np.testing.assert_allclose(tau, np.column_stack([motion.coupling_forces, np.full(len(T), 0.3)]), atol=1e-9)
+    np.testing.assert_allclose(
+        tau, np.column_stack([motion.coupling_forces, np.full(len(T), 0.3)]), atol=1e-9
+    )
     power = (motion.coupling_forces * v).sum(axis=-1) + 0.3 * motion.v[:, 2]
-    assert motion.energy.total[-1] - motion.energy.total[0] == pytest.approx(simpson(power, x=T), abs=1e-7)
+    assert motion.energy.total[-1] - motion.energy.total[0] == pytest.approx(
+        simpson(power, x=T), abs=1e-7
+    )
 
 
 def test_laws_and_batches_of_driven_mechanisms():
     m = arm(True)
-    called, symbolic = (lambda t, q, v: -2 * q[..., 2:] - v[..., 2:]), (lambda t, q, v: -2 * q[2] - v[2])
+    called, symbolic = (
+        (lambda t, q, v: -2 * q[..., 2:] - v[..., 2:]),
+        (lambda t, q, v: -2 * q[2] - v[2]),
+    )
     want = simulate(m, [0.0, 0.2, 0.4], None, T, traced(symbolic), **TIGHT)
     for law in (called, traced(symbolic)):
         for control, error in ((law, 1e-7), (sampled(law, 1e-3), 1e-3)):
@@ -77,12 +96,19 @@ def test_loops_that_vary_with_time_are_kept_in_position_and_velocity(kind, more,
     for k in range(2):
         b.body(f"b{k}", mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.2, 0.2))
         b.joint(f"j{k}", "cylindrical", "ground", f"b{k}", at=(0.4 * k, 0, 0.1), axis=(0.3, k, 1))
-    m = b.loop("loop", kind, "b0", "b1", first=((0.1, 0.2, 0), (0.3, 0.1, 0)), second=(0, 0.3, 0.2), **more).build()
+    m = b.loop(
+        "loop", kind, "b0", "b1", first=((0.1, 0.2, 0), (0.3, 0.1, 0)), second=(0, 0.3, 0.2), **more
+    ).build()
     motion = simulate(m, m.project(m.home(), t=0.0), None, T[::4], **options)
     t = motion.t[:, None]
     assert np.abs(m.constraint(motion.q, t=motion.t)).max() < 1e-12
     rate = np.einsum("tij,tj->ti", m.constraint_jacobian(motion.q, t=motion.t), motion.v)
-    assert np.abs(rate + m.derivative("constraint", "t", motion.q, t=motion.t)[:, : rate.shape[1]]).max() < 1e-11
+    assert (
+        np.abs(
+            rate + m.derivative("constraint", "t", motion.q, t=motion.t)[:, : rate.shape[1]]
+        ).max()
+        < 1e-11
+    )
     assert np.ptp(motion.q, axis=0).max() > 0.01 * t.max()
     want = simulate(m, motion.q[0], motion.v[0], T[::4], **TIGHT)
     np.testing.assert_allclose(motion.q, want.q, atol=1e-7)
@@ -92,7 +118,9 @@ def test_starts_are_checked_at_their_time():
     m = arm(True)
     q, v, _ = motion_of_drives(np.array(0.5))
     motion = simulate(m, [*q, 0.4], None, (0.5, 1.0), method="rk4", step=1e-3)
-    np.testing.assert_allclose(motion.v[0, :2], v, atol=1e-12)  # as little motion as the drives allow
+    np.testing.assert_allclose(
+        motion.v[0, :2], v, atol=1e-12
+    )  # as little motion as the drives allow
     np.testing.assert_allclose(motion.q[-1, :2], motion_of_drives(np.array(1.0))[0], atol=1e-12)
     for call, sentence in (
         (
@@ -107,7 +135,10 @@ def test_starts_are_checked_at_their_time():
             lambda: simulate(m, [*q, 0.4], None, (0.5, 1.0), method="symplectic", step=0.1),
             "arm has driving constraints",
         ),
-        (lambda: simulate(arm(False), np.zeros(3), None, 1.0).coupling_forces, "its mechanism has no couplings"),
+        (
+            lambda: simulate(arm(False), np.zeros(3), None, 1.0).coupling_forces,
+            "its mechanism has no couplings",
+        ),
     ):
         with pytest.raises(es.EslabonError, match=sentence):
             call()

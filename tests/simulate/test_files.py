@@ -22,7 +22,9 @@ def same(a, b):
 @pytest.fixture(scope="module")
 def motion():
     m = es.load("double_pendulum")
-    return simulate(m, [0.5, 0.1], None, np.linspace(0, 1, 21), [0.1, 0.2], events={"low": lambda t, q, v: q[0]})
+    return simulate(
+        m, [0.5, 0.1], None, np.linspace(0, 1, 21), [0.1, 0.2], events={"low": lambda t, q, v: q[0]}
+    )
 
 
 def damaged(content, rng):
@@ -56,7 +58,9 @@ def test_a_damaged_file_is_refused_or_means_the_same(motion, tmp_path, ending, r
             assert str(path) in str(error)
         else:
             assert same(back, motion)
-            assert ending == "csv" or (back.statistics == motion.statistics and list(back.events) == ["low"])
+            assert ending == "csv" or (
+                back.statistics == motion.statistics and list(back.events) == ["low"]
+            )
     assert refused > 200
 
 
@@ -82,7 +86,8 @@ def test_names_of_any_kind_survive(tmp_path, name):
 def test_saving_over_a_file_that_fails_leaves_the_old_one(motion, tmp_path, monkeypatch):
     path = motion.save(tmp_path / "m.npz")
     monkeypatch.setattr(
-        "eslabon.atomic_files.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+        "eslabon.atomic_files.os.fsync",
+        lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")),
     )
     with pytest.raises(es.ReadError, match="No space left"):
         motion.until(0.5).save(path)
@@ -96,7 +101,9 @@ def at_work(speed):
         m = es.load("five_bar")
         return m.simulate(m.project(m.home()), None, 0.1)
     law = traced(lambda t, q, v: 5 * v**3)
-    return simulate(es.load("double_pendulum"), [0.1, 0.0], [speed, 0.0], 0.2, law, method="rk4", step=1e-3)
+    return simulate(
+        es.load("double_pendulum"), [0.1, 0.0], [speed, 0.0], 0.2, law, method="rk4", step=1e-3
+    )
 
 
 def test_a_motion_comes_back_from_a_worker():

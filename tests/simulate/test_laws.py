@@ -56,7 +56,9 @@ def test_a_verb_of_symbols_is_the_verb_of_numbers(seed, closed):
     for term in terms(m, m.bodies[-1].name):
         try:
             want = term(q, v, a)
-        except es.EslabonError:  # a mechanism without an actuator, or at a singular configuration, has no such answer
+        except (
+            es.EslabonError
+        ):  # a mechanism without an actuator, or at a singular configuration, has no such answer
             continue
         found = term(*symbols)
         got = np.array(ca.Function("f", symbols, [ca.densify(found)])(q, v, a)).reshape(want.shape)
@@ -114,7 +116,9 @@ def test_computed_torque_of_a_parallel_robot_does_the_same_for_its_motors():
 
 @pytest.mark.parametrize("options", [FIXED, TIGHT, {"method": "Radau", **TIGHT}])
 def test_an_integrator_is_the_integral_of_what_it_integrates(options):
-    control = traced(lambda t, q, v, x: (law(t, q, v) + 5 * x[:2], ca.vertcat(1 - q, v)), state=[0.1, 0.2, *Q])
+    control = traced(
+        lambda t, q, v, x: (law(t, q, v) + 5 * x[:2], ca.vertcat(1 - q, v)), state=[0.1, 0.2, *Q]
+    )
     motion = simulate(M, Q, V, np.linspace(0, 1, 501), control, **options)
     np.testing.assert_allclose(motion.x[:, 2:], motion.q, atol=1e-7)  # the integral of v is q
     from scipy.integrate import cumulative_simpson
@@ -155,7 +159,16 @@ WAYS = [
 ]  # fmt: skip
 
 
-def by_hand(control, period=0.02, delay=0.0, quantisation=0.0, rate_limit=np.inf, limit=np.inf, step=2e-3, steps=100):
+def by_hand(
+    control,
+    period=0.02,
+    delay=0.0,
+    quantisation=0.0,
+    rate_limit=np.inf,
+    limit=np.inf,
+    step=2e-3,
+    steps=100,
+):
     """The forces that act at the ends of steps, and those asked for, by the definition of a digital controller."""
     q, v, increments = Q, V, np.broadcast_to(quantisation, 2)
     waiting, acting, output, asked, made = [], np.zeros(2), np.zeros(2), np.zeros(2), []
@@ -164,7 +177,11 @@ def by_hand(control, period=0.02, delay=0.0, quantisation=0.0, rate_limit=np.inf
         if waiting and waiting[0][0] <= t + 1e-9 and delay:
             acting = waiting.pop(0)[1]
         if k % round(period / step) == 0:
-            seen = np.where(increments > 0, np.floor(q / np.where(increments, increments, 1) + 0.5) * increments, q)
+            seen = np.where(
+                increments > 0,
+                np.floor(q / np.where(increments, increments, 1) + 0.5) * increments,
+                q,
+            )
             asked = control(t, seen, v)
             most = np.asarray(rate_limit) * np.ones(2) * period
             output = np.clip(output + np.clip(asked - output, -most, most), -limit, limit)
@@ -182,11 +199,17 @@ def test_a_sampled_law_is_a_digital_controller_by_every_method(way):
     tau, asked = by_hand(law, **way)
     t = np.linspace(0, 0.2, 101)
     for control in (sampled(law, 0.02, **way), sampled(traced(law), 0.02, **way)):
-        for options, tolerance in ((FIXED, 1e-10), (TIGHT, 1e-3), ({"method": "Radau", **TIGHT}, 1e-3)):
+        for options, tolerance in (
+            (FIXED, 1e-10),
+            (TIGHT, 1e-3),
+            ({"method": "Radau", **TIGHT}, 1e-3),
+        ):
             motion = simulate(M, Q, V, t, control, **options)
             np.testing.assert_allclose(motion.tau, tau, atol=tolerance)
             np.testing.assert_allclose(motion.asked, asked, atol=tolerance)
-    symplectic = simulate(M, Q, V, t, sampled(traced(law), 0.02, **way), method="symplectic", step=2e-3)
+    symplectic = simulate(
+        M, Q, V, t, sampled(traced(law), 0.02, **way), method="symplectic", step=2e-3
+    )
     np.testing.assert_allclose(symplectic.q, motion.q, atol=1e-3)
 
 
@@ -205,17 +228,23 @@ def test_with_loops_and_quaternions_a_sampled_law_called_is_the_law_traced():
     q0 = robot.assemble(np.full(3, 0.5236))
     held = lambda t, q, v: 5 * (q0[motors] - q[..., motors]) - v[..., motors] + 0.2 * np.sin(t)  # noqa: E731
     symbolic = lambda t, q, v: 5 * (q0[motors] - q[motors]) - v[motors] + 0.2 * np.sin(t)  # noqa: E731
-    one, other = (simulate(robot, q0, None, 0.1, sampled(x, 0.01), **FIXED) for x in (held, traced(symbolic)))
+    one, other = (
+        simulate(robot, q0, None, 0.1, sampled(x, 0.01), **FIXED) for x in (held, traced(symbolic))
+    )
     np.testing.assert_allclose(one.q, other.q, atol=1e-12)
     assert one.closure.max() < 1e-13
     body = top()
     spin = lambda t, q, v: -2 * v  # noqa: E731
     start = [0.5, 0.5, -0.5, 0.5], [1.0, -2.0, 0.5]
-    one, other = (simulate(body, *start, 0.2, sampled(x, 0.01), **FIXED) for x in (spin, traced(spin)))
+    one, other = (
+        simulate(body, *start, 0.2, sampled(x, 0.01), **FIXED) for x in (spin, traced(spin))
+    )
     np.testing.assert_allclose(states(one), states(other), atol=1e-12)
 
 
-@pytest.mark.parametrize("options", [FIXED, {**FIXED, "hold": True}, TIGHT, {"method": "symplectic", "step": 2e-3}])
+@pytest.mark.parametrize(
+    "options", [FIXED, {**FIXED, "hold": True}, TIGHT, {"method": "symplectic", "step": 2e-3}]
+)
 def test_what_is_asked_for_acts_within_the_effort_limits(options):
     m = M.with_joint("q1", effort_limit=5.0)
     table = es.simulate.Table(np.linspace(0, 1, 5), np.linspace(6, 9, 10).reshape(5, 2), "linear")
@@ -225,7 +254,9 @@ def test_what_is_asked_for_acts_within_the_effort_limits(options):
         motion = simulate(m, Q, V, 0.2, control, saturate=True, **options)
         np.testing.assert_array_equal(motion.tau, np.clip(motion.asked, [-5, -np.inf], [5, np.inf]))
         assert np.abs(motion.asked[:, 0]).max() > 5
-        np.testing.assert_allclose(motion.a, m.forward_dynamics(motion.q, motion.v, motion.tau), atol=1e-9)
+        np.testing.assert_allclose(
+            motion.a, m.forward_dynamics(motion.q, motion.v, motion.tau), atol=1e-9
+        )
         again = simulate(m, Q, V, motion.t, es.simulate.Table(motion.t, motion.tau), method="rk4")
         if options.get("hold"):
             np.testing.assert_allclose(again.q, motion.q, atol=1e-10)
@@ -235,13 +266,18 @@ def test_a_rate_limit_and_an_effort_limit_together():
     m = M.with_joint("q1", effort_limit=5.0)
     tau, _ = by_hand(law, rate_limit=100.0, limit=np.array([5.0, np.inf]))
     for control in (law, traced(law)):
-        got = simulate(m, Q, V, 0.2, sampled(control, 0.02, rate_limit=100.0), saturate=True, **FIXED)
+        got = simulate(
+            m, Q, V, 0.2, sampled(control, 0.02, rate_limit=100.0), saturate=True, **FIXED
+        )
         np.testing.assert_allclose(got.tau, tau, atol=1e-10)
 
 
 def test_nan_is_not_hidden_by_a_limit():
     m = M.with_joint("q1", effort_limit=5.0)
-    for control in (lambda t, q, v: [np.nan, 0.0], traced(lambda t, q, v: [ca.sqrt(-1 - q[0] ** 2), 0.0])):
+    for control in (
+        lambda t, q, v: [np.nan, 0.0],
+        traced(lambda t, q, v: [ca.sqrt(-1 - q[0] ** 2), 0.0]),
+    ):
         for options in (FIXED, {**FIXED, "hold": True}):
             with pytest.raises(SimulationError):
                 simulate(m, Q, V, 0.1, control, saturate=True, **options)
@@ -271,7 +307,9 @@ def test_arrays_in_time_are_a_table_that_holds(rng):
         q0 = np.full(m.nq, 0.1)
         want = simulate(m, q0, None, 1.0, es.simulate.Table(t, np.reshape(tau, (6, -1))), **FIXED)
         np.testing.assert_array_equal(simulate(m, q0, None, 1.0, (t, tau), **FIXED).q, want.q)
-    assert (simulate(M, Q, V, 0.1, (1.0, 2.0)).tau == [1.0, 2.0]).all()  # constant forces may be a tuple too
+    assert (
+        simulate(M, Q, V, 0.1, (1.0, 2.0)).tau == [1.0, 2.0]
+    ).all()  # constant forces may be a tuple too
 
 
 def test_events_are_found_four_times_a_step_and_a_shorter_step_finds_more():

@@ -22,7 +22,9 @@ def energy_error(motion):
     return np.abs(total - total[..., :1]).max() / motion.energy.kinetic.max()
 
 
-@pytest.mark.parametrize(("name", "allowed"), [("five_bar", 1e-6), ("diaz_3rrr", 3e-6), ("diaz_four_bar", 1e-8)])
+@pytest.mark.parametrize(
+    ("name", "allowed"), [("five_bar", 1e-6), ("diaz_3rrr", 3e-6), ("diaz_four_bar", 1e-8)]
+)
 def test_ten_seconds_of_rk4_stay_closed(name, allowed):
     m, q0 = falling(name)
     motion = m.simulate(q0, None, 10.0, method="rk4", step=1e-3, every=20)
@@ -34,7 +36,10 @@ def test_ten_seconds_of_rk4_stay_closed(name, allowed):
 
 def test_rk4_is_of_fourth_order_with_loops():
     m, q0 = falling("diaz_3rrr")
-    ends = [m.simulate(q0, None, 0.5, method="rk4", step=h, every=10**6).q[-1] for h in (1e-3, 5e-4, 2.5e-4)]
+    ends = [
+        m.simulate(q0, None, 0.5, method="rk4", step=h, every=10**6).q[-1]
+        for h in (1e-3, 5e-4, 2.5e-4)
+    ]
     ratio = np.abs(ends[0] - ends[1]).max() / np.abs(ends[1] - ends[2]).max()
     assert 11 < ratio < 22  # 16 in the limit
 
@@ -50,7 +55,9 @@ def test_adaptive_methods_agree_and_stay_closed():
         assert np.abs(motion.q - best.q).max() < tolerance
         assert motion.closure.max() < 1e-12
     fixed = m.simulate(q0, None, times, method="rk4", step=1e-3)
-    assert np.abs(fixed.q - best.q).max() < 2e-6  # what RK4 itself leaves after a second of this motion
+    assert (
+        np.abs(fixed.q - best.q).max() < 2e-6
+    )  # what RK4 itself leaves after a second of this motion
 
 
 @pytest.mark.parametrize("name", ["five_bar", "diaz_3rrr", "planar_3rrr"])
@@ -103,10 +110,17 @@ def test_explicit_equations_go_round_dead_centres():
     best = m.simulate(q0, v0, t, rtol=1e-11, atol=1e-12)
     assert best.q[-1, 0] > 2 * np.pi  # it does go round, past both dead centres
     for method in ("DOP853", "Radau"):
-        explicit = m.simulate(q0, v0, t, constraints="elimination", method=method, rtol=1e-9, atol=1e-10)
+        explicit = m.simulate(
+            q0, v0, t, constraints="elimination", method=method, rtol=1e-9, atol=1e-10
+        )
         assert np.abs(explicit.q - best.q).max() < 1e-6
     law = es.simulate.traced(lambda t, q, v: 0.1 * v[2:])
-    ways = ({}, {"constraints": "elimination"}, {"formulation": "lie"}, {"constraints": "udwadia_kalaba"})
+    ways = (
+        {},
+        {"constraints": "elimination"},
+        {"formulation": "lie"},
+        {"constraints": "udwadia_kalaba"},
+    )
     driven = [m.simulate(q0, v0, t, law, rtol=1e-9, atol=1e-10, **way).q for way in ways]
     for other in driven[1:]:
         assert np.abs(driven[0] - other).max() < 1e-6
@@ -124,7 +138,9 @@ def test_many_at_once_and_a_traced_law(rng):
     law = es.simulate.traced(lambda t, q, v: -0.01 * v[[0, 2]])
     many = m.simulate(starts, None, 0.2, law, method="rk4", step=1e-3, every=50)
     assert many.q.shape == (6, 5, 4)
-    one = m.simulate(starts[2], None, 0.2, lambda t, q, v: -0.01 * v[[0, 2]], method="rk4", step=1e-3, every=50)
+    one = m.simulate(
+        starts[2], None, 0.2, lambda t, q, v: -0.01 * v[[0, 2]], method="rk4", step=1e-3, every=50
+    )
     assert np.allclose(one.q, many.q[2], atol=1e-12)
     assert many.closure.max() < 1e-12
     assert np.all(np.diff(many.energy.total, axis=-1) < 1e-12)  # the law takes energy out
@@ -134,13 +150,20 @@ def test_many_at_once_and_a_traced_law(rng):
 def test_the_n_four_bar_passes_its_singular_configuration_as_a_pendulum(method):
     """Its rods stay parallel: 3 theta'' = -3.5 g cos(theta), though flat it could leave for other branches."""
     m = es.load("n_four_bar")
-    q0, v0, _ = m.complete([np.pi / 2], [-1.0], [0.0])  # the benchmark's start: B0 moves with 1 m/s along x
+    q0, v0, _ = m.complete(
+        [np.pi / 2], [-1.0], [0.0]
+    )  # the benchmark's start: B0 moves with 1 m/s along x
     t = np.linspace(0, 10, 301)
     options = {"step": 1e-3} if method == "rk4" else {"rtol": 1e-8, "atol": 1e-10}
     with pytest.warns(es.SingularityWarning, match="n_four_bar passes a singular configuration"):
         motion = m.simulate(q0, v0, t, method=method, **options)
     pendulum = solve_ivp(
-        lambda t, x: [x[1], -3.5 / 3 * 9.81 * np.cos(x[0])], (0, 10), [np.pi / 2, -1], t_eval=t, rtol=1e-11, atol=1e-12
+        lambda t, x: [x[1], -3.5 / 3 * 9.81 * np.cos(x[0])],
+        (0, 10),
+        [np.pi / 2, -1],
+        t_eval=t,
+        rtol=1e-11,
+        atol=1e-12,
     )
     assert np.abs(motion.q[:, 0] - pendulum.y[0]).max() < (1e-3 if method == "LSODA" else 1e-4)
     assert motion.closure.max() < 1e-12
@@ -174,7 +197,9 @@ def test_a_four_bar_with_a_diagonal_spring_obeys_its_one_equation():
     t = np.linspace(0, 5, 51)
     q0, v0, _ = m.complete([1.2], [0.5], [0.0])
     motion = m.simulate(q0, v0, t, rtol=1e-10, atol=1e-12, singular="ignore")
-    one = solve_ivp(lambda t, x: [x[1], rate(*x)], (0, 5), [1.2, 0.5], t_eval=t, rtol=1e-11, atol=1e-13)
+    one = solve_ivp(
+        lambda t, x: [x[1], rate(*x)], (0, 5), [1.2, 0.5], t_eval=t, rtol=1e-11, atol=1e-13
+    )
     assert np.abs(motion.q[:, 0] - one.y[0]).max() < 1e-8
 
 
@@ -197,7 +222,9 @@ def test_the_stiff_governor_turns_as_implicit_methods_see_it():
     best = m.simulate(m.home(), v0, t, rtol=1e-9, atol=1e-11)
     for method, fewer in (("Radau", 4), ("BDF", 4), ("LSODA", 2)):
         motion = m.simulate(m.home(), v0, t, method=method, rtol=1e-8, atol=1e-10)
-        assert motion.statistics.steps * fewer < best.statistics.steps  # where an explicit method creeps
+        assert (
+            motion.statistics.steps * fewer < best.statistics.steps
+        )  # where an explicit method creeps
         assert np.abs(motion.q[:, slider] - best.q[:, slider]).max() < 1e-6
         spin = np.einsum("kj,kj->k", m.mass_matrix(motion.q)[:, 0], motion.v)
         assert np.ptp(spin) < 1e-6 * spin[0]
@@ -259,12 +286,22 @@ def as_pendulum(count, speed, t, rtol, atol):
     share = (count + (count + 1) / 2) / (count + (count + 1) / 3) * 9.81
     x = [np.pi / 2, speed]
     return solve_ivp(
-        lambda t, x: [x[1], -share * np.cos(x[0])], (0, t), x, "DOP853", rtol=rtol, atol=atol, max_step=0.1
+        lambda t, x: [x[1], -share * np.cos(x[0])],
+        (0, t),
+        x,
+        "DOP853",
+        rtol=rtol,
+        atol=atol,
+        max_step=0.1,
     )
 
 
-@pytest.mark.parametrize(("rtol", "atol"), [(1e-4, 1e-6), (1e-6, 1e-8), (1e-8, 1e-10), (1e-10, 1e-12)])
-def test_loops_cost_no_more_accuracy_and_no_more_evaluations_than_the_one_equation_they_leave(rtol, atol):
+@pytest.mark.parametrize(
+    ("rtol", "atol"), [(1e-4, 1e-6), (1e-6, 1e-8), (1e-8, 1e-10), (1e-10, 1e-12)]
+)
+def test_loops_cost_no_more_accuracy_and_no_more_evaluations_than_the_one_equation_they_leave(
+    rtol, atol
+):
     """Through eight singular configurations: the projection does not fight the error estimate."""
     m = es.load("n_four_bar")
     q0, v0, _ = m.complete([np.pi / 2], [-1.0], [0.0])
@@ -283,7 +320,9 @@ def test_tolerances_below_round_off_still_pass_singular_configurations(speed):
     q0, v0, _ = m.complete([np.pi / 2], [speed], [0.0])
     for rtol, atol in ((1e-12, 1e-12), (1e-12, 1e-14), (1e-13, 1e-15)):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", es.simulate.SimulationWarning)  # where a tolerance had to be loosened
+            warnings.simplefilter(
+                "ignore", es.simulate.SimulationWarning
+            )  # where a tolerance had to be loosened
             motion = m.simulate(q0, v0, 5.0, rtol=rtol, atol=atol, singular="ignore")
         assert motion.statistics.evaluations < 20_000
         assert energy_error(motion) < 1e-5
@@ -304,7 +343,16 @@ def test_a_run_that_cannot_go_on_says_so_soon(rng):
     m, q0 = falling("five_bar")
     for model, q, method in ((m, q0, "DOP853"), (es.load("double_pendulum"), [0.5, 0.1], "LSODA")):
         noise = rng
-        with pytest.raises(es.simulate.SimulationError, match="cannot be integrated beyond t = ") as caught:
-            model.simulate(q, None, 10.0, lambda t, q, v, noise=noise: noise.normal(size=2), method=method, rtol=1e-12)
+        with pytest.raises(
+            es.simulate.SimulationError, match="cannot be integrated beyond t = "
+        ) as caught:
+            model.simulate(
+                q,
+                None,
+                10.0,
+                lambda t, q, v, noise=noise: noise.normal(size=2),
+                method=method,
+                rtol=1e-12,
+            )
         assert caught.value.motion.statistics.evaluations < 100_000
         assert np.isfinite(caught.value.motion.tau).all()

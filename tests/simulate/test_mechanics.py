@@ -63,7 +63,10 @@ def test_fixed_methods_have_their_order(method, order, k):
     m, q, v = tree(k)
     want = np.concatenate(simulate(m, q, v, 1.0, rtol=1e-12, atol=1e-13).end)
     h = 0.02 if order == 4 else 0.005
-    errors = [abs(np.concatenate(simulate(m, q, v, 1.0, method=method, step=x).end) - want).max() for x in (h, h / 2)]
+    errors = [
+        abs(np.concatenate(simulate(m, q, v, 1.0, method=method, step=x).end) - want).max()
+        for x in (h, h / 2)
+    ]
     assert errors[1] > 1e-12  # far from round-off, where a ratio means nothing
     assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.35)
 
@@ -84,11 +87,21 @@ def test_energy_changes_by_the_work_that_is_done(rng):
     b = random_builder(rng, ["revolute", "prismatic", "spherical"])
     from dataclasses import replace
 
-    b._items["joints"][0] = replace(b._items["joints"][0], viscous=(0.7,), stiffness=(3.0,), rest=(0.2,))
+    b._items["joints"][0] = replace(
+        b._items["joints"][0], viscous=(0.7,), stiffness=(3.0,), rest=(0.2,)
+    )
     m = b.build()
     wrench, tau = rng.normal(size=6), rng.normal(size=m.nv)
     t = np.linspace(0, 3, 3001)
-    motion = simulate(m, random_coordinates(rng, m), rng.normal(size=m.nv), t, tau, external={"tip": wrench}, **TIGHT)
+    motion = simulate(
+        m,
+        random_coordinates(rng, m),
+        rng.normal(size=m.nv),
+        t,
+        tau,
+        external={"tip": wrench},
+        **TIGHT,
+    )
     twist = m.velocity(motion.q, motion.v, "tip")
     power = (motion.tau * motion.v).sum(-1) + twist @ wrench - 0.7 * motion.v[:, 0] ** 2
     work = cumulative_simpson(power, x=t, initial=0.0)
@@ -148,7 +161,9 @@ def test_a_free_body_turns_with_euler(make):
         np.testing.assert_allclose(got, want, atol=tolerance)
         np.testing.assert_allclose(np.linalg.norm(motion.q[:, -4:], axis=-1), 1.0, atol=1e-15)
         momentum = np.einsum("tij,tj->ti", m.pose(motion.q, "body")[:, :3, :3], MOMENTS * got)
-        np.testing.assert_allclose(momentum, np.broadcast_to(momentum[0], momentum.shape), atol=tolerance)
+        np.testing.assert_allclose(
+            momentum, np.broadcast_to(momentum[0], momentum.shape), atol=tolerance
+        )
 
 
 def test_a_racket_tumbles_about_its_middle_axis_and_the_symplectic_method_keeps_its_invariants():
@@ -178,23 +193,38 @@ def test_a_thrown_body_flies_on_a_parabola_whatever_its_spin():
 def test_rk4_with_pinocchio_in_python_on_puma560():
     m = es.load("puma560")
     oracle, h = Oracle(m), 1e-3
-    kp, kd, goal = np.array([50, 80, 30, 0.5, 0.5, 0.1]), np.array([10, 15, 5, 0.05, 0.05, 0.005]), m.home()
+    kp, kd, goal = (
+        np.array([50, 80, 30, 0.5, 0.5, 0.1]),
+        np.array([10, 15, 5, 0.05, 0.05, 0.005]),
+        m.home(),
+    )
 
     def rates(x):
         q, v = x[:6], x[6:]
         tau = kp * (goal - q) - kd * v
         return np.concatenate(
-            [v, pin.aba(oracle.model, oracle.data, oracle.q(q), oracle.v(v), oracle.v(tau))[oracle.v_map]]
+            [
+                v,
+                pin.aba(oracle.model, oracle.data, oracle.q(q), oracle.v(v), oracle.v(tau))[
+                    oracle.v_map
+                ],
+            ]
         )
 
-    x = np.concatenate([np.array([0.1, -0.3, 0.2, 0.5, -0.4, 0.3]), np.array([0.5, 0, -1, 0.2, 0.1, 2])])
-    motion = simulate(m, x[:6], x[6:], 0.5, traced(lambda t, q, v: kp * (goal - q) - kd * v), method="rk4", step=h)
+    x = np.concatenate(
+        [np.array([0.1, -0.3, 0.2, 0.5, -0.4, 0.3]), np.array([0.5, 0, -1, 0.2, 0.1, 2])]
+    )
+    motion = simulate(
+        m, x[:6], x[6:], 0.5, traced(lambda t, q, v: kp * (goal - q) - kd * v), method="rk4", step=h
+    )
     for k in range(500):
         k1 = rates(x)
         k2 = rates(x + h / 2 * k1)
         k3 = rates(x + h / 2 * k2)
         x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + rates(x + h * k3))
-        np.testing.assert_allclose(np.concatenate([motion.q[k + 1], motion.v[k + 1]]), x, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            np.concatenate([motion.q[k + 1], motion.v[k + 1]]), x, rtol=1e-9, atol=1e-9
+        )
 
 
 def test_mujoco_with_forces_held_over_its_steps(rng):
@@ -204,7 +234,16 @@ def test_mujoco_with_forces_held_over_its_steps(rng):
     data = mujoco.MjData(mj)
     q, v = np.array([0.3, -0.2, 0.5]), np.array([0.1, 0.4, -1.0])
     data.qpos[:], data.qvel[:] = q, v
-    motion = simulate(m, q, v, 0.5, traced(lambda t, q, v: np.sin(t) - 2 * q - v), method="rk4", step=1e-3, hold=True)
+    motion = simulate(
+        m,
+        q,
+        v,
+        0.5,
+        traced(lambda t, q, v: np.sin(t) - 2 * q - v),
+        method="rk4",
+        step=1e-3,
+        hold=True,
+    )
     for k in range(500):
         data.qfrc_applied[:] = np.sin(data.time) - 2 * data.qpos - data.qvel
         mujoco.mj_step(mj, data)

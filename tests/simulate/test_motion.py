@@ -12,7 +12,16 @@ from eslabon.simulate import Motion, simulate
 from random_mechanisms import random_builder, random_coordinates
 from randomness import seeded
 
-KINDS = ["revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed", "helical"]
+KINDS = [
+    "revolute",
+    "prismatic",
+    "cylindrical",
+    "universal",
+    "spherical",
+    "planar",
+    "fixed",
+    "helical",
+]
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +30,9 @@ def motion():
     m = random_builder(rng, KINDS).build()
     q = random_coordinates(rng, m)
     happened = {"start of joint0": lambda t, q, v: q[0] - 1.2 * t}
-    return simulate(m, q, rng.normal(size=m.nv), np.linspace(0, 1, 11), np.full(m.nv, 0.1), events=happened)
+    return simulate(
+        m, q, rng.normal(size=m.nv), np.linspace(0, 1, 11), np.full(m.nv, 0.1), events=happened
+    )
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +59,9 @@ def test_npz_gives_everything_back(motion, flight, tmp_path):
         assert repr(back) == repr(one)
         assert list(back.events) == list(one.events)
         for name, happened in one.events.items():
-            assert all(np.array_equal(x, y) for x, y in zip(happened, back.events[name], strict=True))
+            assert all(
+                np.array_equal(x, y) for x, y in zip(happened, back.events[name], strict=True)
+            )
 
 
 def test_csv_gives_the_numbers_back_with_names_and_units(motion, tmp_path):
@@ -102,7 +115,16 @@ def test_a_passive_joint_has_no_force():
 def test_it_plots_itself(motion, flight, tmp_path):
     figure = motion.plot()
     titles = [ax.get_title(loc="left") for ax in figure.axes]
-    assert titles == ["angles", "positions", "quaternions", "angular rates", "speeds", "torques", "forces", "energy"]
+    assert titles == [
+        "angles",
+        "positions",
+        "quaternions",
+        "angular rates",
+        "speeds",
+        "torques",
+        "forces",
+        "energy",
+    ]
     assert figure.axes[0].get_ylabel() == "[rad]"
     assert "joint0" in [t.get_text() for t in figure.axes[0].get_legend().get_texts()]
     for k, one in enumerate((motion, flight, flight[0, 1])):

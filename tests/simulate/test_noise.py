@@ -23,7 +23,9 @@ def law(t, q, v):
 @pytest.mark.parametrize("delay", [0.0, 0.004, 0.01])
 def test_every_method_and_driver_has_the_same_noise(delay):
     runs = [
-        simulate(M, np.zeros((3, 2)), None, TIMES, sampled(own, 0.01, delay=delay, **NOISY), **options)
+        simulate(
+            M, np.zeros((3, 2)), None, TIMES, sampled(own, 0.01, delay=delay, **NOISY), **options
+        )
         for own, options in (
             (traced(law), {"method": "rk4", "step": 1e-3}),
             (law, {"method": "rk4", "step": 1e-3}),
@@ -44,7 +46,15 @@ def test_a_run_does_not_depend_on_how_it_is_cut():
     whole = simulate(M, np.zeros((4, 2)), None, 2.0, control, method="rk4", step=5e-3, every=400)
     often = simulate(M, np.zeros((4, 2)), None, 2.0, control, method="rk4", step=5e-3)
     np.testing.assert_allclose(whole.end[0], often.end[0], atol=1e-11)
-    other = simulate(M, np.zeros((4, 2)), None, 2.0, sampled(traced(law), 0.01, noise=1e-2), method="rk4", step=5e-3)
+    other = simulate(
+        M,
+        np.zeros((4, 2)),
+        None,
+        2.0,
+        sampled(traced(law), 0.01, noise=1e-2),
+        method="rk4",
+        step=5e-3,
+    )
     assert not np.allclose(other.end[0], often.end[0], atol=1e-6)
 
 
@@ -53,7 +63,9 @@ def test_deviations_are_as_asked_and_samples_independent(rng):
     m = random_tree(rng, ["spherical", "prismatic"])
     deviations = np.array([0.01, 0.02, 0.03, 0.04])
     seeing = traced(lambda t, q, v, x: (np.zeros(m.nu), [*q.elements(), *v.elements()]))
-    control = sampled(seeing, 0.02, state=np.zeros(m.nq + m.nv), noise=deviations, velocity_noise=2 * deviations)
+    control = sampled(
+        seeing, 0.02, state=np.zeros(m.nq + m.nv), noise=deviations, velocity_noise=2 * deviations
+    )
     start = np.broadcast_to(m.neutral(), (40, m.nq))
     motion = simulate(m, start, None, 1.0, control, method="rk4", step=0.02)
     seen_q, seen_v = motion.x[..., : m.nq], motion.x[..., m.nq :]

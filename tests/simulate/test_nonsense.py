@@ -76,7 +76,12 @@ def test_tables_laws_and_motions():
 @pytest.mark.parametrize("name", SMALL)
 def test_small_mechanisms_move_or_say_why_not(name):
     m = SMALL[name]()
-    for options in ({}, {"method": "rk4", "step": 0.01}, {"method": "symplectic", "step": 0.01}, {"method": "Radau"}):
+    for options in (
+        {},
+        {"method": "rk4", "step": 0.01},
+        {"method": "symplectic", "step": 0.01},
+        {"method": "Radau"},
+    ):
         motion = answers(lambda options=options: m.simulate(m.home(), None, 0.1, **options))
         if motion is not None:
             assert np.ptp(motion.energy.total) < 1e-3 * max(1.0, np.abs(motion.energy.total).max())
@@ -131,14 +136,21 @@ def test_what_an_event_says_of_itself(word, value):
 
 # Motions without mass -----------------------------------------------------------------------------------------------
 
-STEPPED = [{}, {"method": "Radau"}, {"method": "rk4", "step": 0.05}, {"method": "symplectic", "step": 0.05}]
+STEPPED = [
+    {},
+    {"method": "Radau"},
+    {"method": "rk4", "step": 0.05},
+    {"method": "symplectic", "step": 0.05},
+]
 
 
 def chain(seed):
     """A tree of random joints whose last body has the mass `last`, and no other inertia than by it."""
     rng, b = seeded(seed), es.Builder("chain")
     b.parameter("last", 0.0)
-    for k, kind in enumerate(rng.choice(["revolute", "prismatic", "cylindrical", "universal"], size=3)):
+    for k, kind in enumerate(
+        rng.choice(["revolute", "prismatic", "cylindrical", "universal"], size=3)
+    ):
         mass = (
             {"mass": "last", "inertia": ("last", "last", "last")}
             if k == 2
@@ -157,7 +169,9 @@ def test_mass_is_judged_by_the_values_given(seed, options):
     heavy = light.with_parameters(last=1.0)
     q = 0.1 * np.ones(light.nq)
     want = simulate(heavy, q, None, times, **options).q
-    np.testing.assert_allclose(simulate(light, q, None, times, parameters={"last": 1.0}, **options).q, want, atol=1e-9)
+    np.testing.assert_allclose(
+        simulate(light, q, None, times, parameters={"last": 1.0}, **options).q, want, atol=1e-9
+    )
     many = simulate(light, q, None, times, parameters={"last": [0.5, 1.0]}, **options).q
     np.testing.assert_allclose(many[1], want, atol=1e-9)
     for m, given in (

@@ -31,7 +31,9 @@ def light_body_on_a_spring() -> State:
     b.spring("spring", "arm", "free", (0.5, 0.5, 0.5), (1.1, 0.6, -0.9), stiffness=30.0, length=0.4)
     m = b.actuate("free").build()
     q = integrate(m, m.neutral(), np.array([1.25, -1.25, -0.875, -0.875, 0.5, 1.25, -0.375, 0.0]))
-    return State(m, q, np.array([-0.25, 0.875, -1.125, 1.375, -1.375, -1.375, 1.375, 1.5]), np.zeros(8))
+    return State(
+        m, q, np.array([-0.25, 0.875, -1.125, 1.375, -1.375, -1.375, 1.375, 1.5]), np.zeros(8)
+    )
 
 
 def moved(s: State, **options):
@@ -68,7 +70,9 @@ def alike(s: State, span: float = 0.02) -> None:
         one = m.simulate(s.q, v, span, **fixed)
         for x, y in ((many.q[k], one.q), (many.v[k], one.v)):
             np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
-        if drift(one) >= 1e-6:  # of fast motions, where the error falls with the fourth power of the step
+        if (
+            drift(one) >= 1e-6
+        ):  # of fast motions, where the error falls with the fourth power of the step
             assert drift(m.simulate(s.q, v, span, **fixed | {"step": 1e-3})) < drift(one) / 8
 
 
@@ -76,7 +80,9 @@ def check_tree(s: State, motion) -> None:
     assert motion.t[-1] == SPAN
     assert drift(motion) < 1e-7
     assert not motion.closure.any()
-    if np.abs(motion.a).max(initial=0.0) < 1e4:  # thin bodies may spin up beyond what digits are left for
+    if (
+        np.abs(motion.a).max(initial=0.0) < 1e4
+    ):  # thin bodies may spin up beyond what digits are left for
         turns_back(s, motion, **TIGHT)
         alike(s)
 

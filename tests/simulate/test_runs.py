@@ -13,7 +13,14 @@ from scipy.special import ellipk
 
 import eslabon as es
 from eslabon import progress
-from eslabon.simulate import Interrupted, SimulationError, SimulationWarning, fixed, simulate, traced
+from eslabon.simulate import (
+    Interrupted,
+    SimulationError,
+    SimulationWarning,
+    fixed,
+    simulate,
+    traced,
+)
 from random_mechanisms import random_builder, random_coordinates
 from randomness import seeded
 from simulate.samples import free_body, pendulum
@@ -52,10 +59,18 @@ def test_starts_wrenches_and_parameters_broadcast():
     motion = simulate(M, Q[0], None, 1.0, method="rk4", step=0.01, **options)
     assert motion.q.shape == (3, 4, 101, 2)
     one = simulate(
-        M.with_parameters(m2=masses[3]), Q[0], None, 1.0, method="rk4", step=0.01, external={last: push[2, 0]}
+        M.with_parameters(m2=masses[3]),
+        Q[0],
+        None,
+        1.0,
+        method="rk4",
+        step=0.01,
+        external={last: push[2, 0]},
     )
     for what in ("q", "v", "a"):
-        np.testing.assert_allclose(getattr(motion[2, 3], what), getattr(one, what), rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(
+            getattr(motion[2, 3], what), getattr(one, what), rtol=1e-10, atol=1e-10
+        )
     np.testing.assert_allclose(motion[2, 3].energy.total, one.energy.total, rtol=1e-11)
     t = np.linspace(0, 1, 5)
     slow = simulate(M, Q[0], None, t, **options, **TIGHT)
@@ -83,7 +98,9 @@ def test_times_to_report():
     steps = simulate(M, Q[0], V[0], at, method="rk4", step=0.002)
     np.testing.assert_array_equal(steps.t, at)
     np.testing.assert_allclose(steps.q, motion.q, atol=1e-8)
-    span = simulate(M, Q[0], V[0], (0.5, 2.0), method="rk4", step=0.4, every=2)  # four steps of 0.375
+    span = simulate(
+        M, Q[0], V[0], (0.5, 2.0), method="rk4", step=0.4, every=2
+    )  # four steps of 0.375
     np.testing.assert_allclose(span.t, [0.5, 1.25, 2.0])
     odd = simulate(M, Q[0], V[0], 1.0, method="rk4", step=0.1, every=4)
     np.testing.assert_allclose(odd.t, [0, 0.4, 0.8, 1.0])
@@ -109,7 +126,9 @@ def test_the_apex_of_a_throw():
         return q[2]
 
     landing.terminal, landing.direction = True, -1
-    motion = simulate(m, m.neutral(), [3, 1, 0.5, 1, 0, 6.0], 10.0, events=[climbing, landing], **TIGHT)
+    motion = simulate(
+        m, m.neutral(), [3, 1, 0.5, 1, 0, 6.0], 10.0, events=[climbing, landing], **TIGHT
+    )
     apex, end = motion.events["climbing"], motion.events["landing"]
     assert apex.t == pytest.approx([6.0 / 9.81], abs=1e-9)
     assert apex.q[0, 2] == pytest.approx(36 / (2 * 9.81), abs=1e-8)
@@ -132,7 +151,12 @@ def test_a_pendulum_crosses_every_half_period():
 
     left.direction = 1
     motion = simulate(
-        pendulum(), [start], [0.0], 20 * quarter, events={"any": lambda t, q, v: q[0], "up": left}, **TIGHT
+        pendulum(),
+        [start],
+        [0.0],
+        20 * quarter,
+        events={"any": lambda t, q, v: q[0], "up": left},
+        **TIGHT,
     )
     np.testing.assert_allclose(motion.events["any"].t, quarter * np.arange(1, 20, 2), atol=1e-8)
     np.testing.assert_allclose(motion.events["up"].t, quarter * np.arange(3, 20, 4), atol=1e-8)
@@ -152,7 +176,8 @@ def test_a_trajectory_that_breaks_down_is_reported_and_disturbs_no_other():
     v[4] = 3.0
     options = {"method": "rk4", "step": 1e-3}
     with pytest.warns(
-        SimulationWarning, match="1 of 9 trajectories of pendulum broke down, the first of them, number 4"
+        SimulationWarning,
+        match="1 of 9 trajectories of pendulum broke down, the first of them, number 4",
     ):
         motion = simulate(pendulum(), [0.1], v, 2.0, law, **options)
     assert np.isnan(motion.v[4, -1]).all()
@@ -171,7 +196,9 @@ def test_a_trajectory_that_breaks_down_is_reported_and_disturbs_no_other():
 def test_an_adaptive_method_that_gives_up_keeps_what_it_has(method):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # SciPy's own, on the way to infinity
-        with pytest.raises(SimulationError, match=r"cannot be integrated beyond t = 0\.0") as caught:
+        with pytest.raises(
+            SimulationError, match=r"cannot be integrated beyond t = 0\.0"
+        ) as caught:
             simulate(pendulum(), [0.1], [3.0], 2.0, blow_up(), method=method)
     part = caught.value.motion
     assert 0 < part.t[-1] < 0.1
@@ -215,10 +242,14 @@ def keyboard():
 
 
 def test_a_native_run_can_be_stopped_from_the_keyboard(keyboard):
-    simulate(M, [0.5, 0.2], None, 1.0, method="rk4", step=1e-3)  # so that the signal does not come while it is compiled
+    simulate(
+        M, [0.5, 0.2], None, 1.0, method="rk4", step=1e-3
+    )  # so that the signal does not come while it is compiled
     threading.Timer(0.5, signal.raise_signal, (signal.SIGINT,)).start()
     with pytest.raises(Interrupted, match="stopped at t = ") as caught:
-        simulate(M, [0.5, 0.2], None, 1e5, method="rk4", step=1e-3, every=1000)  # half a minute, if it is not stopped
+        simulate(
+            M, [0.5, 0.2], None, 1e5, method="rk4", step=1e-3, every=1000
+        )  # half a minute, if it is not stopped
     motion = caught.value.motion
     assert len(motion.t) > 2
     assert motion.t[-1] < 1e5

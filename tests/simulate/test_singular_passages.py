@@ -10,7 +10,12 @@ import pytest
 
 import eslabon as es
 
-METHODS = [("DOP853", {}), ("RK45", {"rtol": 1e-5}), ("Radau", {"rtol": 1e-5}), ("rk4", {"step": 2e-3})]
+METHODS = [
+    ("DOP853", {}),
+    ("RK45", {"rtol": 1e-5}),
+    ("Radau", {"rtol": 1e-5}),
+    ("rk4", {"step": 2e-3}),
+]
 DRIVEN = [("DOP853", {}), ("rk4", {"step": 5e-3})]
 
 
@@ -19,14 +24,20 @@ def told(m, q0, v0, t, **options):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         m.simulate(q0, v0, t, **options)
-    found = [re.search(r"at t = (\S+) s", str(w.message)) for w in said if w.category is es.SingularityWarning]
+    found = [
+        re.search(r"at t = (\S+) s", str(w.message))
+        for w in said
+        if w.category is es.SingularityWarning
+    ]
     assert len(found) < 2
     return float(found[0][1]) if found else None
 
 
 def flat(m, q0, v0, duration):
     """When the crank first comes to lie along the base."""
-    fine = m.simulate(q0, v0, np.linspace(0, duration, 2001), singular="ignore", rtol=1e-10, atol=1e-12)
+    fine = m.simulate(
+        q0, v0, np.linspace(0, duration, 2001), singular="ignore", rtol=1e-10, atol=1e-12
+    )
     crank = fine.q[:, 0] / np.pi
     passed = np.flatnonzero(np.floor(crank[1:]) != np.floor(crank[:-1]))
     return fine.t[passed[0]] if len(passed) else None
@@ -67,13 +78,18 @@ def test_as_an_error_it_comes_with_the_motion_before(method, options):
 @pytest.mark.parametrize(("method", "options"), [("DOP853", {}), ("rk4", {"step": 2e-3})])
 def test_of_many_trajectories_those_that_pass_are_counted(method, options):
     m = es.load("parallelogram")
-    q0, v0, _ = m.complete(np.array([[1.0], [1.0], [1.5]]), np.array([[-6.0], [0.0], [-6.0]]), np.zeros((3, 1)))
-    with pytest.warns(es.SingularityWarning, match=r"in 2 of 3 trajectories, the first at t = 0\.\d+ s"):
+    q0, v0, _ = m.complete(
+        np.array([[1.0], [1.0], [1.5]]), np.array([[-6.0], [0.0], [-6.0]]), np.zeros((3, 1))
+    )
+    with pytest.warns(
+        es.SingularityWarning, match=r"in 2 of 3 trajectories, the first at t = 0\.\d+ s"
+    ):
         m.simulate(q0, v0, [0, 0.1, 0.28], method=method, **options)
 
 
 @pytest.mark.parametrize(
-    "name", ["slider_crank", "diaz_four_bar", "five_bar", "planar_3rrr", "rssr", "bennett", "bricard"]
+    "name",
+    ["slider_crank", "diaz_four_bar", "five_bar", "planar_3rrr", "rssr", "bennett", "bricard"],
 )
 def test_dead_centres_and_redundant_rows_are_no_singularities(name, rng):
     """There other coordinates are independent, or other rows redundant, and no branches meet."""

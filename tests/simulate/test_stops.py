@@ -11,7 +11,12 @@ from random_mechanisms import random_builder
 from randomness import seeded
 from simulate.samples import pendulum
 
-METHODS = [{"method": "rk4", "step": 1e-3}, {"step": 1e-3}, {"method": "Radau"}, {"method": "LSODA"}]
+METHODS = [
+    {"method": "rk4", "step": 1e-3},
+    {"step": 1e-3},
+    {"method": "Radau"},
+    {"method": "LSODA"},
+]
 
 
 def between(m, width):
@@ -21,7 +26,9 @@ def between(m, width):
             home = m.home()[m.coordinates[j.name]]
             m = m.with_joint(
                 j.name,
-                limits=[(x - width, x + width) for x in home] if j.nq > 1 else (home[0] - width, home[0] + width),
+                limits=[(x - width, x + width) for x in home]
+                if j.nq > 1
+                else (home[0] - width, home[0] + width),
             )
     return m
 
@@ -74,7 +81,17 @@ def test_stops_of_a_mechanism_with_loops(constraints, options):
     m = es.load("five_bar")
     q0 = m.assemble([2.0, 1.0])
     m = m.with_joint(m.actuated[0], limits=(1.9, 2.1))
-    motion = simulate(m, q0, None, 0.5, [0.02, 0.0], stops=True, constraints=constraints, singular="ignore", **options)
+    motion = simulate(
+        m,
+        q0,
+        None,
+        0.5,
+        [0.02, 0.0],
+        stops=True,
+        constraints=constraints,
+        singular="ignore",
+        **options,
+    )
     assert 2.1 < motion.q[:, 0].max() < 2.2
     work = 0.02 * (motion.q[:, 0] - q0[0])
     assert falls(motion.energy.total - work, 1e-6 * motion.energy.kinetic.max())
@@ -86,9 +103,15 @@ def test_mistakes_get_a_sentence():
     loop = es.load("five_bar")
     loop = loop.with_joint(loop.actuated[0], limits=(1.9, 2.1))
     for call, sentence in (
-        (lambda: simulate(pendulum(), [0.1], None, 1.0, stops=True), "no joint of pendulum has limits"),
+        (
+            lambda: simulate(pendulum(), [0.1], None, 1.0, stops=True),
+            "no joint of pendulum has limits",
+        ),
         (lambda: simulate(m, [0.6], None, 1.0, stops="hard"), "stops is True, False or Stops"),
-        (lambda: simulate(m, [0.6], None, 1.0, stops=Stops(-1.0)), "stiffness of stops is not less than zero"),
+        (
+            lambda: simulate(m, [0.6], None, 1.0, stops=Stops(-1.0)),
+            "stiffness of stops is not less than zero",
+        ),
         (lambda: simulate(m, [0.6], None, 1.0, stops=Stops(1.0, [1, 2])), "one number or 1"),
         (
             lambda: simulate(loop, loop.home(), None, 1.0, stops=True, constraints="elimination"),

@@ -10,7 +10,12 @@ from eslabon.simulate import SimulationError, Table, simulate, traced
 
 M = es.load("double_pendulum")
 Q, V = np.array([0.4, -0.2]), np.array([0.0, 0.3])
-METHODS = [("DOP853", {}), ("LSODA", {}), ("rk4", {"step": 0.01}), ("rk4", {"step": 0.01, "hold": True})]
+METHODS = [
+    ("DOP853", {}),
+    ("LSODA", {}),
+    ("rk4", {"step": 0.01}),
+    ("rk4", {"step": 0.01, "hold": True}),
+]
 
 
 def law(t, q, v):
@@ -31,7 +36,9 @@ def test_a_law_that_uses_its_buffer_again_or_changes_later_shows_what_acted(meth
     buffer[:] = np.nan
     np.testing.assert_array_equal(got.q, want.q)
     np.testing.assert_array_equal(got.tau, want.tau)
-    np.testing.assert_allclose(got.tau, [law(*row) for row in zip(got.t, got.q, got.v, strict=True)], rtol=1e-12)
+    np.testing.assert_allclose(
+        got.tau, [law(*row) for row in zip(got.t, got.q, got.v, strict=True)], rtol=1e-12
+    )
 
 
 def test_a_traced_law_is_the_one_of_its_run():
@@ -79,14 +86,18 @@ def test_a_law_or_an_event_that_raises_keeps_the_motion():
         assert isinstance(caught.value.__cause__, ZeroDivisionError)
         assert caught.value.motion.t[-1] > 0.1
         assert len(caught.value.motion.tau) == len(caught.value.motion.t)
-    with pytest.raises(SimulationError, match=r"integrated to t = 0 s, where the control raised ZeroDivisionError"):
+    with pytest.raises(
+        SimulationError, match=r"integrated to t = 0 s, where the control raised ZeroDivisionError"
+    ):
         simulate(M, [Q, Q], V, [0, 0.5, 1], failing)
 
 
 @pytest.mark.parametrize(("method", "options"), METHODS)
 def test_a_function_that_never_answers_leaves_an_empty_motion_or_its_start(method, options):
     for q in (Q, [Q, Q]):
-        with pytest.raises(SimulationError, match="integrated to t = 0 s, where the control raised") as caught:
+        with pytest.raises(
+            SimulationError, match="integrated to t = 0 s, where the control raised"
+        ) as caught:
             simulate(M, q, V, [0, 0.5, 1], lambda t, q, v: 1 / 0, method=method, **options)
         assert isinstance(caught.value.__cause__, ZeroDivisionError)
         assert len(caught.value.motion.tau.shape) == np.ndim(q) + 1
@@ -114,7 +125,15 @@ def test_arrays_given_may_change_after_the_call():
 
 def test_a_motion_cannot_be_written_to():
     motion = simulate(M, Q, V, 0.5)
-    for array in (motion.t, motion.q, motion.v, motion.tau, motion.a, motion.closure, motion.energy.kinetic):
+    for array in (
+        motion.t,
+        motion.q,
+        motion.v,
+        motion.tau,
+        motion.a,
+        motion.closure,
+        motion.energy.kinetic,
+    ):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0.0
 
@@ -136,5 +155,7 @@ def test_what_a_function_is_shown_owns_nothing_of_the_run(method, options):
     np.testing.assert_array_equal(got.q, want.q)
     np.testing.assert_array_equal(got.tau, want.tau)
     if method != "rk4":
-        seen = simulate(M, Q, V, [0, 0.5, 1], law, method=method, events=lambda t, q, v: meddling(t, q, v)[0])
+        seen = simulate(
+            M, Q, V, [0, 0.5, 1], law, method=method, events=lambda t, q, v: meddling(t, q, v)[0]
+        )
         np.testing.assert_array_equal(seen.q, want.q)

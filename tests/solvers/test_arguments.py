@@ -43,7 +43,9 @@ def loops():
 def trees():
     m = es.load("puma560")
     q, T = m.home(), m.pose(m.home())
-    path = paths.along(paths.line(T[:3, 3], T[:3, 3] + [0, 0, 0.01]), paths.cycloidal(1.0), T[:3, :3])
+    path = paths.along(
+        paths.line(T[:3, 3], T[:3, 3] + [0, 0, 0.01]), paths.cycloidal(1.0), T[:3, :3]
+    )
     return m, {
         "inverse_kinematics": (lambda **k: m.inverse_kinematics(**k), {
             "pose": T, "guess": q, "frame": "tool", "axis": "x", "solutions": 1, "limits": True, "tolerance": 1e-9,
@@ -92,5 +94,7 @@ def test_nonsense_ends_in_a_sentence(family):
                     except Exception as error:
                         wrong.append(f"{verb}({name}={what}): {type(error).__name__}: {error}")
                     else:
-                        wrong += [f"{verb}({name}={what}) was accepted"] * (name not in MEANS.get(what, set()))
+                        wrong += [f"{verb}({name}={what}) was accepted"] * (
+                            name not in MEANS.get(what, set())
+                        )
     assert not wrong, "\n".join(wrong)

@@ -23,11 +23,13 @@ def test_every_kind_can_be_cut(kind, rng):
         v = np.linalg.svd(m.constraint_jacobian(q))[2][-1]
         step = 1e-6
         moved = [m.constraint(close_to(m, q, s * step * v)) for s in (-1, 1)]
-        assert np.abs((moved[1] - moved[0]) / (2 * step)).max() < 1e-8  # along a free motion nothing opens
+        assert (
+            np.abs((moved[1] - moved[0]) / (2 * step)).max() < 1e-8
+        )  # along a free motion nothing opens
         away = rng.normal(size=m.nv)
-        difference = (m.constraint(close_to(m, q, step * away)) - m.constraint(close_to(m, q, -step * away))) / (
-            2 * step
-        )
+        difference = (
+            m.constraint(close_to(m, q, step * away)) - m.constraint(close_to(m, q, -step * away))
+        ) / (2 * step)
         assert np.allclose(m.constraint_jacobian(q) @ away, difference, atol=1e-7)
 
 
@@ -80,11 +82,15 @@ def test_the_library_assembles_and_completes(name, rng):
     J = m.constraint_jacobian(q)
     assert np.abs(np.einsum("kij,kj->ki", J, v)).max() < 1e-10
     assert np.allclose(v[:, list(m.actuated_velocities)], va)
-    if m.nq == m.nv:  # velocities and accelerations are rates of the coordinates along the assembled motion
+    if (
+        m.nq == m.nv
+    ):  # velocities and accelerations are rates of the coordinates along the assembled motion
         h = 1e-4
         ahead, behind = (m.assemble(values + s * h * va + h * h / 2 * aa, q) for s in (1, -1))
         assert np.allclose((ahead - behind) / (2 * h), v, rtol=1e-5, atol=1e-5)
-        assert np.allclose((ahead - 2 * q + behind) / h**2, a, rtol=1e-3, atol=1e-3 * np.abs(a).max())
+        assert np.allclose(
+            (ahead - 2 * q + behind) / h**2, a, rtol=1e-3, atol=1e-3 * np.abs(a).max()
+        )
 
 
 def test_yime_five_bar_positions():
@@ -103,7 +109,8 @@ def test_a_parallel_robot_is_brought_to_a_pose(rng):
         m = es.load(name)
         frame = m.frames[0].name
         q = m.assemble(
-            close(m)[[k for j in m.actuated for k in range(m.nq)[m.coordinates[j]]]] + rng.uniform(0, 0.04, (10, m.nu))
+            close(m)[[k for j in m.actuated for k in range(m.nq)[m.coordinates[j]]]]
+            + rng.uniform(0, 0.04, (10, m.nu))
         )
         T = m.pose(q, frame)
         back = m.assemble(pose=T, frame=frame)
@@ -136,7 +143,13 @@ def test_assembly_modes_of_a_four_bar_and_of_a_robot():
 
 
 def test_redundant_rows_are_found():
-    for name, rows in (("planar_3rrr", 4), ("five_bar", 2), ("bennett", 2), ("sarrus", 4), ("stewart_gough", 15)):
+    for name, rows in (
+        ("planar_3rrr", 4),
+        ("five_bar", 2),
+        ("bennett", 2),
+        ("sarrus", 4),
+        ("stewart_gough", 15),
+    ):
         m = es.load(name)
         p = partition(m)
         assert len(p.rows) == len(p.dependent) == rows
@@ -149,7 +162,9 @@ def test_redundant_rows_are_found():
 def test_projection_is_nearest(rng):
     m = es.load("planar_3rrr")
     q, v, a = m.complete([0.6, 0.5, 0.55], [0.3, -0.2, 0.1], [1.0, 0, 2])
-    q2, v2, a2 = m.project(q + 0.01 * rng.normal(size=7), v + 0.1 * rng.normal(size=7), a + rng.normal(size=7))
+    q2, v2, a2 = m.project(
+        q + 0.01 * rng.normal(size=7), v + 0.1 * rng.normal(size=7), a + rng.normal(size=7)
+    )
     assert np.abs(m.constraint(q2)).max() < 1e-12
     J = m.constraint_jacobian(q2)
     assert np.abs(J @ v2).max() < 1e-12
@@ -204,7 +219,9 @@ def test_a_singular_posture_is_refused():
 
 def test_leaving_the_branch_is_said():
     m = es.load("parallelogram")
-    with pytest.warns(es.SingularityWarning, match="parallelogram has passed a singular configuration"):
+    with pytest.warns(
+        es.SingularityWarning, match="parallelogram has passed a singular configuration"
+    ):
         m.assemble([-0.5])
 
 
@@ -247,8 +264,13 @@ def test_a_motion_follows_row_by_row_where_the_straight_way_is_blocked():
     assert np.allclose(q[1000, 1:] % (2 * np.pi), q[0, 1:] % (2 * np.pi), atol=1e-9)
     many = m.assemble(np.stack([0.785 + t[:50], 1.0 - t[:50]])[..., None], continuation=True)
     assert np.allclose(many[0], q[:50])
-    pose = m.pose(m.assemble(np.linspace(0.7, 0.9, 30)[:, None]), m.frames[0].name if m.frames else m.bodies[1].name)
-    back = m.assemble(pose=pose, frame=m.frames[0].name if m.frames else m.bodies[1].name, continuation=True)
+    pose = m.pose(
+        m.assemble(np.linspace(0.7, 0.9, 30)[:, None]),
+        m.frames[0].name if m.frames else m.bodies[1].name,
+    )
+    back = m.assemble(
+        pose=pose, frame=m.frames[0].name if m.frames else m.bodies[1].name, continuation=True
+    )
     assert np.abs(np.diff(back, axis=0)).max() < 0.1
 
 
@@ -260,7 +282,9 @@ def test_the_parallelogram_passes_its_change_point_as_told():
     assert np.allclose(q[:, 0], q[:, 2], atol=1e-9)  # it stays a parallelogram: both cranks alike
     with pytest.raises(es.SingularityError, match="passes a singular configuration"):
         m.assemble(motion, continuation=True, singular="error")
-    np.testing.assert_allclose(m.assemble(motion, continuation=True, singular="ignore"), q, atol=1e-9)
+    np.testing.assert_allclose(
+        m.assemble(motion, continuation=True, singular="ignore"), q, atol=1e-9
+    )
     with pytest.raises(es.ModelError, match="'error', 'warn' or 'ignore'"):
         m.assemble(motion, continuation=True, singular="loud")
 
@@ -284,16 +308,22 @@ def test_idle_spins_rest_on_request():
     tau, free = m.hybrid_dynamics(q, v, a)
     assert np.allclose(m.forward_dynamics(q, v, tau), free, atol=1e-8)
     assert free[m.actuated_velocities[0]] == pytest.approx(0.5)
-    idle = np.linalg.svd(J)[2][-m.dof :]  # of the motions that keep the loops, v is the one that turns least
+    idle = np.linalg.svd(J)[2][
+        -m.dof :
+    ]  # of the motions that keep the loops, v is the one that turns least
     spin = idle - np.outer(idle[:, m.actuated_velocities[0]], v)
     assert np.abs(spin @ v).max() < 1e-9
 
 
 def test_a_guess_half_a_turn_off_closes_all_the_same():
     b = es.Builder("pole")
-    b.body("crank", 1.0, (0.5, 0, 0), (0.1, 0.1, 0.1)).body("rod", 1.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
+    b.body("crank", 1.0, (0.5, 0, 0), (0.1, 0.1, 0.1)).body(
+        "rod", 1.0, (0.5, 0, 0), (0.1, 0.1, 0.1)
+    )
     b.body("rocker", 1.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
-    b.joint("q1", "revolute", "ground", "crank", home=1.0).joint("q2", "revolute", "crank", "rod", at=(1, 0, 0))
+    b.joint("q1", "revolute", "ground", "crank", home=1.0).joint(
+        "q2", "revolute", "crank", "rod", at=(1, 0, 0)
+    )
     b.joint("q3", "revolute", "ground", "rocker", at=(2, 0, 0), home=1.2)
     b.joint("q4", "revolute", "rocker", "end", at=(1.5, 0, 0), home=-0.2)
     b.body("end", 0.1, (0, 0, 0), (0.01, 0.01, 0.01))
@@ -316,8 +346,18 @@ def test_what_nothing_drives_makes_no_new_way_of_closing():
         parent = "base" if joint.parent == "ground" else joint.parent
         b.joint(joint.name, "revolute", parent, joint.child, at=joint.at, axis="z", home=joint.home)
     for loop in m4.loops:
-        first, second = ("base" if e.body == "ground" else e.body for e in (loop.first, loop.second))
-        b.loop(loop.name, "revolute", first, second, first=loop.first.at, second=loop.second.at, axis="z")
+        first, second = (
+            "base" if e.body == "ground" else e.body for e in (loop.first, loop.second)
+        )
+        b.loop(
+            loop.name,
+            "revolute",
+            first,
+            second,
+            first=loop.first.at,
+            second=loop.second.at,
+            axis="z",
+        )
     afloat = b.actuate(m4.actuated[0]).build()
     assert len(afloat.assembly_modes([0.8])) == len(m4.assembly_modes([0.8])) == 2
 
@@ -333,7 +373,9 @@ def test_the_nearest_value_is_the_nearest():
     b.joint("c", "revolute", "ground", "rocker", at=(0.3, 0, 0), home=1.5)
     b.loop("pin", "revolute", "coupler", "rocker", first=(0.35, 0, 0), second=(0.25, 0, 0))
     m = b.actuate("a").build()
-    with pytest.raises(es.AssemblyError, match="nearest on this branch that closes is about") as caught:
+    with pytest.raises(
+        es.AssemblyError, match="nearest on this branch that closes is about"
+    ) as caught:
         m.assemble([3.0], joints="c")
     told = float(str(caught.value).split("is about ")[1].split(",")[0])
     reach = [
@@ -347,5 +389,7 @@ def test_the_nearest_value_is_the_nearest():
 def test_rates_that_are_missing_are_named():
     m = es.load("five_bar")
     for given, name in ((([2.0, 1.0],), "va"), (([2.0, 1.0], [0.0, 0.0]), "aa")):
-        with pytest.raises(es.ModelError, match=f"needs the [a-z]+ {name} of the prescribed joints"):
+        with pytest.raises(
+            es.ModelError, match=f"needs the [a-z]+ {name} of the prescribed joints"
+        ):
             m.complete(*given)

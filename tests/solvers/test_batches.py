@@ -29,13 +29,19 @@ def closed_verbs(m, q):
     return {
         "assemble": lambda s: assembled(s, q),
         "assemble from guesses": lambda s: assembled(s, np.broadcast_to(q, (*s.shape, m.nq))),
-        "assemble motions": lambda s: assembled(np.stack([s, 2 * s], axis=-1), q, continuation=True),
-        "assemble poses": lambda s: m.assemble(pose=m.pose(assembled(s, q), frame), guess=q, frame=frame),
-        "complete": lambda s: m.complete(prescribed(s), s[..., None] * rates, s[..., None] * rates, q, joints=joints)[
-            2
-        ],
+        "assemble motions": lambda s: assembled(
+            np.stack([s, 2 * s], axis=-1), q, continuation=True
+        ),
+        "assemble poses": lambda s: m.assemble(
+            pose=m.pose(assembled(s, q), frame), guess=q, frame=frame
+        ),
+        "complete": lambda s: m.complete(
+            prescribed(s), s[..., None] * rates, s[..., None] * rates, q, joints=joints
+        )[2],
         "project": lambda s: m.project(q + s[..., None]),
-        "project rates": lambda s: m.project(q + s[..., None], s[..., None] * np.ones(m.nv), np.ones(m.nv))[2],
+        "project rates": lambda s: m.project(
+            q + s[..., None], s[..., None] * np.ones(m.nv), np.ones(m.nv)
+        )[2],
         "conditions": lambda s: m.conditions(assembled(s, q), frame).parallel,
     }
 
@@ -51,14 +57,18 @@ def open_verbs(m, q):
         "from a guess": lambda s: found(s, guess=q).q,
         "from starts": lambda s: found(s).distance,
         "several": lambda s: found(s, solutions=2).q,
-        "points": lambda s: m.inverse_kinematics(poses(s)[..., None, :3, 3], q, "tip", points=[[0, 0, 0]]),
+        "points": lambda s: m.inverse_kinematics(
+            poses(s)[..., None, :3, 3], q, "tip", points=[[0, 0, 0]]
+        ),
         "conditions": lambda s: m.conditions(q + s[..., None], "tip").serial,
     }
 
 
 def mechanisms():
     rng = seeded("mechanisms")
-    arm = random_tree(rng, ["revolute", "prismatic", "revolute", "revolute", "universal"], branched=False)
+    arm = random_tree(
+        rng, ["revolute", "prismatic", "revolute", "revolute", "universal"], branched=False
+    )
     yield "arm", open_verbs, arm, arm.home()
     loop, q = random_closed(
         rng, ["revolute", "prismatic", "helical", "revolute", "revolute", "revolute"], ["spherical"]
@@ -68,7 +78,11 @@ def mechanisms():
     yield "planar_3rrr", closed_verbs, planar, planar.project(planar.home())
 
 
-CASES = [(f"{name}: {verb}", call) for name, verbs, m, q in mechanisms() for verb, call in verbs(m, q).items()]
+CASES = [
+    (f"{name}: {verb}", call)
+    for name, verbs, m, q in mechanisms()
+    for verb, call in verbs(m, q).items()
+]
 
 
 @pytest.mark.parametrize(("name", "call"), CASES, ids=[name for name, _ in CASES])
@@ -112,7 +126,9 @@ def test_leading_axes_that_do_not_fit_are_told():
         lambda: loop.complete(actuated, np.zeros((3, 3)), np.zeros(3), q[0]),
         lambda: arm.inverse_kinematics(T, np.zeros((3, 6))),
     ):
-        with pytest.raises(es.InputError, match=r"leading axes of .* \(2,\).* \(3,\)|\(3,\).* \(2,\)"):
+        with pytest.raises(
+            es.InputError, match=r"leading axes of .* \(2,\).* \(3,\)|\(3,\).* \(2,\)"
+        ):
             call()
 
 
@@ -132,7 +148,10 @@ def test_a_near_solution_keeps_to_limits_and_turns(rng):
     q = rng.uniform(-0.5, 0.5, (40, 6))
     for row in q:
         guess = row + rng.uniform(-0.1, 0.1, 6)
-        assert np.allclose(m.inverse_kinematics(m.pose(row), guess), m.inverse_kinematics(m.pose(row)[None], guess)[0])
+        assert np.allclose(
+            m.inverse_kinematics(m.pose(row), guess),
+            m.inverse_kinematics(m.pose(row)[None], guess)[0],
+        )
     beyond = q[0].copy()
     beyond[0] = 6.0  # radians: a whole turn less is within the limits
     found = m.inverse_kinematics(m.pose(beyond), beyond, limits=True)

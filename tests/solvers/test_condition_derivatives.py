@@ -16,7 +16,9 @@ def ratio(A: np.ndarray, number: int | None = None) -> Any:
     return sizes[..., -1] / sizes[..., 0]
 
 
-def numbers(m: es.Mechanism, q: np.ndarray, frame: str, values: dict[str, Any], rank: int) -> tuple[Any, Any]:
+def numbers(
+    m: es.Mechanism, q: np.ndarray, frame: str, values: dict[str, Any], rank: int
+) -> tuple[Any, Any]:
     """Both condition numbers in units of the size that the mechanism has with its own parameters."""
     p = partition(m)
     J = m.constraint_jacobian(q, **values)[..., list(retained_rows(m)), :]
@@ -24,7 +26,9 @@ def numbers(m: es.Mechanism, q: np.ndarray, frame: str, values: dict[str, Any], 
     motions = np.zeros((*J.shape[:-2], m.nv, len(p.independent)))
     motions[..., list(p.independent), range(len(p.independent))] = 1.0
     motions[..., list(p.dependent), :] = -np.linalg.pinv(inner) @ outer
-    twists = m.jacobian(q, frame, "aligned", **values) / np.repeat([1.0, size(m)], 3)[:, None] @ motions
+    twists = (
+        m.jacobian(q, frame, "aligned", **values) / np.repeat([1.0, size(m)], 3)[:, None] @ motions
+    )
     return ratio(inner), ratio(twists, rank)
 
 
@@ -36,10 +40,14 @@ def numbers(m: es.Mechanism, q: np.ndarray, frame: str, values: dict[str, Any], 
         (13, ["spherical", "revolute", "cylindrical", "helical"], ["universal"]),
     ],
 )
-def test_conditions_of_random_closed_mechanisms(seed: int, kinds: list[str], cuts: list[str]) -> None:
+def test_conditions_of_random_closed_mechanisms(
+    seed: int, kinds: list[str], cuts: list[str]
+) -> None:
     m, q = designed(seed, kinds, cuts)
     names = m.independent_coordinates()
-    m = m.with_actuated([j.name for j in m.joints if any(name.split(".")[0] == j.name for name in names)])
+    m = m.with_actuated(
+        [j.name for j in m.joints if any(name.split(".")[0] == j.name for name in names)]
+    )
     names = m.independent_coordinates()
     still = np.zeros(m.nv)
     held = Held(m, names)
@@ -52,7 +60,13 @@ def test_conditions_of_random_closed_mechanisms(seed: int, kinds: list[str], cut
     np.testing.assert_allclose(found.parallel, slope(parallel), rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(found.serial, slope(serial), rtol=1e-5, atol=1e-7)
     many = m.derivative(
-        "conditions", ("s",), anew["q"], along="closed", held=names, frame="tip", parameters={"s": anew["s"]}
+        "conditions",
+        ("s",),
+        anew["q"],
+        along="closed",
+        held=names,
+        frame="tip",
+        parameters={"s": anew["s"]},
     )
     assert many.parallel.shape == (6, 1)
     between = np.tensordot([0.75, 0.75, -0.3, -0.3, 0.05, 0.05], many.serial[:, 0], axes=1)
@@ -70,10 +84,14 @@ def test_conditions_of_mechanisms_assembled_anew() -> None:
             made = other.conditions(other.assemble([2.0, 1.0], guess=q), part="translation")
             return np.array([made.parallel, made.serial])
 
-        np.testing.assert_allclose([found.parallel[k], found.serial[k]], differences(anew, 1e-4), rtol=1e-7)
+        np.testing.assert_allclose(
+            [found.parallel[k], found.serial[k]], differences(anew, 1e-4), rtol=1e-7
+        )
     frozen = m.derivative("conditions", "L3", q, part="translation")
     assert abs(frozen.parallel - found.parallel[1]) > 0.1
-    held = m.derivative("conditions", "L3", q, along="closed", held={"point": "position"}, part="translation")
+    held = m.derivative(
+        "conditions", "L3", q, along="closed", held={"point": "position"}, part="translation"
+    )
     assert abs(held.parallel - found.parallel[1]) > 0.1
 
 
@@ -116,13 +134,19 @@ def test_an_arm_in_closed_form() -> None:
 @pytest.mark.parametrize("part", ["all", "translation"])
 def test_singular_values_that_stay_together(part: str) -> None:
     m = es.load("planar_3rrr")
-    q = m.project(m.home())  # three legs alike: translations in all directions are, whatever the legs' length
+    q = m.project(
+        m.home()
+    )  # three legs alike: translations in all directions are, whatever the legs' length
 
     def anew(s: float) -> Any:
         other = m.variant(L=m.parameters["L"] + s)
         driven = q[list(m.actuated_coordinates)]
         found = other.assemble(driven, guess=q)
-        return numbers(m, found, "centre", {"parameters": {"L": m.parameters["L"] + s}}, 3)[1] if part == "all" else 1.0
+        return (
+            numbers(m, found, "centre", {"parameters": {"L": m.parameters["L"] + s}}, 3)[1]
+            if part == "all"
+            else 1.0
+        )
 
     found = m.derivative("conditions", "L", q, along="closed", part=part)
     np.testing.assert_allclose(found.serial, differences(anew, 1e-4), rtol=1e-6, atol=1e-8)
@@ -130,7 +154,9 @@ def test_singular_values_that_stay_together(part: str) -> None:
 
 def test_singular_values_that_part_have_no_derivative() -> None:
     m = es.load("elbow").with_parameters(a1=np.sqrt(2.0))
-    with pytest.raises(es.SingularityError, match="singular values meet there that the parameter parts"):
+    with pytest.raises(
+        es.SingularityError, match="singular values meet there that the parameter parts"
+    ):
         m.derivative("conditions", "a1", [0.2, np.radians(135)], frame="tool", part="translation")
 
 
@@ -169,6 +195,11 @@ def test_bad_input_is_a_sentence() -> None:
     with pytest.raises(es.SingularityError, match="serial condition of elbow has no derivative"):
         arm.derivative("conditions", "a1", [0.3, 0.0], frame="tool", part="translation")
     lost = arm.derivative(
-        "conditions", "a1", [[0.3, 0.0], [0.3, 1.0]], frame="tool", part="translation", singular="ignore"
+        "conditions",
+        "a1",
+        [[0.3, 0.0], [0.3, 1.0]],
+        frame="tool",
+        part="translation",
+        singular="ignore",
     )
     np.testing.assert_array_equal(np.isnan(lost.serial), [True, False])

@@ -38,7 +38,9 @@ def sine(m, rng, rows):
     """A random sine of the actuators from home on."""
     t, n = np.linspace(0, 1, rows)[:, None], m.nu
     size = np.where([m.joint(j).kind.kind == "prismatic" for j in m.actuated], 0.08, 0.6)
-    return close(m)[actuated(m)] + size * rng.uniform(-1, 1, n) * np.sin(2 * np.pi * t * rng.uniform(0.3, 1.5, n))
+    return close(m)[actuated(m)] + size * rng.uniform(-1, 1, n) * np.sin(
+        2 * np.pi * t * rng.uniform(0.3, 1.5, n)
+    )
 
 
 @pytest.mark.parametrize("name", DETERMINED)
@@ -49,7 +51,9 @@ def test_the_spacing_of_rows_changes_nothing(library, name, seed, rows):
     x = sine(m, np.random.default_rng(seed), rows)
     coarse, fine = continued(m, x), continued(m, refined(x, 100))
     if isinstance(coarse, type) or isinstance(fine, type):
-        assert isinstance(coarse, type)  # both meet a singular configuration or the end of the branch
+        assert isinstance(
+            coarse, type
+        )  # both meet a singular configuration or the end of the branch
         assert isinstance(fine, type)
     else:
         assert np.allclose(coarse, fine[::100], rtol=0, atol=1e-7)
@@ -58,7 +62,9 @@ def test_the_spacing_of_rows_changes_nothing(library, name, seed, rows):
 def test_far_from_singular_a_motion_stays_on_its_branch():
     m = es.load("five_bar")
     t = np.arange(10) / 10
-    x = np.radians(np.stack([120 + 20 * np.sin(2 * np.pi * t), 60 - 20 * np.sin(2 * np.pi * t)], axis=-1))
+    x = np.radians(
+        np.stack([120 + 20 * np.sin(2 * np.pi * t), 60 - 20 * np.sin(2 * np.pi * t)], axis=-1)
+    )
     q = continued(m, x)
     assert np.allclose(q[5], q[0], atol=1e-9)  # half a period later it is where it was
     assert np.all(m.conditions(q).sign == m.conditions(q).sign[0])
@@ -91,13 +97,17 @@ def test_a_near_miss_is_no_crossing():
         "q2", "revolute", "crank", "rod", at=(1, 0, 0), home=-1.0
     )
     b.joint("q3", "revolute", "ground", "rocker", at=(2, 0, 0), home=1.0)
-    b.loop("l", kind="revolute", body_a="rod", first=(2, 0, 0), body_b="rocker", second=(1.01, 0, 0)).actuate("q1")
+    b.loop(
+        "l", kind="revolute", body_a="rod", first=(2, 0, 0), body_b="rocker", second=(1.01, 0, 0)
+    ).actuate("q1")
     m = b.build()
     x = np.linspace(1.0, -1.0, 5)[:, None]
     coarse, fine = continued(m, x), continued(m, refined(x, 2000))
     assert not isinstance(coarse, type)
     assert np.allclose(coarse, fine[::2000], atol=1e-7)
-    assert np.abs(coarse[-1, 2] - coarse[-1, 0]) > 0.5  # it has turned to the antiparallelogram's side
+    assert (
+        np.abs(coarse[-1, 2] - coarse[-1, 0]) > 0.5
+    )  # it has turned to the antiparallelogram's side
 
 
 def test_an_end_of_the_branch_is_refused_or_told():
@@ -115,7 +125,11 @@ def test_poses_are_followed_straight():
     shares = np.linspace(0, 3, 301)
     fine = np.tile(T[0], (301, 1, 1))
     fine[:, 0, 3] = np.interp(shares, range(4), T[:, 0, 3])
-    assert np.allclose(coarse, m.assemble(pose=fine, frame="centre", guess=begin, continuation=True)[::100], atol=1e-8)
+    assert np.allclose(
+        coarse,
+        m.assemble(pose=fine, frame="centre", guess=begin, continuation=True)[::100],
+        atol=1e-8,
+    )
 
 
 # -- limits -------------------------------------------------------------------------------------------------------------
@@ -127,12 +141,19 @@ def test_loops_keep_their_limits():
     T[2, 3] = 50.0
     for call in (robot.inverse_kinematics, lambda pose, **k: robot.assemble(pose=pose, **k)):
         with pytest.raises(
-            es.AssemblyError, match=r"'slide\d' at 5\d\.\d+ m, beyond its limits 0.5 to 0.85.*limits=False"
+            es.AssemblyError,
+            match=r"'slide\d' at 5\d\.\d+ m, beyond its limits 0.5 to 0.85.*limits=False",
         ):
             call(T, frame=robot.frames[0].name)
     assert robot.inverse_kinematics(T, frame=robot.frames[0].name, limits=False).max() > 50
-    for call in (delta.assemble, delta.assembly_modes, lambda x, **k: delta.complete(x, [0] * 3, [0] * 3, **k)):
-        with pytest.raises(es.AssemblyError, match=r"'arm1' at 1.6 rad, beyond its limits .* limits=False"):
+    for call in (
+        delta.assemble,
+        delta.assembly_modes,
+        lambda x, **k: delta.complete(x, [0] * 3, [0] * 3, **k),
+    ):
+        with pytest.raises(
+            es.AssemblyError, match=r"'arm1' at 1.6 rad, beyond its limits .* limits=False"
+        ):
             call([1.6] * 3)
     assert np.allclose(delta.assemble([1.6] * 3, limits=False)[actuated(delta)], 1.6)
     turned = delta.assemble([0.5 + 2 * np.pi, 0.5, 0.5])  # a whole turn off is the same place
@@ -167,7 +188,9 @@ def test_passive_limits_count_too():
     )
     m = b.actuate(*d.actuated).build()
     assert np.allclose(m.assemble([2.0, 1.0]), free)
-    with pytest.raises(es.AssemblyError, match=f"only with '{d.joints[1].name}' at .* limits=False"):
+    with pytest.raises(
+        es.AssemblyError, match=f"only with '{d.joints[1].name}' at .* limits=False"
+    ):
         m.assemble([2.4, 0.7])
     assert np.allclose(m.assemble([2.4, 0.7], limits=False), d.assemble([2.4, 0.7]))
     reached = m.workspace(m.bodies[-1].name, samples=200).q[:, 1]
@@ -200,7 +223,12 @@ def test_a_big_mechanism_that_cannot_close_says_by_how_much_and_where():
             parent = f"b{k}"
         far = 3.8 if i == 4 else 0.75
         b.loop(
-            f"loop{i}", kind="spherical", body_a=parent, first=(0.1, 0, 0), body_b="ground", second=(far, 0.3 * i, 0)
+            f"loop{i}",
+            kind="spherical",
+            body_a=parent,
+            first=(0.1, 0, 0),
+            body_b="ground",
+            second=(far, 0.3 * i, 0),
         )
     m = b.actuate("j1").build()
     for call in (lambda: m.assemble([0.0]), lambda: m.project(m.home())):

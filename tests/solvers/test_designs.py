@@ -42,10 +42,15 @@ def alone(m, parameters, k):
 
 
 def actuated(m, off=0.1):
-    return m.assemble(strict=False, joints=(), actuated=np.zeros(0))[list(m.actuated_coordinates)] + off
+    return (
+        m.assemble(strict=False, joints=(), actuated=np.zeros(0))[list(m.actuated_coordinates)]
+        + off
+    )
 
 
-@pytest.mark.parametrize("name", sorted(LENGTHS.keys() - {"delta"}))  # whose designs are brought to poses below
+@pytest.mark.parametrize(
+    "name", sorted(LENGTHS.keys() - {"delta"})
+)  # whose designs are brought to poses below
 def test_each_design_is_that_of_the_mechanism_with_these_parameters(name, rng):
     m = es.load(name)
     parameters, qa = lengths(m, LENGTHS[name]), actuated(m)
@@ -69,10 +74,14 @@ def test_each_design_is_that_of_the_mechanism_with_these_parameters(name, rng):
         for mine, theirs in zip(projected, own.project(near[k], v[k], a[k]), strict=True):
             np.testing.assert_allclose(mine[k], theirs, rtol=1e-8, atol=1e-8)
         judged = own.conditions(q[k])
-        np.testing.assert_allclose([found.parallel[k], found.serial[k]], [judged.parallel, judged.serial], rtol=1e-8)
+        np.testing.assert_allclose(
+            [found.parallel[k], found.serial[k]], [judged.parallel, judged.serial], rtol=1e-8
+        )
         assert found.mobility[k] == judged.mobility
         np.testing.assert_allclose(ellipsoid.lengths[k], own.manipulability(q[k], frame=m.bodies[-1].name).lengths, rtol=1e-8)  # fmt: skip
-        np.testing.assert_allclose(ellipsoid.position[k], own.pose(q[k], m.bodies[-1].name)[:3, 3], atol=1e-12)
+        np.testing.assert_allclose(
+            ellipsoid.position[k], own.pose(q[k], m.bodies[-1].name)[:3, 3], atol=1e-12
+        )
 
 
 def moved(seed, kinds, cuts):
@@ -84,7 +93,9 @@ def moved(seed, kinds, cuts):
     shifted = End(loop.first.body, Pose((number(f"{float(x)!r} + s"), y, z), loop.first.at.rpy))
     heavier = replace(body, mass=number(f"{float(body.mass)!r} + s*s"))
     loops = (replace(loop, first=shifted), *d.loops[1:])
-    return es.Mechanism(replace(d, parameters=(("s", 0.0),), loops=loops, bodies=(*d.bodies[:-1], heavier))), q
+    return es.Mechanism(
+        replace(d, parameters=(("s", 0.0),), loops=loops, bodies=(*d.bodies[:-1], heavier))
+    ), q
 
 
 def determined(kinds, cuts):
@@ -115,7 +126,9 @@ def test_random_closed_mechanisms_stay_on_their_branch(kinds, cuts):
     m, q, held = determined(kinds, cuts)
     places = [m.index(name) for name in held]
     s = np.array([-0.06, 0.0, 0.04])
-    found = m.assemble(q[places], q, joints=held, parameters={"s": s}, strict=False, singular="ignore")
+    found = m.assemble(
+        q[places], q, joints=held, parameters={"s": s}, strict=False, singular="ignore"
+    )
     left = np.abs(m.constraint(found, parameters={"s": s})).max(axis=-1)
     assert np.allclose(found[..., places], q[places])
     assert left[1] < 1e-10
@@ -131,7 +144,11 @@ def test_random_closed_mechanisms_stay_on_their_branch(kinds, cuts):
 
 def test_designs_broadcast_with_values_and_guesses():
     m = es.load("five_bar")
-    parameters = {"L2": np.array([0.038, 0.04, 0.043])[:, None], "L3": 0.097, "m2": np.array([0.01, 0.02])}
+    parameters = {
+        "L2": np.array([0.038, 0.04, 0.043])[:, None],
+        "L3": 0.097,
+        "m2": np.array([0.01, 0.02]),
+    }
     qa = np.array([2.0, 1.0]) + np.linspace(0.0, 0.1, 2)[:, None]
     q = m.assemble(qa, parameters=parameters)
     assert q.shape == (3, 2, 4)
@@ -140,10 +157,15 @@ def test_designs_broadcast_with_values_and_guesses():
         np.testing.assert_allclose(q[i, k], m.assemble(qa[k], parameters=alone), atol=1e-12)
     again = m.assemble(qa, q + 1e-9, parameters=parameters)  # guesses of their own designs
     np.testing.assert_allclose(again, q, atol=1e-10)
-    assert m.assemble([2.0, 1.0], parameters={"m2": [0.01, 0.02, 0.03]}).shape == (3, 4)  # a mass moves nothing
+    assert m.assemble([2.0, 1.0], parameters={"m2": [0.01, 0.02, 0.03]}).shape == (
+        3,
+        4,
+    )  # a mass moves nothing
     assert m.assemble([2.0, 1.0], parameters={"L2": np.zeros((0, 2))}).shape == (0, 2, 4)
     np.testing.assert_array_equal(m.assemble([2.0, 1.0], parameters={}), m.assemble([2.0, 1.0]))
-    q, v, _ = m.complete([2.0, 1.0], np.ones((5, 1, 2)), np.zeros(2), parameters={"L2": [0.038, 0.04]})
+    q, v, _ = m.complete(
+        [2.0, 1.0], np.ones((5, 1, 2)), np.zeros(2), parameters={"L2": [0.038, 0.04]}
+    )
     assert v.shape == (5, 2, 4)
 
 
@@ -156,7 +178,9 @@ def test_a_motion_may_change_its_design_from_row_to_row():
     rows = np.linspace([2.0, 1.0], [1.7, 1.2], 5)
     many = m.assemble(rows, parameters={"L2": L2[:, None]}, continuation=True)
     assert many.shape == (6, 5, 4)
-    np.testing.assert_allclose(many[3], m.variant(L2=L2[3]).assemble(rows, continuation=True), atol=1e-10)
+    np.testing.assert_allclose(
+        many[3], m.variant(L2=L2[3]).assemble(rows, continuation=True), atol=1e-10
+    )
 
 
 def test_another_branch_is_kept():
@@ -171,7 +195,8 @@ def test_another_branch_is_kept():
 
 
 DELTA = pytest.param(
-    "delta", marks=pytest.mark.slow(reason="compiles solvers of 18 velocities for three kinds of targets")
+    "delta",
+    marks=pytest.mark.slow(reason="compiles solvers of 18 velocities for three kinds of targets"),
 )
 
 
@@ -180,25 +205,39 @@ def test_poses_and_parts_of_them_in_each_design(name):
     m = es.load(name)
     begin = m.assemble(actuated(m)) if m.closed else m.home() + 0.1
     parameters = lengths(m, LENGTHS.get(name, ("a1", "a2")))
-    q = m.assemble(actuated(m, 0.15), parameters=parameters) if m.closed else np.stack([begin, begin - 0.05])
+    q = (
+        m.assemble(actuated(m, 0.15), parameters=parameters)
+        if m.closed
+        else np.stack([begin, begin - 0.05])
+    )
     frame = m.frames[0].name if m.frames else m.bodies[-1].name
     T = m.pose(q, frame, parameters=parameters)
     for found in (
         m.assemble(pose=T, frame=frame, guess=begin, parameters=parameters),
         m.inverse_kinematics(T, begin, frame, parameters=parameters),
         m.inverse_kinematics(
-            position=T[:, :3, 3], orientation=T[:, :3, :3], frame=frame, guess=begin, parameters=parameters
+            position=T[:, :3, 3],
+            orientation=T[:, :3, :3],
+            frame=frame,
+            guess=begin,
+            parameters=parameters,
         ),
     ):
         np.testing.assert_allclose(m.pose(found, frame, parameters=parameters), T, atol=1e-9)
         np.testing.assert_allclose(found, q, atol=1e-6)
         assert np.abs(m.constraint(found, parameters=parameters)).max(initial=0.0) < 1e-9
     point = T[:, :3, 3]
-    states = m.complete(position=point, velocity=[0.1, 0.05, 0.0], frame=frame, guess=begin, parameters=parameters)
+    states = m.complete(
+        position=point, velocity=[0.1, 0.05, 0.0], frame=frame, guess=begin, parameters=parameters
+    )
     for k in range(COUNT):
         own = alone(m, parameters, k)
-        if k == COUNT - 1:  # a design solves for targets in its own unit of length, and compiles for it
-            expected = own.complete(position=point[k], velocity=[0.1, 0.05, 0.0], frame=frame, guess=begin)
+        if (
+            k == COUNT - 1
+        ):  # a design solves for targets in its own unit of length, and compiles for it
+            expected = own.complete(
+                position=point[k], velocity=[0.1, 0.05, 0.0], frame=frame, guess=begin
+            )
             if own.closed and name != "planar_3rrr":  # else a position leaves freedom open
                 np.testing.assert_allclose(states[0][k], expected[0], atol=1e-7)
         V = own.velocity(states[0][k], states[1][k], frame, axes="aligned")[3:]
@@ -213,13 +252,16 @@ def test_designs_that_cannot_close_are_named_or_returned_as_near_as_they_came():
     assert closed.tolist() == [True, False, True]
     assert np.isfinite(q).all()
     with pytest.raises(
-        es.AssemblyError, match=r"five_bar with L3 = 0.02 cannot be assembled .*1 of 3 configurations; this is number 1"
+        es.AssemblyError,
+        match=r"five_bar with L3 = 0.02 cannot be assembled .*1 of 3 configurations; this is number 1",
     ):
         m.assemble([2.0, 1.0], parameters={"L3": L3})
     T = m.pose(m.assemble([2.0, 1.0]))
     with pytest.raises(es.AssemblyError, match=r"five_bar with L2 = 0.001"):
         m.assemble(pose=T, parameters={"L2": [0.04, 0.001]})
-    with pytest.raises(es.InverseKinematicsError, match=r"five_bar with L2 = 0.001 does not reach target"):
+    with pytest.raises(
+        es.InverseKinematicsError, match=r"five_bar with L2 = 0.001 does not reach target"
+    ):
         m.inverse_kinematics(position=T[:3, 3], parameters={"L2": [0.04, 0.001]})
     found = m.inverse_kinematics(position=T[:3, 3], parameters={"L2": [0.04, 0.001]}, report=True)
     assert found.converged.tolist() == [True, False]
@@ -229,11 +271,15 @@ def test_designs_that_cannot_close_are_named_or_returned_as_near_as_they_came():
 def test_bad_parameters_end_in_a_sentence(verb):
     m = es.load("five_bar")
     q = m.assemble([2.0, 1.0])
-    given = {"assemble": ([2.0, 1.0],), "complete": ([2.0, 1.0], [1.0, 0.0], [0.0, 0.0])}.get(verb, (q,))
+    given = {"assemble": ([2.0, 1.0],), "complete": ([2.0, 1.0], [1.0, 0.0], [0.0, 0.0])}.get(
+        verb, (q,)
+    )
     ask = getattr(m, verb)
     with pytest.raises(es.ModelError, match=r"no parameter 'l2' .*known: L1, L2, L3"):
         ask(*given, parameters={"l2": 0.05})
-    with pytest.raises(es.EslabonError, match=r"do not fit together: they have the shapes L2 \(2,\), L3 \(3,\)"):
+    with pytest.raises(
+        es.EslabonError, match=r"do not fit together: they have the shapes L2 \(2,\), L3 \(3,\)"
+    ):
         ask(*given, parameters={"L2": [0.04, 0.05], "L3": [0.1, 0.1, 0.1]})
     with pytest.raises(es.EslabonError, match="parameter 'L2' holds a number that is not finite"):
         ask(*given, parameters={"L2": [0.04, np.nan]})
@@ -255,12 +301,14 @@ def test_modes_of_each_design():
     own = m.with_parameters(L2=0.05, L3=0.095)
     np.testing.assert_allclose(modes[1, 1], own.assembly_modes([2.0, 1.0]), atol=1e-9)
     with pytest.raises(
-        es.AssemblyError, match=r"five_bar with L3 = 0.072 \(design 1 of 2\): five_bar cannot be assembled"
+        es.AssemblyError,
+        match=r"five_bar with L3 = 0.072 \(design 1 of 2\): five_bar cannot be assembled",
     ):
         m.assembly_modes([3.1, 0.0], parameters={"L3": [0.1, 0.072]})
     m = es.load("slider_crank")
     assert (
-        m.assembly_modes([0.4], parameters={"l": 0.31}).shape == m.with_parameters(l=0.31).assembly_modes([0.4]).shape
+        m.assembly_modes([0.4], parameters={"l": 0.31}).shape
+        == m.with_parameters(l=0.31).assembly_modes([0.4]).shape
     )
 
 
@@ -277,7 +325,9 @@ def test_verbs_of_one_design_say_how_to_ask_for_many():
     for verb, (given, options, result) in asked.items():
         made = result(getattr(m, verb)(*given, parameters=parameters, **options))
         np.testing.assert_allclose(made, result(getattr(own, verb)(*given, **options)), atol=1e-9)
-        with pytest.raises(es.ModelError, match=rf"one design at a time.*\[m.variant\(L2=x\).{verb}"):
+        with pytest.raises(
+            es.ModelError, match=rf"one design at a time.*\[m.variant\(L2=x\).{verb}"
+        ):
             getattr(m, verb)(*given, parameters={"L2": [0.04, 0.05]}, **options)
 
 
@@ -306,7 +356,9 @@ def test_verbs_without_parameters_are_asked_of_variants():
     arm = es.load("scara")
     T, start = arm.variant(a1=0.4).pose([0.3, 0.5, 0.1, 0.2]), [0.2, 0.6, 0.1, 0.1]
     found = arm.variant(a1=0.4).newton_gauss(T, start)
-    np.testing.assert_allclose(found.q, arm.with_parameters(a1=0.4).newton_gauss(T, start).q, atol=1e-12)
+    np.testing.assert_allclose(
+        found.q, arm.with_parameters(a1=0.4).newton_gauss(T, start).q, atol=1e-12
+    )
     with pytest.raises(es.EslabonError, match="newton_gauss has no option 'parameters'"):
         arm.newton_gauss(T, start, parameters={"a1": 0.4})
 
@@ -316,12 +368,15 @@ def test_verbs_that_answer_for_one_design_say_how_to_ask_for_many():
     given = ("point", {"x": (0.04, 0.06), "y": (0.08, 0.1)}, 3)
     m.workspace_map(*given, parameters={"L2": 0.043})
     with pytest.raises(
-        es.ModelError, match=r"workspace_map answers for one design at a time.*\[m.variant\(L2=x\).workspace_map"
+        es.ModelError,
+        match=r"workspace_map answers for one design at a time.*\[m.variant\(L2=x\).workspace_map",
     ):
         m.workspace_map(*given, parameters={"L2": [0.04, 0.05]})
     with pytest.raises(es.ModelError, match="no parameter 'L22'; did you mean 'L2'"):
         m.workspace_map(*given, parameters={"L22": 0.04})
-    with pytest.raises(es.EslabonError, match=r"one set of forces and one design.*m.variant\(...\).equilibrium"):
+    with pytest.raises(
+        es.EslabonError, match=r"one set of forces and one design.*m.variant\(...\).equilibrium"
+    ):
         m.equilibrium(tau=[0.0, 0.0], all=True, parameters={"L2": [0.04, 0.05]})
     with pytest.raises(es.ModelError, match=r"no option 'parameters' \(known:"):
         m.operations("pose", parameters={"L2": 0.04})
@@ -331,7 +386,10 @@ def test_linear_models_and_equilibria_of_each_design():
     m = es.load("slider_crank")
     parameters = lengths(m, ("r", "l"))
     q = m.assemble([0.6], parameters=parameters)
-    model, rest = m.linearize(q, parameters=parameters), m.equilibrium(guess=q, parameters=parameters)
+    model, rest = (
+        m.linearize(q, parameters=parameters),
+        m.equilibrium(guess=q, parameters=parameters),
+    )
     assert np.ptp(rest.energy) > 0
     for k in range(COUNT):
         own = alone(m, parameters, k)
@@ -361,7 +419,9 @@ def test_limits_that_depend_on_a_parameter_are_not_those_of_the_described_mechan
         lambda **more: m.inverse_kinematics(position=[1.0, 0.5, 0.0], parameters=lengths, **more),
         lambda **more: m.equilibrium(tau=[0.0, 0.0], guess=[-1.5, 0.1], parameters=lengths, **more),
     ):
-        with pytest.raises(es.ModelError, match="limits of joints of elbow depend on a1: pass limits=False"):
+        with pytest.raises(
+            es.ModelError, match="limits of joints of elbow depend on a1: pass limits=False"
+        ):
             ask()
         ask(limits=False)
 
@@ -372,9 +432,15 @@ def driven():
     r = b.parameter("r", 0.1)
     for name in ("crank", "rod", "block"):
         b.body(name, mass=1.0, inertia=(0.01, 0.01, 0.01))
-    b.joint("turn", "revolute", "ground", "crank").joint("pin", "revolute", "crank", "rod", at=(r, 0, 0))
+    b.joint("turn", "revolute", "ground", "crank").joint(
+        "pin", "revolute", "crank", "rod", at=(r, 0, 0)
+    )
     b.joint("slide", "prismatic", "ground", "block", axis="x", home=0.4)
-    return b.loop("end", "revolute", "rod", "block", first=(0.3, 0, 0)).drive("motor", "turn", "0.5 + 2*t").build()
+    return (
+        b.loop("end", "revolute", "rod", "block", first=(0.3, 0, 0))
+        .drive("motor", "turn", "0.5 + 2*t")
+        .build()
+    )
 
 
 def test_driven_mechanisms_take_designs_too():
@@ -386,9 +452,15 @@ def test_driven_mechanisms_take_designs_too():
     np.testing.assert_allclose(q[..., m.index("slide")], x, atol=1e-9)
     q, v, a = m.complete(t=0.1, parameters={"r": r}, joints=(), qa=[], va=[], aa=[])
     h = 1e-4
-    before, after = (m.assemble(t=0.1 + s, parameters={"r": r}, joints=(), guess=q) for s in (-h, h))
+    before, after = (
+        m.assemble(t=0.1 + s, parameters={"r": r}, joints=(), guess=q) for s in (-h, h)
+    )
     np.testing.assert_allclose(v, (after - before) / (2 * h), atol=1e-7)
     np.testing.assert_allclose(a, (after - 2 * q + before) / h**2, atol=1e-4)
-    np.testing.assert_allclose(m.project(q + 1e-3, t=0.1, parameters={"r": r})[:, 0], 0.7, atol=1e-9)
+    np.testing.assert_allclose(
+        m.project(q + 1e-3, t=0.1, parameters={"r": r})[:, 0], 0.7, atol=1e-9
+    )
     motion = m.simulate(q, v, (0.1, 0.3), method="rk4", step=1e-3, every=100, parameters={"r": r})
-    np.testing.assert_allclose(motion.q[:, -1], m.assemble(t=0.3, parameters={"r": r}, joints=()), atol=1e-9)
+    np.testing.assert_allclose(
+        motion.q[:, -1], m.assemble(t=0.3, parameters={"r": r}, joints=()), atol=1e-9
+    )

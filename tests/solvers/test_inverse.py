@@ -62,7 +62,9 @@ def test_reachable_poses_are_reached_within_the_limits(name):
 def test_without_limits_nearly_every_start_leads_to_the_target(name):
     m = es.load(name)
     T = m.pose(random_postures(m, 1000))
-    found = inverse_kinematics(m, T, guess=random_postures(m, 1000, seed=1), restarts=0, limits=False)
+    found = inverse_kinematics(
+        m, T, guess=random_postures(m, 1000, seed=1), restarts=0, limits=False
+    )
     assert found.converged.mean() > (0.85 if name in ("panda_like", "ur5e_like") else 0.99)
     assert np.isfinite(found.q).all()
 
@@ -90,7 +92,9 @@ def test_joints_off_the_way_stay_where_they_are(rng):
     idle = ~np.abs(m.jacobian(guess, frame)).any(axis=0)
     assert idle.any()
     assert np.array_equal(found.q[idle], guess[idle])
-    far = inverse_kinematics(m, m.pose(random_coordinates(rng, m), frame), guess, frame, strict=False)
+    far = inverse_kinematics(
+        m, m.pose(random_coordinates(rng, m), frame), guess, frame, strict=False
+    )
     assert np.array_equal(far.q[idle], guess[idle])
 
 
@@ -98,11 +102,18 @@ def test_a_batch_equals_its_single_calls():
     m = es.load("puma560")
     T = m.pose(random_postures(m, 40)).reshape(5, 8, 4, 4)
     guess = random_postures(m, 8, seed=1)
-    for options in ({}, {"guess": guess}, {"limits": False}, {"solutions": 3}):  # many of them after restarts
+    for options in (
+        {},
+        {"guess": guess},
+        {"limits": False},
+        {"solutions": 3},
+    ):  # many of them after restarts
         batch = inverse_kinematics(m, T, **options)
         assert batch.q.shape == ((5, 8, 3, 6) if "solutions" in options else (5, 8, 6))
         for i, j in np.ndindex(5, 8):
-            alone = inverse_kinematics(m, T[i, j], **{**options, "guess": guess[j]} if "guess" in options else options)
+            alone = inverse_kinematics(
+                m, T[i, j], **{**options, "guess": guess[j]} if "guess" in options else options
+            )
             assert np.allclose(alone.q, batch.q[i, j], rtol=0, atol=1e-9)
 
 
@@ -157,11 +168,17 @@ def test_angles_are_told_next_to_the_guess():
 
 
 def test_limits_bind_and_can_be_left_aside():
-    m = es.Builder("door").body("leaf").joint("hinge", "revolute", "ground", "leaf", limits=(0.0, 1.0))
+    m = (
+        es.Builder("door")
+        .body("leaf")
+        .joint("hinge", "revolute", "ground", "leaf", limits=(0.0, 1.0))
+    )
     m = m.frame("tip", "leaf", (1, 0, 0)).build()
     T = m.pose([-0.5])
     assert np.allclose(inverse_kinematics(m, T, limits=False).q, [-0.5])
-    with pytest.raises(InverseKinematicsError, match=r"misses it by 0\.495 m and 0\.5 rad.*limits=False"):
+    with pytest.raises(
+        InverseKinematicsError, match=r"misses it by 0\.495 m and 0\.5 rad.*limits=False"
+    ):
         inverse_kinematics(m, T)
     assert inverse_kinematics(m, T, strict=False).q == 0.0
     turned = m.pose([0.7 + 2 * np.pi])
@@ -184,7 +201,9 @@ def test_a_redundant_arm_stays_near_its_guess():
 def test_unreachable_poses_are_refused_with_the_best_residual():
     m = es.load("puma560")
     far = pose(p=(3.0, 0, 0))
-    with pytest.raises(InverseKinematicsError, match=r"misses it by 2.* m and .* rad. Try another guess"):
+    with pytest.raises(
+        InverseKinematicsError, match=r"misses it by 2.* m and .* rad. Try another guess"
+    ):
         inverse_kinematics(m, far)
     T = np.array([m.pose(m.home()), far])
     found = inverse_kinematics(m, T)
@@ -200,7 +219,9 @@ def test_the_best_posture_for_a_point_out_of_reach_points_to_it():
     m = es.load("elbow")
     found = inverse_kinematics(m, [[6.0, 8.0, 0.0]], frame="tool", points=[[0, 0, 0]], strict=False)
     assert np.isclose(found.distance, 8.0, atol=1e-8)
-    assert np.allclose(m.pose(found.q, "tool")[:2, 3], [1.2, 1.6], atol=1e-3)  # the residual is flat there
+    assert np.allclose(
+        m.pose(found.q, "tool")[:2, 3], [1.2, 1.6], atol=1e-3
+    )  # the residual is flat there
 
 
 def test_short_arms_end_at_the_least_squares():
@@ -273,7 +294,9 @@ def test_positions_only():
 
 def hexiflex():
     """The 5R chain of Rojas, 3.5, with the twists that the notes infer."""
-    return es.from_dh([(0, 0, 1, a) for a in (-90, 90, -90, 90, -90)], degrees=True, name="hexiflex")
+    return es.from_dh(
+        [(0, 0, 1, a) for a in (-90, 90, -90, 90, -90)], degrees=True, name="hexiflex"
+    )
 
 
 def hexiflex_line(beta):
@@ -295,7 +318,9 @@ def test_the_hexiflex_as_a_five_axis_problem(degrees):
     assert np.isclose((1 + np.cos(found.q[0])) * (1 + np.cos(found.q[1])), 1.0)
     fixed = hexiflex_line(beta)[1]
     stretched = fixed + 1.001 * (hexiflex_line(beta) - fixed)
-    with pytest.raises(InverseKinematicsError, match=r"1 m apart on the rigid tool, their places 1\.001 m"):
+    with pytest.raises(
+        InverseKinematicsError, match=r"1 m apart on the rigid tool, their places 1\.001 m"
+    ):
         inverse_kinematics(m, stretched, points=tool)
     nearly = inverse_kinematics(m, stretched, expected, points=tool, tolerance=1e-3)
     assert 1e-4 < nearly.distance < 1e-3
@@ -325,7 +350,11 @@ def test_rates_of_trees_of_every_joint_kind(seed):
     rng = seeded(seed)
     m = random_tree(rng, list(rng.permutation(list(KINDS))), branched=bool(seed % 3))
     q, v, a = random_coordinates(rng, m), *rng.normal(size=(2, m.nv))
-    T, V, A = m.pose(q, "tip"), m.velocity(q, v, "tip", "aligned"), m.acceleration(q, v, a, "tip", "aligned")
+    T, V, A = (
+        m.pose(q, "tip"),
+        m.velocity(q, v, "tip", "aligned"),
+        m.acceleration(q, v, a, "tip", "aligned"),
+    )
     made = inverse_motion(m, T, V, A, q, "tip")
     assert np.allclose(m.velocity(made.q, made.v, "tip", "aligned"), V, atol=1e-9)
     assert np.allclose(m.acceleration(made.q, made.v, made.a, "tip", "aligned"), A, atol=1e-9)
@@ -338,7 +367,12 @@ def test_the_rates_of_a_five_axis_tool(rng):
     q = hexiflex_angles(beta)
     v, a = rng.normal(size=(2, 5))
     made = inverse_motion(
-        m, m.pose(q), m.velocity(q, v, axes="aligned"), m.acceleration(q, v, a, axes="aligned"), q, axis="x"
+        m,
+        m.pose(q),
+        m.velocity(q, v, axes="aligned"),
+        m.acceleration(q, v, a, axes="aligned"),
+        q,
+        axis="x",
     )
     assert np.allclose(made.v, v, atol=1e-9)
     assert np.allclose(made.a, a, atol=1e-8)
@@ -354,7 +388,9 @@ def symmetric_branch(first, rate, change):
     c, s = np.cos(first), np.sin(first)
     cosine = -1.5 / c - 2
     second = np.arccos(cosine)
-    d = 1.5 * s / c**2 / np.sin(second)  # d theta2 / d theta1, from -sin(theta2) theta2' = -1.5 sin/cos^2
+    d = (
+        1.5 * s / c**2 / np.sin(second)
+    )  # d theta2 / d theta1, from -sin(theta2) theta2' = -1.5 sin/cos^2
     dd = (1.5 * (1 / c + 2 * s**2 / c**3) - cosine * d**2) / np.sin(second)
     pattern = np.array([[1, 0], [0, 1], [0, -1], [2, 0], [0, 1], [0, -1]])
     return (
@@ -414,7 +450,9 @@ def test_a_well_conditioned_posture():
     assert ((q >= lower) & (q <= upper)).all()
     assert condition(m, q) <= condition(m, random_postures(m, 200)).min()
     turned = q + np.array([0.7, 0, 0, 0, 0, -0.4])
-    assert np.isclose(condition(m, turned), condition(m, q))  # the first and last joint do not matter
+    assert np.isclose(
+        condition(m, turned), condition(m, q)
+    )  # the first and last joint do not matter
 
 
 # -- paths ------------------------------------------------------------------------------------------------------------
@@ -443,14 +481,22 @@ class Turn:
 def test_following_a_line():
     m = es.load("puma560")
     start = m.pose(m.home())
-    path = paths.along(paths.line(start[:3, 3], start[:3, 3] + [-0.2, 0.3, 0.1]), paths.cycloidal(2.0), start[:3, :3])
+    path = paths.along(
+        paths.line(start[:3, 3], start[:3, 3] + [-0.2, 0.3, 0.1]),
+        paths.cycloidal(2.0),
+        start[:3, :3],
+    )
     motion = follow(m, path, guess=m.home())
     assert motion.q.shape == motion.v.shape == motion.a.shape == (101, 6)
     assert motion.residual.max() < 1e-10
     assert np.allclose(motion.q[0], m.home(), atol=1e-9)
-    velocity, acceleration = (np.array([f(t) for t in motion.t]) for f in (path.twist, path.acceleration))
+    velocity, acceleration = (
+        np.array([f(t) for t in motion.t]) for f in (path.twist, path.acceleration)
+    )
     assert np.allclose(m.velocity(motion.q, motion.v, axes="aligned"), velocity, atol=1e-10)
-    assert np.allclose(m.acceleration(motion.q, motion.v, motion.a, axes="aligned"), acceleration, atol=1e-9)
+    assert np.allclose(
+        m.acceleration(motion.q, motion.v, motion.a, axes="aligned"), acceleration, atol=1e-9
+    )
     slope = np.gradient(motion.q, motion.t, axis=0, edge_order=2)
     assert np.allclose(slope, motion.v, atol=5e-3)
 
@@ -461,7 +507,9 @@ def test_turning_through_the_spurious_angles(angle):
     m = es.load("panda_like")
     downwards = pose(rotation_about([1, 0, 0], np.pi), (0.45, 0, 0.4))
     path = Turn(downwards, [0, 0, 1], angle)
-    motion = follow(m, path, times=np.linspace(0, 1, 46), guess=m.home(), limits=False, singular="error")
+    motion = follow(
+        m, path, times=np.linspace(0, 1, 46), guess=m.home(), limits=False, singular="error"
+    )
     assert motion.residual.max() < 1e-10
     assert np.abs(np.diff(motion.q, axis=0)).max() < 0.5
 
@@ -469,7 +517,13 @@ def test_turning_through_the_spurious_angles(angle):
 def test_a_path_through_right_angles_of_a_spherical_wrist(rng):
     m = random_tree(rng, ["spherical", "prismatic", "prismatic", "prismatic"], branched=False)
     start = m.pose(m.neutral(), "tip")
-    motion = follow(m, Turn(start, [0, 1, 0], 2 * np.pi), guess=m.neutral(), frame="tip", times=np.linspace(0, 1, 37))
+    motion = follow(
+        m,
+        Turn(start, [0, 1, 0], 2 * np.pi),
+        guess=m.neutral(),
+        frame="tip",
+        times=np.linspace(0, 1, 37),
+    )
     assert motion.residual.max() < 1e-10
 
 
@@ -486,20 +540,30 @@ def test_without_a_guess_a_posture_is_taken_that_leads_to_the_end():
     """Of the starts of this line the best conditioned runs into a limit."""
     m = es.load("puma560")
     start = m.pose(m.home())
-    path = paths.along(paths.line(start[:3, 3], start[:3, 3] + [-0.2, 0.3, 0.1]), paths.cycloidal(2.0), start[:3, :3])
+    path = paths.along(
+        paths.line(start[:3, 3], start[:3, 3] + [-0.2, 0.3, 0.1]),
+        paths.cycloidal(2.0),
+        start[:3, :3],
+    )
     motion = follow(m, path, times=np.linspace(0, 2, 21))
     assert motion.residual.max() < 1e-10
-    assert motion.condition[0] > condition(m, inverse_kinematics(m, start, solutions=8).q).min() + 1e-6
+    assert (
+        motion.condition[0] > condition(m, inverse_kinematics(m, start, solutions=8).q).min() + 1e-6
+    )
 
 
-STRAIGHT_WRIST = np.array([0.2, 0.6, -2.2, 0.0, 0.0, 0.3])  # of a puma: its joints 4 and 6 are in line
+STRAIGHT_WRIST = np.array(
+    [0.2, 0.6, -2.2, 0.0, 0.0, 0.3]
+)  # of a puma: its joints 4 and 6 are in line
 
 
 def test_singular_postures_are_told():
     m = es.load("puma560")
     q, T = STRAIGHT_WRIST, m.pose(STRAIGHT_WRIST)
     V = np.array([0.3, 0.2, 0.1, 0.1, 0.2, 0.3])
-    with pytest.warns(SingularityWarning, match="puma560 is at or next to a singular configuration"):
+    with pytest.warns(
+        SingularityWarning, match="puma560 is at or next to a singular configuration"
+    ):
         made = inverse_motion(m, T, V, np.zeros(6), q)
     assert np.abs(made.v).max() < 10
     assert made.condition > 1e6
@@ -525,8 +589,12 @@ def test_a_path_leads_through_an_intrinsic_singularity_and_says_so():
 def test_a_path_out_of_reach_is_refused_where_it_ends():
     m = es.load("puma560")
     start = m.pose(m.home())
-    path = paths.along(paths.line(start[:3, 3], start[:3, 3] + [1.0, 0, 0]), paths.cycloidal(1.0), start[:3, :3])
-    with pytest.raises(InverseKinematicsError, match=r"cannot follow the path with 'tool' beyond t = 0\."):
+    path = paths.along(
+        paths.line(start[:3, 3], start[:3, 3] + [1.0, 0, 0]), paths.cycloidal(1.0), start[:3, :3]
+    )
+    with pytest.raises(
+        InverseKinematicsError, match=r"cannot follow the path with 'tool' beyond t = 0\."
+    ):
         follow(m, path, guess=m.home(), limits=False)
     motion = follow(m, path, guess=m.home(), limits=False, strict=False, singular="ignore")
     assert motion.distance[0] < 1e-10

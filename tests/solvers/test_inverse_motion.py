@@ -12,7 +12,11 @@ from randomness import seeded
 
 
 def frame_motion(m, q, v, a, frame=None):
-    return m.pose(q, frame), m.velocity(q, v, frame, axes="aligned"), m.acceleration(q, v, a, frame, axes="aligned")
+    return (
+        m.pose(q, frame),
+        m.velocity(q, v, frame, axes="aligned"),
+        m.acceleration(q, v, a, frame, axes="aligned"),
+    )
 
 
 @pytest.mark.parametrize("name", ["planar_3rrr", "delta", "stewart_gough"])
@@ -59,13 +63,19 @@ def test_the_verb_of_a_tree_is_the_function():
 @pytest.mark.parametrize("seed", range(3))
 def test_the_iteration_converges_quadratically_and_gives_the_rates(equations, seed):
     rng = seeded(seed)
-    m = random_tree(rng, ["revolute", "prismatic", "revolute", "helical", "revolute", "revolute"], branched=False)
+    m = random_tree(
+        rng,
+        ["revolute", "prismatic", "revolute", "helical", "revolute", "revolute"],
+        branched=False,
+    )
     q = rng.uniform(-1, 1, (4, 6))
     q = q[m.conditions(q).serial > 0.01]
     assert len(q)
     v, a = rng.normal(size=(2, *q.shape))
     pose, twist, acceleration = frame_motion(m, q, v, a)
-    found = m.newton_gauss(pose, q + 1e-3, twist=twist, acceleration=acceleration, equations=equations, tolerance=1e-13)
+    found = m.newton_gauss(
+        pose, q + 1e-3, twist=twist, acceleration=acceleration, equations=equations, tolerance=1e-13
+    )
     assert found.q.shape[1:] == q.shape
     assert len(found.q) == len(found.residual) == len(found.condition)
     assert np.allclose(found.q[-1], q, atol=1e-8)
@@ -84,7 +94,10 @@ def test_the_row_of_the_trace_keeps_rank_at_a_right_angle():
         at = pose_of(R.T @ rotation_about([1, 2, 2], angle), [0.0, 0.0, 0.0])
         arm = m.with_frame("hand", last, at)
         target = arm.pose(q, "hand")
-        six, seven = (arm.newton_gauss(target, q, "hand", equations=e, iterations=0) for e in ("vector", "invariants"))
+        six, seven = (
+            arm.newton_gauss(target, q, "hand", equations=e, iterations=0)
+            for e in ("vector", "invariants")
+        )
         assert (six.condition[0] > 1e10) == spurious
         assert seven.condition[0] < 1e3
 
@@ -95,7 +108,10 @@ def test_single_precision_leaves_single_digits():
     assert 1e-9 < np.abs(single.q[-1] - q).max() < 1e-4
     assert len(single.q) == 7
     for call, sentence in [
-        (lambda: m.newton_gauss(m.pose(q), q, equations="quaternion"), "equations is 'invariants' or 'vector'"),
+        (
+            lambda: m.newton_gauss(m.pose(q), q, equations="quaternion"),
+            "equations is 'invariants' or 'vector'",
+        ),
         (lambda: m.newton_gauss(m.pose(q), q, dtype=int), "dtype is float"),
         (lambda: m.newton_gauss(m.pose(q), q, acceleration=np.zeros(6)), "give twist too"),
         (lambda: es.load("five_bar").newton_gauss(np.eye(4)), "has loops"),
@@ -114,6 +130,9 @@ def test_no_sample_is_better_conditioned():
     found, many = five.conditions(q), five.workspace(samples=500).conditions
     assert min(found.parallel, found.serial) >= np.minimum(many.parallel, many.serial).max() - 1e-9
     arm = es.load("scara")
-    assert arm.conditions(arm.well_conditioned()).serial > 0.99 * arm.workspace(samples=500).conditions.serial.max()
+    assert (
+        arm.conditions(arm.well_conditioned()).serial
+        > 0.99 * arm.workspace(samples=500).conditions.serial.max()
+    )
     with pytest.raises(es.EslabonError, match="limits is True or False"):
         arm.well_conditioned(limits=3)

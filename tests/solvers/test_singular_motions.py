@@ -43,7 +43,10 @@ def assert_lost(m, q, told, frame=None, part="all"):
         before, after = (m.pose(integrate(m, q, sign * step * v), frame) for sign in (-1, 1))
         turn = after[:3, :3] @ before[:3, :3].T
         moved = np.concatenate(
-            [[turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]], np.zeros(3)]
+            [
+                [turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]],
+                np.zeros(3),
+            ]
         )
         moved[:3] /= 2
         moved[3:] = after[:3, 3] - before[:3, 3]
@@ -65,7 +68,11 @@ def test_the_wrist_of_a_puma():
     fourth, fifth = m.jacobian(q, axes="aligned")[:3, 3:5].T
     assert np.allclose(np.abs(told.lost[0, :3]), np.abs(np.cross(fourth, fifth)), atol=1e-9)
     # in the plane of the arm it is the pure rotation about the third direction of the wrist
-    assert m.singularity([0, 0.8, -2.4, 0, 0, 0]).words[0].startswith("'tool' has lost its rotation about (")
+    assert (
+        m.singularity([0, 0.8, -2.4, 0, 0, 0])
+        .words[0]
+        .startswith("'tool' has lost its rotation about (")
+    )
 
 
 def test_the_elbow_and_the_shoulder_of_a_puma():
@@ -83,14 +90,22 @@ def test_the_elbow_and_the_shoulder_of_a_puma():
     above = singular_along(m, np.array([0.1, 0.0, -1.0, 0.2, 0.9, 0.1]), 1, np.linspace(0, 3, 50))
     told = m.singularity(above)
     assert_lost(m, above, told)
-    side = rotation_z(0.1) @ [0, 1, 0]  # the wrist centre over the shoulder's axis, offset to one side, loses that way
+    side = rotation_z(0.1) @ [
+        0,
+        1,
+        0,
+    ]  # the wrist centre over the shoulder's axis, offset to one side, loses that way
     assert np.allclose(np.abs(told.lost[0]), np.abs([0, 0, 0, *side]), atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_arms_lose_one_direction_where_the_determinant_is_zero(seed):
     rng = seeded(seed)
-    m = random_tree(rng, ["revolute", "revolute", "helical", "revolute", "prismatic", "revolute"], branched=False)
+    m = random_tree(
+        rng,
+        ["revolute", "revolute", "helical", "revolute", "prismatic", "revolute"],
+        branched=False,
+    )
     q = rng.uniform(-1, 1, 6)
     try:
         q = singular_along(m, q, 3, np.linspace(-np.pi, np.pi, 60))
@@ -108,7 +123,10 @@ def test_random_arms_lose_one_direction_where_the_determinant_is_zero(seed):
     nearly = m.singularity(near, tolerance=1e-2)
     assert not nearly.exact
     assert nearly.lost.shape[0] >= 1
-    assert min(np.abs(nearly.lost - s * told.lost).max() for s in (-1, 1)) < 0.1 or nearly.lost.shape[0] > 1
+    assert (
+        min(np.abs(nearly.lost - s * told.lost).max() for s in (-1, 1)) < 0.1
+        or nearly.lost.shape[0] > 1
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -170,7 +188,9 @@ def test_a_delta_with_level_rods_holds_nothing_out_of_their_plane():
     lean = np.pi / 3
     own = {"L_rod": 0.15 + 0.35 * np.cos(lean), "bend": np.pi - lean}
     d = es.load("delta").description
-    m = es.Mechanism(replace(d, parameters=tuple((name, own.get(name, x)) for name, x in d.parameters)))
+    m = es.Mechanism(
+        replace(d, parameters=tuple((name, own.get(name, x)) for name, x in d.parameters))
+    )
     q = np.zeros(m.nq)
     for k in (1, 2, 3):
         q[m.coordinates[f"arm{k}"]] = lean
@@ -203,7 +223,8 @@ def test_twists_in_words():
     assert in_words(np.array([0, 0, 0, 0, -3.0, 0]), np.zeros(3)) == "translation along (0, 1, 0)"
     screw = np.array([0, 0, 1.0, 0, 2.0, 0.5])
     assert (
-        in_words(screw, np.array([0, 0, 1.0])) == "screw motion about (0, 0, 1) through (-2, 0, 1) with pitch 0.5 m/rad"
+        in_words(screw, np.array([0, 0, 1.0]))
+        == "screw motion about (0, 0, 1) through (-2, 0, 1) with pitch 0.5 m/rad"
     )
 
 
@@ -229,9 +250,15 @@ def assert_ellipsoid(found, T):
 @pytest.mark.parametrize("part", PARTS)
 def test_the_ellipsoid_of_random_trees(seed, part):
     rng = seeded(seed)
-    m = random_tree(rng, [*rng.choice([k for k in KINDS if k != "fixed"], size=3), "revolute"], branched=seed % 2 == 0)
+    m = random_tree(
+        rng,
+        [*rng.choice([k for k in KINDS if k != "fixed"], size=3), "revolute"],
+        branched=seed % 2 == 0,
+    )
     q = random_coordinates(rng, m)
-    assert_ellipsoid(m.manipulability(q, "tip", part), m.jacobian(q, "tip", axes="aligned")[PARTS[part]])
+    assert_ellipsoid(
+        m.manipulability(q, "tip", part), m.jacobian(q, "tip", axes="aligned")[PARTS[part]]
+    )
 
 
 @pytest.mark.parametrize("name", ["five_bar", "planar_3rrr", "delta", "stewart_gough"])
@@ -254,7 +281,9 @@ def test_the_ellipsoid_of_random_loops(seed):
     m, q = random_closed(rng, ["universal", "cylindrical", "spherical", "revolute"], ["revolute"])
     q = m.project(q)
     found = m.manipulability(q, "tip")
-    free = np.linalg.svd(m.constraint_jacobian(q))[2][np.linalg.matrix_rank(m.constraint_jacobian(q)) :]
+    free = np.linalg.svd(m.constraint_jacobian(q))[2][
+        np.linalg.matrix_rank(m.constraint_jacobian(q)) :
+    ]
     places = [velocity_names(m).index(name) for name in m.independent_coordinates()]
     v = free.T @ np.linalg.inv(free[:, places].T)  # unit independent velocities, one a column
     assert_ellipsoid(found, m.jacobian(q, "tip", axes="aligned") @ v)
@@ -277,7 +306,10 @@ def test_a_batch_of_ellipsoids_is_its_single_ones_and_shared_actuation(rng):
     assert wrist.measure < 1e-15
     assert np.isinf(wrist.forces[-1])
     for call, sentence in [
-        (lambda: m.manipulability(np.zeros(6), part="place"), "part is 'all', 'rotation' or 'translation'"),
+        (
+            lambda: m.manipulability(np.zeros(6), part="place"),
+            "part is 'all', 'rotation' or 'translation'",
+        ),
         (lambda: m.singularity(np.zeros((2, 6))), "one configuration"),
         (
             lambda: es.load("delta").manipulability(es.load("delta").home(), part="rotation"),
@@ -294,7 +326,9 @@ def test_planar_arms_are_judged_by_what_they_can_do():
     arm = es.from_dh([(0, 0, 1, 0)] * 4, name="planar")  # four joints for three directions
     assert arm.conditions([0.3, 0.4, 0.5, 0.6]).serial > 0.01
     assert arm.conditions(np.zeros(4)).serial < 1e-12
-    assert arm.singularity(np.zeros(4)).words[0] == "'tool' has lost its translation along (1, 0, 0)"
+    assert (
+        arm.singularity(np.zeros(4)).words[0] == "'tool' has lost its translation along (1, 0, 0)"
+    )
 
 
 # -- along a motion ---------------------------------------------------------------------------------------------------
@@ -313,7 +347,9 @@ def test_the_next_singular_configuration_along_a_motion():
     assert (passage.kind, passage.value) == ("serial", 0.0)
     assert np.interp(passage.at, range(40), angles) == pytest.approx(there, abs=2e-4)
     assert passage.distance == pytest.approx(there + 3.0, abs=2e-4)
-    assert np.interp(passage.at, range(40), t) == pytest.approx((there + 3.0) / (there + 3.6) * 2, abs=1e-3)
+    assert np.interp(passage.at, range(40), t) == pytest.approx(
+        (there + 3.0) / (there + 3.6) * 2, abs=1e-3
+    )
     before = angles < there
     assert np.allclose(found.distance[before], there - angles[before], atol=2e-4)
     assert np.all(np.isinf(found.distance[~before]))
@@ -342,6 +378,8 @@ def test_passages_of_loops():
     places = [np.interp(p.at, range(51), q[:, 0]) for p in found.passages]
     assert np.allclose(places, [0.0, -np.pi], atol=1e-2)
     path = np.linalg.norm(difference(m, q[1:], q[:-1]), axis=1)
-    assert found.closest.distance == pytest.approx(np.interp(found.closest.at, range(51), [0, *np.cumsum(path)]))
+    assert found.closest.distance == pytest.approx(
+        np.interp(found.closest.at, range(51), [0, *np.cumsum(path)])
+    )
     with pytest.raises(es.ModelError, match="along one motion"):
         _ = m.conditions(q[0]).closest

@@ -54,7 +54,9 @@ def test_millimetres_make_no_difference():
 def test_shapes_and_mistakes():
     m = es.load("planar_3rrr")
     assert m.conditions(np.tile(m.home(), (2, 3, 1)), "centre").serial.shape == (2, 3)
-    with pytest.raises(es.EslabonError, match="q has 3 values in its last axis; planar_3rrr has 7 coordinates"):
+    with pytest.raises(
+        es.EslabonError, match="q has 3 values in its last axis; planar_3rrr has 7 coordinates"
+    ):
         m.conditions([0, 0, 0])
     with pytest.raises(es.AssemblyError, match="violates loop closure of planar_3rrr by"):
         m.conditions(np.zeros(7))

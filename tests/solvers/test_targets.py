@@ -33,7 +33,9 @@ def targets_of(m, q, frame):
         "axis": {"axis": T[:3, 2]},
         "position and axis": {"position": T[:3, 3], "axis": {"x": T[:3, 0]}},
         "rows": {"pose": T, "rows": ("rz", "x", "z")},
-        "planar": {"planar": np.array(plane(m)) @ T[:3, 3]},  # across the axis, where there is one revolute joint
+        "planar": {
+            "planar": np.array(plane(m)) @ T[:3, 3]
+        },  # across the axis, where there is one revolute joint
     }
 
 
@@ -71,7 +73,9 @@ def test_what_a_configuration_has_is_reached(closed, seed):
     q = a_state(m, seed)
     kinds = list(targets_of(m, q, frame).items())
     for (name, words), start in product(kinds[seed::3], (10, 11, 12)):
-        found = reach(m, [es.Target(frame, **words)], guess=a_state(m, seed + start, 0.05), limits=False)
+        found = reach(
+            m, [es.Target(frame, **words)], guess=a_state(m, seed + start, 0.05), limits=False
+        )
         assert found.converged, name
         if m.closed:
             assert np.abs(m.constraint(found.q)).max() < 1e-10
@@ -108,7 +112,9 @@ def test_as_near_as_possible_is_a_least(name, rng):
         for h in (1e-3, 1e-2, 0.1):
             try:
                 beside = integrate(m, q, h * v)
-                beside = np.clip(beside, low, high) if not m.closed else m.project(beside, limits=False)
+                beside = (
+                    np.clip(beside, low, high) if not m.closed else m.project(beside, limits=False)
+                )
             except es.AssemblyError:
                 continue
             if (beside >= low - 1e-12).all() and (beside <= high + 1e-12).all():
@@ -127,9 +133,14 @@ def test_several_frames_share_by_their_weights():
     places = [np.array([0.4, 0.3, 0.2]), np.array([-0.5, 0.2, 0.4])]
 
     def misses(weight):
-        targets = [es.Target(frames[0], position=places[0]), es.Target(frames[1], position=places[1], weight=weight)]
+        targets = [
+            es.Target(frames[0], position=places[0]),
+            es.Target(frames[1], position=places[1], weight=weight),
+        ]
         q = m.inverse_kinematics(targets, report=True, limits=False).q
-        return [np.linalg.norm(m.pose(q, f)[:3, 3] - p) for f, p in zip(frames, places, strict=True)]
+        return [
+            np.linalg.norm(m.pose(q, f)[:3, 3] - p) for f, p in zip(frames, places, strict=True)
+        ]
 
     even, heavy = misses(1.0), misses(100.0)
     assert heavy[1] < even[1]
@@ -177,7 +188,9 @@ def circle(m, frame, radius, duration=1.0, normal=(0, 0, 1)):
     T = m.pose(m.project(m.home()), frame)
     start = T[:3, 3]
     center = start - radius * np.array([1.0, 0, 0])
-    return es.paths.along(es.paths.arc(center, start, normal, 2 * np.pi), es.paths.cycloidal(duration))
+    return es.paths.along(
+        es.paths.arc(center, start, normal, 2 * np.pi), es.paths.cycloidal(duration)
+    )
 
 
 @pytest.mark.parametrize("name", ["five_bar", "delta", "puma560"])
@@ -185,10 +198,14 @@ def test_a_position_is_followed_with_exact_rates(name):
     m = es.load(name)
     frame = m.frames[-1].name
     path = circle(m, frame, 0.01)
-    motion = m.follow(path, guess=m.project(m.home()), frame=frame, part="position", times=np.linspace(0, 1, 41))
+    motion = m.follow(
+        path, guess=m.project(m.home()), frame=frame, part="position", times=np.linspace(0, 1, 41)
+    )
     for k in (7, 20, 33):
         t = motion.t[k]
-        np.testing.assert_allclose(m.pose(motion.q[k], frame)[:3, 3], path.pose(t)[:3, 3], atol=1e-9)
+        np.testing.assert_allclose(
+            m.pose(motion.q[k], frame)[:3, 3], path.pose(t)[:3, 3], atol=1e-9
+        )
         v = m.velocity(motion.q[k], motion.v[k], frame, "aligned")[3:]
         a = m.acceleration(motion.q[k], motion.v[k], motion.a[k], frame, "aligned")[3:]
         np.testing.assert_allclose(v, path.twist(t)[3:], atol=1e-8)
@@ -205,7 +222,9 @@ def test_a_parallel_robot_follows_poses():
 
         def pose(self, t):
             made = T.copy()
-            made[:3, :3] = rotation_from_rotation_vector(np.array([0.0, 0.0, 0.1 * t**2])) @ T[:3, :3]
+            made[:3, :3] = (
+                rotation_from_rotation_vector(np.array([0.0, 0.0, 0.1 * t**2])) @ T[:3, :3]
+            )
             made[2, 3] += 0.02 * t**2
             return made
 
@@ -216,9 +235,13 @@ def test_a_parallel_robot_follows_poses():
             return np.array([0, 0, 0.2, 0, 0, 0.04])
 
     motion = m.follow(Rise(), frame=frame, times=np.linspace(0, 1, 11))
-    np.testing.assert_allclose(m.pose(motion.q, frame), [Rise().pose(t) for t in motion.t], atol=1e-8)
     np.testing.assert_allclose(
-        m.velocity(motion.q, motion.v, frame, "aligned"), [Rise().twist(t) for t in motion.t], atol=1e-7
+        m.pose(motion.q, frame), [Rise().pose(t) for t in motion.t], atol=1e-8
+    )
+    np.testing.assert_allclose(
+        m.velocity(motion.q, motion.v, frame, "aligned"),
+        [Rise().twist(t) for t in motion.t],
+        atol=1e-7,
     )
     m.inverse_dynamics(motion.q, motion.v, motion.a)
 
@@ -227,7 +250,9 @@ def test_a_path_out_of_reach_says_when():
     m = es.load("five_bar")
     p = m.pose(m.project(m.home()))[:3, 3]
     path = es.paths.along(es.paths.line(p, p + np.array([0.5, 0, 0])), es.paths.cycloidal(2.0))
-    with pytest.raises(es.InverseKinematicsError, match=r"cannot follow the path: .* between t = 0\.\d+ and"):
+    with pytest.raises(
+        es.InverseKinematicsError, match=r"cannot follow the path: .* between t = 0\.\d+ and"
+    ):
         m.follow(path, part="position")
 
 
@@ -267,7 +292,9 @@ def test_a_motion_with_freedom_left_has_its_own_rates(name, part, shift):
     frame = m.frames[-1].name
     q0 = m.inverse_kinematics(planar=(7.0, -1.0, -2.0)) if name == "excavator" else m.home()
     T = m.pose(q0, frame)
-    path = es.paths.along(es.paths.line(T[:3, 3], T[:3, 3] + np.array(shift)), es.paths.cycloidal(2.0), T[:3, :3])
+    path = es.paths.along(
+        es.paths.line(T[:3, 3], T[:3, 3] + np.array(shift)), es.paths.cycloidal(2.0), T[:3, :3]
+    )
     f = m.follow(path, guess=q0, frame=frame, part=part, times=np.linspace(0, 2, 401))
     h = f.t[1]
     five = lambda x: (x[:-4] - 8 * x[1:-3] + 8 * x[3:-1] - x[4:]) / (12 * h)  # noqa: E731
@@ -279,7 +306,9 @@ def test_a_motion_with_freedom_left_has_its_own_rates(name, part, shift):
 def test_dense_rows_are_followed_too():
     m = es.load("five_bar")
     p = m.pose(m.project(m.home()))[:3, 3]
-    path = es.paths.along(es.paths.line(p, p + np.array([0.002, 0.002, 0])), es.paths.cycloidal(1.0))
+    path = es.paths.along(
+        es.paths.line(p, p + np.array([0.002, 0.002, 0])), es.paths.cycloidal(1.0)
+    )
     assert m.follow(path, part="position", times=np.linspace(0, 1, 401)).distance.max() < 1e-10
 
 
@@ -287,7 +316,9 @@ def test_driven_mechanisms_are_asked_at_an_instant():
     b = es.Builder("driven")
     for k in range(3):
         b.body(f"b{k}", mass=1.0, com=(0.2, 0, 0), inertia=(0.1, 0.1, 0.1))
-        b.joint(f"q{k}", "revolute", f"b{k - 1}" if k else "ground", f"b{k}", at=(0.5 * (k > 0), 0, 0))
+        b.joint(
+            f"q{k}", "revolute", f"b{k - 1}" if k else "ground", f"b{k}", at=(0.5 * (k > 0), 0, 0)
+        )
     m = b.frame("tip", "b2", at=(0.5, 0, 0)).drive("motor", "q0", "0.5*sin(2*t)").build()
     for ask in (
         lambda: m.inverse_kinematics(position=[0.3, 0.8, 0], frame="tip"),

@@ -52,7 +52,9 @@ def turned(angle):
 @pytest.mark.parametrize("shape", [(3, 3), (6, 3), (2, 6), (6, 6), (9, 9)])
 def test_singular_values_and_signs_are_those_of_lapack(shape, rng):
     A = rng.normal(size=(400, *shape))
-    A[::2, :, -1] = A[::2, :, 0] + A[::2, :, -1] * 10.0 ** rng.uniform(-12, 0, (200, 1))  # nearly singular
+    A[::2, :, -1] = A[::2, :, 0] + A[::2, :, -1] * 10.0 ** rng.uniform(
+        -12, 0, (200, 1)
+    )  # nearly singular
     A[1::4] *= 10.0 ** rng.uniform(-5, 0, (100, 1, shape[1]))  # badly scaled
 
     def formula(X):
@@ -62,7 +64,9 @@ def test_singular_values_and_signs_are_those_of_lapack(shape, rng):
 
     outputs = [native.Argument("ratio", ()), native.Argument("sign", ())]
     graph = traced_graph("judged", [casadi.SX.sym("A", *shape)], formula)
-    ratio, sign = native.compile(graph, inputs=[native.Argument("A", shape)], outputs=outputs, cache=False)(A)
+    ratio, sign = native.compile(
+        graph, inputs=[native.Argument("A", shape)], outputs=outputs, cache=False
+    )(A)
     values = np.linalg.svd(A, compute_uv=False)
     np.testing.assert_allclose(ratio, values[:, -1] / values[:, 0], atol=1e-12)
     if shape[0] == shape[1]:
@@ -96,11 +100,15 @@ def test_every_pose_and_mode_of_a_five_bar_is_that_of_the_law_of_cosines(five_ba
     for k in range(4):
         np.testing.assert_array_equal(found.closes[k], closes)
     cranks = found.q[..., [0, 2]]
-    apart = np.array([[np.abs(turned(mine - own))[closes].max() for own in exact] for mine in cranks])
+    apart = np.array(
+        [[np.abs(turned(mine - own))[closes].max() for own in exact] for mine in cranks]
+    )
     # A mode is one pair of elbows in each of the two regions, above and below the cranks' line.
     up = closes & (p[..., 1] > 0)
     for region in (up, closes & ~up):
-        apart = np.array([[np.abs(turned(mine - own))[region].max() for own in exact] for mine in cranks])
+        apart = np.array(
+            [[np.abs(turned(mine - own))[region].max() for own in exact] for mine in cranks]
+        )
         assert sorted(apart.argmin(axis=1)) == [0, 1, 2, 3]
         assert apart.min(axis=1).max() < 1e-9
 
@@ -122,7 +130,10 @@ def test_all_eight_modes_of_a_planar_robot_reach_where_its_legs_do(planar):
     closes = np.ones(p.shape[:2], dtype=bool)
     for k in range(3):
         a, b = 2 * np.pi * k / 3 - np.pi / 2, 2 * np.pi * k / 3 - np.pi / 2 + 0.3
-        base, corner = v["r_base"] * np.array([np.cos(a), np.sin(a)]), v["r_ee"] * np.array([np.cos(b), np.sin(b)])
+        base, corner = (
+            v["r_base"] * np.array([np.cos(a), np.sin(a)]),
+            v["r_ee"] * np.array([np.cos(b), np.sin(b)]),
+        )
         closes &= np.linalg.norm(p + corner - base, axis=-1) <= 2 * v["L"]
     assert sorted(found.modes) == sorted(map("".join, product("+-", repeat=3)))
     for own in found.closes:
@@ -151,8 +162,12 @@ def test_conditions_of_a_map_are_those_of_the_verb(planar):
         ("sign", "sign"),
         ("serial_sign", "serial_sign"),
     ):
-        np.testing.assert_allclose(getattr(found, name).ravel()[at], getattr(exact, other), atol=1e-9)
-    assert found.dexterity == pytest.approx(m.conditions(found.q[found.closes], "centre").serial.mean())
+        np.testing.assert_allclose(
+            getattr(found, name).ravel()[at], getattr(exact, other), atol=1e-9
+        )
+    assert found.dexterity == pytest.approx(
+        m.conditions(found.q[found.closes], "centre").serial.mean()
+    )
 
 
 def test_area_of_an_arm_is_that_of_its_annulus():
@@ -173,13 +188,18 @@ def test_a_slice_of_a_delta_robot_is_where_its_three_legs_reach():
     p = positions(found)
     closes = np.ones(p.shape[:3], dtype=bool)
     for turn in np.radians([0, 120, 240]):
-        u, across = np.array([np.cos(turn), np.sin(turn), 0]), np.array([-np.sin(turn), np.cos(turn), 0])
+        u, across = (
+            np.array([np.cos(turn), np.sin(turn), 0]),
+            np.array([-np.sin(turn), np.cos(turn), 0]),
+        )
         way = (
             p - (v["r_base"] - v["r_platform"]) * u
         )  # from the arm's hinge to where both rods end, as one between them
         d, side = np.hypot(way @ u, way[..., 2]), way @ across
         rod = np.sqrt(np.maximum(v["L_rod"] ** 2 - side**2, 0))
-        closes &= (np.abs(side) <= v["L_rod"]) & (d <= v["L_arm"] + rod) & (d >= np.abs(v["L_arm"] - rod))
+        closes &= (
+            (np.abs(side) <= v["L_rod"]) & (d <= v["L_arm"] + rod) & (d >= np.abs(v["L_arm"] - rod))
+        )
     np.testing.assert_array_equal(found.closes[0], closes)
     one = found.slice(z=-0.65)
     assert one.fixed["z"] == pytest.approx(-0.6)
@@ -197,7 +217,9 @@ def test_every_way_to_bend_the_legs_of_a_delta_robot_is_one_mode():
     for leg, turn in enumerate(np.radians([0, 120, 240])):
         way = p - (v["r_base"] - v["r_platform"]) * np.array([np.cos(turn), np.sin(turn), 0])
         direction = np.arctan2(-way[..., 2], way @ np.array([np.cos(turn), np.sin(turn), 0]))
-        sides[..., leg] = np.sign(turned(found.q[..., m.coordinates[f"arm{leg + 1}"]][..., 0] - direction))
+        sides[..., leg] = np.sign(
+            turned(found.q[..., m.coordinates[f"arm{leg + 1}"]][..., 0] - direction)
+        )
     each = [np.unique(own[at], axis=0) for own, at in zip(sides, found.closes, strict=True)]
     assert all(len(own) == 1 for own in each)  # nowhere does a mode become another
     assert sorted(map(tuple, np.concatenate(each))) == sorted(product((-1.0, 1.0), repeat=3))
@@ -209,9 +231,15 @@ def test_every_way_to_bend_the_legs_of_a_delta_robot_is_one_mode():
 
 
 def test_limits_of_joints_bound_what_is_reached():
-    m = es.load("elbow").with_joint("theta1", limits=(-0.5, 2.0)).with_joint("theta2", limits=(0.3, 2.5))
+    m = (
+        es.load("elbow")
+        .with_joint("theta1", limits=(-0.5, 2.0))
+        .with_joint("theta2", limits=(0.3, 2.5))
+    )
     over, shape = {"x": (-2.1, 2.1), "y": (-2.1, 2.1)}, 60
-    found, free = (m.workspace_map(over=over, shape=shape, limits=limits) for limits in (True, False))
+    found, free = (
+        m.workspace_map(over=over, shape=shape, limits=limits) for limits in (True, False)
+    )
     p = positions(found)
     d2 = (p**2).sum(axis=-1)
     with np.errstate(invalid="ignore"):
@@ -228,7 +256,9 @@ def test_limits_of_joints_bound_what_is_reached():
 def test_an_arm_that_turns_about_one_axis_only_reaches_its_annulus():
     """Of the three equations of its orientation two hold anywhere, but for round-off."""
     m = es.load("scara")
-    found = m.workspace_map(over={"x": (-0.7, 0.7), "y": (-0.7, 0.7), "z": 0.3, "yaw": 0.5}, shape=30, limits=False)
+    found = m.workspace_map(
+        over={"x": (-0.7, 0.7), "y": (-0.7, 0.7), "z": 0.3, "yaw": 0.5}, shape=30, limits=False
+    )
     d = np.linalg.norm(positions(found), axis=-1)
     for own in found.closes:
         np.testing.assert_array_equal(own, (d <= 0.325 + 0.275) & (d >= 0.325 - 0.275))
@@ -253,7 +283,10 @@ def test_over_joints_the_loops_close_where_the_couplers_meet():
     found = m.workspace_map(over={"theta2": (0.0, 6.2), "theta5": (0.0, 6.2)}, shape=40)
     a, b = np.meshgrid(*found.axes.values(), indexing="ij")
     v = m.parameters
-    across = np.hypot(v["L1"] + v["L5"] * np.cos(b) - v["L2"] * np.cos(a), v["L5"] * np.sin(b) - v["L2"] * np.sin(a))
+    across = np.hypot(
+        v["L1"] + v["L5"] * np.cos(b) - v["L2"] * np.cos(a),
+        v["L5"] * np.sin(b) - v["L2"] * np.sin(a),
+    )
     assert len(found.modes) == 2
     for own in found.closes:
         np.testing.assert_array_equal(own, across <= v["L3"] + v["L4"])
@@ -262,12 +295,17 @@ def test_over_joints_the_loops_close_where_the_couplers_meet():
     assert signs in ([{1}, {-1}], [{-1}, {1}])  # the two assembly modes
     borders = np.concatenate(found.singular_curves("parallel"))
     a, b = borders.T
-    across = np.hypot(v["L1"] + v["L5"] * np.cos(b) - v["L2"] * np.cos(a), v["L5"] * np.sin(b) - v["L2"] * np.sin(a))
+    across = np.hypot(
+        v["L1"] + v["L5"] * np.cos(b) - v["L2"] * np.cos(a),
+        v["L5"] * np.sin(b) - v["L2"] * np.sin(a),
+    )
     assert np.abs(across - 0.2).max() < 0.3 * 0.08 * found.resolution["theta2"]
 
 
 def test_the_border_of_a_map_over_a_joint_and_a_pose_is_no_singularity():
-    found = es.load("five_bar").workspace_map(over={"theta2": (-1.0, 1.0), "x": (-0.1, 0.2)}, shape=40)
+    found = es.load("five_bar").workspace_map(
+        over={"theta2": (-1.0, 1.0), "x": (-0.1, 0.2)}, shape=40
+    )
     assert found.border_kind is None
     assert not found.closes.any(axis=0).all()
     assert np.nanmin(found.parallel) > 0.05
@@ -276,7 +314,9 @@ def test_the_border_of_a_map_over_a_joint_and_a_pose_is_no_singularity():
 
 
 def test_over_joints_an_arm_is_singular_where_it_is_stretched():
-    found = es.load("elbow").workspace_map(over={"theta1": (-3.0, 3.0), "theta2": (-3.0, 3.0)}, shape=31)
+    found = es.load("elbow").workspace_map(
+        over={"theta1": (-3.0, 3.0), "theta2": (-3.0, 3.0)}, shape=31
+    )
     assert found.closes.all()
     (curve,) = found.singular_curves("serial")
     np.testing.assert_allclose(curve[:, 1], 0.0, atol=1e-9)
@@ -296,8 +336,14 @@ def test_on_parallel_curves_locked_actuators_do_not_hold_the_robot(planar):
     values = []
     for x, q in zip(points[::7], guess[::7], strict=True):
         there = m.assemble(planar=(*x, 0.3), guess=q, frame="centre", strict=False)
-        values.append(m.conditions(there, "centre").parallel if np.abs(m.constraint(there)).max() < 1e-9 else np.nan)
-    slope = np.nanmax(np.abs(np.diff(found.parallel[1] * found.sign[1], axis=0)))  # from cell to cell
+        values.append(
+            m.conditions(there, "centre").parallel
+            if np.abs(m.constraint(there)).max() < 1e-9
+            else np.nan
+        )
+    slope = np.nanmax(
+        np.abs(np.diff(found.parallel[1] * found.sign[1], axis=0))
+    )  # from cell to cell
     assert np.nanmax(values) < slope
     assert np.nanmedian(values) < 0.05 * np.nanmedian(found.parallel[1])
 
@@ -307,7 +353,9 @@ def test_serial_curves_of_a_five_bar_are_where_a_leg_is_stretched_or_folded(five
     v = m.parameters
     points = np.concatenate(found.singular_curves("serial"))
     reach = [np.linalg.norm(points - base, axis=-1) for base in ([0.0, 0.0], [v["L1"], 0.0])]
-    off = np.min([np.abs(d - r) for d in reach for r in (v["L2"] + v["L3"], v["L3"] - v["L2"])], axis=0)
+    off = np.min(
+        [np.abs(d - r) for d in reach for r in (v["L2"] + v["L3"], v["L3"] - v["L2"])], axis=0
+    )
     assert np.median(off) < 0.2 * found.resolution["x"]
     assert off.max() < found.resolution["x"]
     assert not found.singular_curves("parallel")
@@ -354,7 +402,9 @@ def test_a_coarse_map_is_a_part_of_a_fine_one(five_bar):
     coarse, fine = (m.workspace_map(over=FIVE_BAR, shape=n) for n in (9, 81))
     np.testing.assert_allclose(coarse.axes["x"], fine.axes["x"][4::9], atol=1e-15)
     for name in coarse.modes:
-        np.testing.assert_array_equal(coarse.mode(name).closes[0], fine.mode(name).closes[0][4::9, 4::9])
+        np.testing.assert_array_equal(
+            coarse.mode(name).closes[0], fine.mode(name).closes[0][4::9, 4::9]
+        )
 
 
 def test_modes_with_the_same_signs_are_told_apart_by_continuity():
@@ -379,9 +429,14 @@ def test_a_map_shows_itself(five_bar, tmp_path):
     _, found = five_bar
     assert repr(found).startswith("<WorkspaceMap of five_bar: x 41, y 40; 4 working modes, 0.015")
     figure = found.plot(theme="dark", path=tmp_path / "map.png")
-    assert [ax.get_title(loc="left") for ax in figure.axes[:4]] == [f"mode {name}" for name in found.modes]
+    assert [ax.get_title(loc="left") for ax in figure.axes[:4]] == [
+        f"mode {name}" for name in found.modes
+    ]
     assert (tmp_path / "map.png").stat().st_size > 10_000
-    assert found.plot("parallel", found.modes[0], singular=False).axes[0].get_xlabel() == "x of point [m]"
+    assert (
+        found.plot("parallel", found.modes[0], singular=False).axes[0].get_xlabel()
+        == "x of point [m]"
+    )
     records = found.table().records()
     assert [row["mode"] for row in records] == list(found.modes)
     assert sum(row["area"] for row in records) == pytest.approx(4 * found.area)

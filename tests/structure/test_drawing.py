@@ -37,16 +37,23 @@ def hand():
     for finger in ("thumb", "index", "ring"):
         last = "palm"
         for part in ("near", "far"):
-            b.body(f"{finger}_{part}").joint(f"{finger}_{part}_joint", "revolute", last, f"{finger}_{part}")
+            b.body(f"{finger}_{part}").joint(
+                f"{finger}_{part}_joint", "revolute", last, f"{finger}_{part}"
+            )
             last = f"{finger}_{part}"
         b.couple(f"{finger}_tendon", f"{finger}_far_joint", f"{finger}_near_joint", ratio=0.7)
     return b.spring("return", "palm", "ring_far", stiffness=1.0).actuate("wrist").build()
 
 
 def awkward():
-    b = Builder('a "very" <long> & awkward name that nobody would ever give to a mechanism of theirs')
+    b = Builder(
+        'a "very" <long> & awkward name that nobody would ever give to a mechanism of theirs'
+    )
     b.body('<b>&"x"').joint(
-        "R&D <joint> with an extremely long and winding name, number 17", "revolute", "ground", '<b>&"x"'
+        "R&D <joint> with an extremely long and winding name, number 17",
+        "revolute",
+        "ground",
+        '<b>&"x"',
     )
     return b.body("连杆").joint("quote ' ]]>  end", "spherical", '<b>&"x"', "连杆").build()
 
@@ -102,7 +109,11 @@ def test_a_tree_is_drawn_without_crossings():
     for seed in range(20):
         nodes = list(nodes_of(branched(seed)))
         x = places(nodes)
-        links = [((nodes[k].layer, node.layer), x[k], x[i]) for i, node in enumerate(nodes) for k in node.on]
+        links = [
+            ((nodes[k].layer, node.layer), x[k], x[i])
+            for i, node in enumerate(nodes)
+            for k in node.on
+        ]
         for a, b in combinations(links, 2):
             assert not (a[0] == b[0] and (a[1] - b[1]) * (a[2] - b[2]) < -1e-6)
 
@@ -114,7 +125,12 @@ def test_layout_keeps_its_distances(seed):
     sizes = rng.integers(1, 5, size=4)
     ends = np.cumsum([0, *sizes])
     layers = [k for k, size in enumerate(sizes) for _ in range(size)]
-    links = [(int(rng.integers(ends[k - 1], ends[k])), n) for n, k in enumerate(layers) if k for _ in range(2)]
+    links = [
+        (int(rng.integers(ends[k - 1], ends[k])), n)
+        for n, k in enumerate(layers)
+        if k
+        for _ in range(2)
+    ]
     widths = list(rng.uniform(20, 90, ends[-1]))
     x = across(widths, layers, links)
     for a, b in combinations(range(len(x)), 2):
@@ -132,12 +148,14 @@ def test_a_platform_stands_under_the_middle_of_its_legs():
 
 def test_it_is_the_same_on_every_run():
     code = "from eslabon import load; from eslabon.structure import *; import zlib\n"
-    code += (
-        "print([zlib.crc32((topology_svg(load(n)) + str(mobility(load(n)))).encode()) for n in ('delta', 'sarrus')])"
-    )
+    code += "print([zlib.crc32((topology_svg(load(n)) + str(mobility(load(n)))).encode()) for n in ('delta', 'sarrus')])"
     runs = {
         subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for seed in ("1", "2")
     }

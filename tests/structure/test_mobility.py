@@ -27,7 +27,11 @@ class Drawn:
     """A mechanism drawn in place: each joint at a point with an axis, all coordinates zero as drawn."""
 
     def __init__(self, name="drawn", move=None, scale=1.0):
-        self.builder, self.move, self.scale = Builder(name), np.eye(4) if move is None else move, scale
+        self.builder, self.move, self.scale = (
+            Builder(name),
+            np.eye(4) if move is None else move,
+            scale,
+        )
         self.origin = {"ground": np.zeros(3)}
 
     def _pose(self, body, point):
@@ -44,11 +48,18 @@ class Drawn:
             self.builder.body(child)
             self.origin[child] = self.scale * np.asarray(point, dtype=float)
             self.builder.joint(
-                name, LETTERS[letter], parent, child, self._pose(parent, point), **self._data(letter, axis, pitch)
+                name,
+                LETTERS[letter],
+                parent,
+                child,
+                self._pose(parent, point),
+                **self._data(letter, axis, pitch),
             )
         else:
             ends = self._pose(parent, point), self._pose(child, point)
-            self.builder.loop(name, LETTERS[letter], parent, child, *ends, **self._data(letter, axis, pitch))
+            self.builder.loop(
+                name, LETTERS[letter], parent, child, *ends, **self._data(letter, axis, pitch)
+            )
         return self
 
     def ring(self, letters, points, axes):
@@ -69,7 +80,9 @@ def ring(letters, points, axes, **where):
 def planar_points(n, rng):
     """Points around a circle, uneven, in the plane z = 0."""
     angles = 2 * np.pi * np.arange(n) / n + rng.uniform(-0.2, 0.2, n)
-    return np.column_stack([np.cos(angles), np.sin(angles), np.zeros(n)]) * rng.uniform(0.8, 1.2, (n, 1))
+    return np.column_stack([np.cos(angles), np.sin(angles), np.zeros(n)]) * rng.uniform(
+        0.8, 1.2, (n, 1)
+    )
 
 
 def unit(n, rng):
@@ -118,23 +131,51 @@ def test_spherical_four_bar_and_one_away_from_the_origin(rng):
 )
 def test_trivial_loops(letters, axes, symbol, dof, rng):
     r = mobility(ring(letters, planar_points(len(letters), rng), axes))
-    assert (r.loops[0].subgroup.symbol, r.herve + len(r.passive), r.dof, r.kind) == (symbol, dof, dof, "trivial")
+    assert (r.loops[0].subgroup.symbol, r.herve + len(r.passive), r.dof, r.kind) == (
+        symbol,
+        dof,
+        dof,
+        "trivial",
+    )
 
 
 @pytest.mark.parametrize(
     ("letters", "dof"),
-    [("RRRRRRR", 1), ("RCCC", 1), ("RSCR", 1), ("RUSR", 1), ("RSSP", 2), ("RRRRRRRR", 2), ("SSS", 3)],
+    [
+        ("RRRRRRR", 1),
+        ("RCCC", 1),
+        ("RSCR", 1),
+        ("RUSR", 1),
+        ("RSSP", 2),
+        ("RRRRRRRR", 2),
+        ("SSS", 3),
+    ],
 )
 def test_general_spatial_loops(letters, dof, rng):
     n = len(letters)
-    axes = [(a, b) if k == "U" else a for k, a, b in zip(letters, unit(n, rng), unit(n, rng), strict=True)]
+    axes = [
+        (a, b) if k == "U" else a
+        for k, a, b in zip(letters, unit(n, rng), unit(n, rng), strict=True)
+    ]
     r = mobility(ring(letters, unit(n, rng) * 2, axes))
-    assert (r.gruebler, r.dof, r.subgroup.symbol, r.kind, r.redundant) == (dof, dof, "D", "trivial", 0)
+    assert (r.gruebler, r.dof, r.subgroup.symbol, r.kind, r.redundant) == (
+        dof,
+        dof,
+        "D",
+        "trivial",
+        0,
+    )
 
 
 def test_rssr_has_one_useful_freedom_and_a_coupler_that_spins():
     r = mobility(ring("RSSR", [(0, 0, 0), (1, 0, 0), (1, 2, 1), (0, 2, 0)], [Z, Z, Z, X]))
-    assert (r.gruebler, r.herve, r.dof, r.useful, r.kind) == (2, 1, 2, 1, "trivial")  # 6*3 - (5+3+3+5) - 1 = 1
+    assert (r.gruebler, r.herve, r.dof, r.useful, r.kind) == (
+        2,
+        1,
+        2,
+        1,
+        "trivial",
+    )  # 6*3 - (5+3+3+5) - 1 = 1
     (spin,) = r.passive
     assert spin.bodies == ("b2",)
     assert spin.motion.symbol == "R"
@@ -167,9 +208,19 @@ def test_other_passive_links(letters, points, axes, count, symbols):
 
 def test_a_door_on_two_hinges_opens():
     r = mobility(
-        Drawn().joint("a", "R", "ground", "door", (0, 0, 0)).joint("b", "R", "ground", "door", (0, 0, 1)).build()
+        Drawn()
+        .joint("a", "R", "ground", "door", (0, 0, 0))
+        .joint("b", "R", "ground", "door", (0, 0, 1))
+        .build()
     )
-    assert (r.gruebler, r.herve, r.dof, r.passive, r.kind, r.redundant) == (-4, 1, 1, (), "trivial", 5)
+    assert (r.gruebler, r.herve, r.dof, r.passive, r.kind, r.redundant) == (
+        -4,
+        1,
+        1,
+        (),
+        "trivial",
+        5,
+    )
 
 
 def test_sarrus_is_the_intersection_of_two_planar_groups():
@@ -184,13 +235,19 @@ def test_plane_meets_sphere(rng):
     r = mobility(ring("RRRS", planar_points(4, rng), [Z] * 4))
     assert (r.gruebler, r.dof, r.kind) == (0, 1, "exceptional")
     axes = unit(3, rng)
-    r = mobility(ring("RRRRRR", [*planar_points(3, rng), *np.add(axes, [0, 0, 3])], [Z, Z, Z, *axes]))
+    r = mobility(
+        ring("RRRRRR", [*planar_points(3, rng), *np.add(axes, [0, 0, 3])], [Z, Z, Z, *axes])
+    )
     assert (r.gruebler, r.dof, r.kind) == (0, 1, "exceptional")
 
 
 def test_a_chain_with_joints_to_spare_moves_though_its_loop_does_not(rng):
     """Four parallel axes in a loop with two others: the rest stands still around a planar four-bar."""
-    r = mobility(ring("RRRRRR", [*planar_points(4, rng), (0, 0, 2), (2, 1, 1)], [Z, Z, Z, Z, X, X + 2 * Y + Z]))
+    r = mobility(
+        ring(
+            "RRRRRR", [*planar_points(4, rng), (0, 0, 2), (2, 1, 1)], [Z, Z, Z, Z, X, X + 2 * Y + Z]
+        )
+    )
     assert (r.gruebler, r.dof, r.kind) == (0, 1, "exceptional")
 
 
@@ -201,8 +258,12 @@ def bennett(a=1.0, alpha=0.6, b=1.7):
     after_a, after_b = ((a, 0, 0), (alpha, 0, 0)), ((b, 0, 0), (beta, 0, 0))
     builder = Builder("own_bennett")
     for k, (at, home) in enumerate([(None, 1.0), (after_a, theta), (after_b, -1.0)]):
-        builder.body(f"b{k}").joint(f"q{k}", "revolute", f"b{k - 1}" if k else "ground", f"b{k}", at, home=home)
-    return builder.loop("close", "revolute", "b2", "ground", after_a, ((-b, 0, 0), (-beta, 0, 0))).build()
+        builder.body(f"b{k}").joint(
+            f"q{k}", "revolute", f"b{k - 1}" if k else "ground", f"b{k}", at, home=home
+        )
+    return builder.loop(
+        "close", "revolute", "b2", "ground", after_a, ((-b, 0, 0), (-beta, 0, 0))
+    ).build()
 
 
 def test_bennett_is_paradoxical_and_its_wrong_brother_does_not_move(rng):
@@ -243,7 +304,14 @@ def spatial_leg(leg, k):
 
 def test_planar_3rrr():
     r = mobility(legs("RRR", planar_leg).build())
-    assert (r.gruebler, r.planar, r.herve, r.dof, r.kind, len(r.loops)) == (-3, 3, 3, 3, "trivial", 2)
+    assert (r.gruebler, r.planar, r.herve, r.dof, r.kind, len(r.loops)) == (
+        -3,
+        3,
+        3,
+        3,
+        "trivial",
+        2,
+    )
     assert r.redundant == 6
 
 
@@ -254,7 +322,14 @@ def test_6ups_and_6sps():
         return point, (across, np.cross(across, line)) if k == 0 else line
 
     r = mobility(legs("UPS", ups, n=6).build())
-    assert (r.bodies, len(r.loops), r.gruebler, r.herve, r.dof, r.kind) == (13, 5, 6, 6, 6, "trivial")
+    assert (r.bodies, len(r.loops), r.gruebler, r.herve, r.dof, r.kind) == (
+        13,
+        5,
+        6,
+        6,
+        6,
+        "trivial",
+    )
     r = mobility(legs("SPS", spatial_leg, n=6).build())
     assert (r.gruebler, r.herve, r.dof, r.useful, len(r.passive)) == (12, 6, 12, 6, 6)
     assert r.passive[0].bodies == ("leg0_1", "leg0_2")
@@ -285,7 +360,10 @@ def test_delta_of_rods_has_six_spins():
     drawn = Drawn("delta_rods")
     for leg in range(3):
         angle = 2 * np.pi * leg / 3
-        out, side = np.array([np.cos(angle), np.sin(angle), 0]), np.array([-np.sin(angle), np.cos(angle), 0])
+        out, side = (
+            np.array([np.cos(angle), np.sin(angle), 0]),
+            np.array([-np.sin(angle), np.cos(angle), 0]),
+        )
         drawn.joint(f"motor{leg}", "R", "ground", f"arm{leg}", out, side)
         for s in (-1, 1):
             elbow, wrist = 2 * out + 0.3 * s * side, 0.5 * out + 0.3 * s * side - 2 * Z
@@ -293,7 +371,9 @@ def test_delta_of_rods_has_six_spins():
             drawn.joint(f"wrist{leg}{s}", "S", f"rod{leg}{s}", "platform", wrist)
     r = mobility(drawn.build())
     assert (r.gruebler, r.herve, r.dof, r.useful, r.kind) == (9, 3, 9, 3, "trivial")
-    assert {b for x in r.passive for b in x.bodies} == {f"rod{leg}{s}" for leg in range(3) for s in (-1, 1)}
+    assert {b for x in r.passive for b in x.bodies} == {
+        f"rod{leg}{s}" for leg in range(3) for s in (-1, 1)
+    }
 
 
 def test_loops_of_different_groups_are_counted_each_in_its_own(rng):
@@ -325,7 +405,9 @@ def test_the_class_is_that_of_the_worst_part():
     builder._parameters = dict(b.parameters)
     builder._items["joints"], builder._items["loops"] = list(b.joints), list(b.loops)
     for k, (at, home) in enumerate([((0, 0, 0), 1.0), ((1, 0, 0), -0.8), ((1.2, 0, 0), -0.9)]):
-        builder.body(f"f{k}").joint(f"f{k}", "revolute", f"f{k - 1}" if k else "link1", f"f{k}", at, home=home)
+        builder.body(f"f{k}").joint(
+            f"f{k}", "revolute", f"f{k - 1}" if k else "link1", f"f{k}", at, home=home
+        )
     m = builder.loop("shut", "revolute", "f2", "link1", (1.1, 0, 0), (1.3, 0, 0)).build()
     r = mobility(m)
     assert [c.kind for c in r.chains] == ["paradoxical", "trivial"]
@@ -347,7 +429,9 @@ def test_what_groups_cannot_tell_they_do_not_tell():
 
 
 def test_open_chains_have_the_freedom_of_their_joints():
-    drawn = Drawn().joint("a", "R", "ground", "u", (0, 0, 0)).joint("b", "P", "u", "v", (1, 0, 0), X)
+    drawn = (
+        Drawn().joint("a", "R", "ground", "u", (0, 0, 0)).joint("b", "P", "u", "v", (1, 0, 0), X)
+    )
     drawn.joint("c", "S", "v", "w", (1, 1, 0)).joint("d", "F", "ground", "x", (0, 0, 0)).joint(
         "e", "W", "x", "y", (0, 0, 0)
     )
@@ -359,20 +443,37 @@ def test_open_chains_have_the_freedom_of_their_joints():
 
 
 def test_a_tree_of_welds_stands():
-    r = mobility(Drawn().joint("a", "W", "ground", "u", (0, 0, 0)).joint("b", "W", "u", "v", (1, 0, 0)).build())
+    r = mobility(
+        Drawn()
+        .joint("a", "W", "ground", "u", (0, 0, 0))
+        .joint("b", "W", "u", "v", (1, 0, 0))
+        .build()
+    )
     assert (r.gruebler, r.herve, r.dof, r.subgroup.symbol) == (0, 0, 0, "I")
 
 
 def test_a_welded_loop_and_a_weld_in_a_loop(rng):
-    r = mobility(Drawn().joint("a", "R", "ground", "u", (0, 0, 0)).joint("b", "W", "u", "ground", (1, 0, 0)).build())
+    r = mobility(
+        Drawn()
+        .joint("a", "R", "ground", "u", (0, 0, 0))
+        .joint("b", "W", "u", "ground", (1, 0, 0))
+        .build()
+    )
     assert (r.dof, r.kind) == (0, "trivial")
     r = mobility(ring("RRWRR", planar_points(5, rng), [Z] * 5))
     assert (r.gruebler, r.dof, r.kind) == (-2, 1, "trivial")
-    assert mobility(ring("RSWSR", [(0, 0, 0), (1, 0, 0), (1, 1, 1), (1, 2, 1), (0, 2, 0)], [Z, Z, Z, Z, X])).useful == 1
+    assert (
+        mobility(
+            ring("RSWSR", [(0, 0, 0), (1, 0, 0), (1, 1, 1), (1, 2, 1), (0, 2, 0)], [Z, Z, Z, Z, X])
+        ).useful
+        == 1
+    )
 
 
 def test_couplings_take_one_freedom_each():
-    drawn = Drawn().joint("a", "R", "ground", "u", (0, 0, 0)).joint("b", "P", "u", "v", (1, 0, 0), X)
+    drawn = (
+        Drawn().joint("a", "R", "ground", "u", (0, 0, 0)).joint("b", "P", "u", "v", (1, 0, 0), X)
+    )
     drawn.joint("c", "R", "v", "w", (1, 1, 0))
     drawn.builder.couple("gear", "c", "a", ratio=-2).couple("rack", "b", "a", ratio=0.01)
     r = mobility(drawn.build())
@@ -381,7 +482,11 @@ def test_couplings_take_one_freedom_each():
 
 def test_a_coupling_that_repeats_a_loop_is_redundant():
     """The cranks of a parallelogram turn alike without gears."""
-    drawn = Drawn("geared").joint("a", "R", "ground", "u", (0, 0, 0)).joint("b", "R", "ground", "v", (2, 0, 0))
+    drawn = (
+        Drawn("geared")
+        .joint("a", "R", "ground", "u", (0, 0, 0))
+        .joint("b", "R", "ground", "v", (2, 0, 0))
+    )
     drawn.joint("c", "R", "u", "w", (0.5, 1, 0)).joint("d", "R", "v", "w", (2.5, 1, 0))
     drawn.builder.couple("gear", "b", "a")
     r = mobility(drawn.build())
@@ -401,22 +506,39 @@ def test_a_coupling_that_stops_a_paradoxical_loop_has_no_infinitesimal_mobility(
 
 def test_a_singular_home_does_not_mislead():
     """A parallelogram laid flat can leave its line two ways at once, to first order only."""
-    drawn = Drawn("flat").joint("a", "R", "ground", "u", (0, 0, 0)).joint("b", "R", "u", "w", (1, 0, 0))
+    drawn = (
+        Drawn("flat").joint("a", "R", "ground", "u", (0, 0, 0)).joint("b", "R", "u", "w", (1, 0, 0))
+    )
     drawn.joint("c", "R", "w", "v", (3, 0, 0)).joint("d", "R", "v", "ground", (2, 0, 0))
     r = mobility(drawn.build())
     assert (r.dof, r.dof_at_home) == (1, 2)
-    assert "At its home configuration it has 1 more, to first order: that configuration is singular." in str(r)
+    assert (
+        "At its home configuration it has 1 more, to first order: that configuration is singular."
+        in str(r)
+    )
 
 
 def test_what_cannot_be_assembled_is_still_counted():
     b = Builder("too_short")
     for k in range(3):
         b.body(f"b{k}").joint(
-            f"q{k}", "revolute", f"b{k - 1}" if k else "ground", f"b{k}", (float(k > 0), 0, 0), home=0.3
+            f"q{k}",
+            "revolute",
+            f"b{k - 1}" if k else "ground",
+            f"b{k}",
+            (float(k > 0), 0, 0),
+            home=0.3,
         )
     m = b.loop("shut", "revolute", "b2", "ground", (1, 0, 0), (9, 0, 0)).build()
     r = mobility(m)
-    assert (r.gruebler, r.planar, r.herve, r.dof, r.useful, r.redundant) == (-2, 1, 1, None, None, None)
+    assert (r.gruebler, r.planar, r.herve, r.dof, r.useful, r.redundant) == (
+        -2,
+        1,
+        1,
+        None,
+        None,
+        None,
+    )
     assert "too_short does not close" in r.trouble
     assert "cannot be assembled" in str(r)
     with pytest.raises(AssemblyError, match="does not close"):
@@ -455,11 +577,19 @@ def test_spatial_mechanisms_too(move):
     rng = np.random.default_rng(seed)
     T = motion_exp(rng.normal(size=6) * scale)
     sarrus = [(1, 0, 0), (2, 0, 1), (1, 0, 2), (0, 1, 2), (0, 2, 1), (0, 1, 0)]
-    assert facts(ring("RRRRRR", sarrus, [Y, Y, Y, X, X, X], move=T, scale=scale)) == (0, 0, 1, "exceptional")
+    assert facts(ring("RRRRRR", sarrus, [Y, Y, Y, X, X, X], move=T, scale=scale)) == (
+        0,
+        0,
+        1,
+        "exceptional",
+    )
     rssr = [(0, 0, 0), (1, 0, 0), (1, 2, 1), (0, 2, 0)]
     assert facts(ring("RSSR", rssr, [Z, Z, Z, X], move=T, scale=scale)) == (2, 1, 2, "trivial")
     assert facts(legs("RRR", planar_leg, move=T, scale=scale).build()) == (-3, 3, 3, "trivial")
-    assert mobility(ring("HHHH", planar_points(4, rng), [Z] * 4, move=T, scale=scale)).subgroup.symbol == "Y"
+    assert (
+        mobility(ring("HHHH", planar_points(4, rng), [Z] * 4, move=T, scale=scale)).subgroup.symbol
+        == "Y"
+    )
 
 
 # --- against the closure Jacobian, and the library ---------------------------------------------------------------
@@ -501,7 +631,9 @@ def test_screws_are_those_of_the_bodies():
     u = np.concatenate([v[m.velocities[j.name]] / p.speeds[j.name] for j in m.joints])
     tree = p.closing[:, : u.size]
     cut = p.closing[:, u.size :]
-    assert np.linalg.norm(tree @ u + cut @ np.linalg.lstsq(cut, -tree @ u)[0]) < 1e-9 * np.linalg.norm(u)
+    assert np.linalg.norm(
+        tree @ u + cut @ np.linalg.lstsq(cut, -tree @ u)[0]
+    ) < 1e-9 * np.linalg.norm(u)
     assert joint_screws(m, p.q).dof == p.dof
 
 
@@ -540,7 +672,11 @@ def test_groups_never_grant_more_than_the_rank_shows(seed):
 
 def test_a_report_is_a_value():
     one, other = (
-        mobility(Drawn("same").ring("RSSR", [(0, 0, 0), (1, 0, 0), (1, 2, 1), (0, 2, 0)], [Z, Z, Z, X]).build())
+        mobility(
+            Drawn("same")
+            .ring("RSSR", [(0, 0, 0), (1, 0, 0), (1, 2, 1), (0, 2, 0)], [Z, Z, Z, X])
+            .build()
+        )
         for _ in range(2)
     )
     assert one == other

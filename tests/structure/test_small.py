@@ -29,7 +29,9 @@ def check(m: Mechanism, dof: int) -> None:
     found = m.mobility()
     assert found.dof == found.dof_at_home == dof
     assert f"{dof} degree" in str(found)
-    drawn = [x.get("class") for x in ElementTree.fromstring(m.topology_svg()).iter() if x.get("class")]
+    drawn = [
+        x.get("class") for x in ElementTree.fromstring(m.topology_svg()).iter() if x.get("class")
+    ]
     assert drawn.count("body") == len(m.bodies)
     assert drawn.count("cut") == len(m.loops)
     assert all(j.name in topology_text(m) for j in m.joints)

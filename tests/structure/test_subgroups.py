@@ -69,7 +69,10 @@ MORE = [
     ("C", [turning(Z), sliding(Z)]),
     ("D", [turning(X), turning(Y), sliding(X)]),
     ("D", [turning(X), turning(Y, pitch=0.1)]),
-    ("D", [turning(X, pitch=0.1), turning(Y, pitch=0.1)]),  # equal pitches through one point are no group either
+    (
+        "D",
+        [turning(X, pitch=0.1), turning(Y, pitch=0.1)],
+    ),  # equal pitches through one point are no group either
 ]
 
 
@@ -86,7 +89,11 @@ def test_joints_generate_their_group(symbol, twists, seed):
 @given(seeds, st.integers(1, 5), st.booleans())
 def test_the_closure_is_closed_and_five_does_not_occur(seed, count, special):
     rng = np.random.default_rng(seed)
-    twists = rng.integers(-1, 2, size=(6, count)).astype(float) if special else rng.normal(size=(6, count))
+    twists = (
+        rng.integers(-1, 2, size=(6, count)).astype(float)
+        if special
+        else rng.normal(size=(6, count))
+    )
     basis = algebra(twists)
     products = (bracket(basis.T) @ basis).transpose(1, 0, 2).reshape(6, -1) if basis.size else basis
     assert np.allclose(basis @ basis.T @ products, products, atol=1e-9)
@@ -100,12 +107,17 @@ def test_axis_point_and_pitch():
     assert np.allclose(screw.axis, axis)
     assert np.allclose(screw.point, point)  # already the nearest to the origin
     assert screw.pitch == pytest.approx(0.25)
-    assert np.allclose(subgroup(np.column_stack([turning(u, point) for u in (X, Y, Z)])).point, point)
+    assert np.allclose(
+        subgroup(np.column_stack([turning(u, point) for u in (X, Y, Z)])).point, point
+    )
     assert np.allclose(subgroup(np.column_stack([sliding(X), sliding(Y)])).axis, Z)
     there = screw.placed(np.array([10.0, 0, 0]), 2.0)
     assert there.pitch == pytest.approx(0.5)
     assert np.allclose(there.point, [12, -1.6, 1.2])
-    assert str(screw) == "H: screw motion along a line, along (0, 0.6, 0.8), through (1, -0.8, 0.6), pitch 0.25"
+    assert (
+        str(screw)
+        == "H: screw motion along a line, along (0, 0.6, 0.8), through (1, -0.8, 0.6), pitch 0.25"
+    )
 
 
 @examples(30)

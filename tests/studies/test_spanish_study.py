@@ -26,7 +26,9 @@ def spanish():
 
 def text(html):
     """What a person reads: without code, scenes, and what is marked as English."""
-    html = re.sub(r'srcdoc="[^"]*"|<(style|script|code|math)\b.*?</\1>|<!--.*?-->', " ", html, flags=re.DOTALL)
+    html = re.sub(
+        r'srcdoc="[^"]*"|<(style|script|code|math)\b.*?</\1>|<!--.*?-->', " ", html, flags=re.DOTALL
+    )
     html = re.sub(r'<(p|div)\b[^>]*lang="en"[^>]*>.*?</\1>', " ", html, flags=re.DOTALL)
     return unescape(re.sub(r"<[^>]+>", "\n", html))
 

@@ -11,7 +11,9 @@ import eslabon as es
 from eslabon.studies.sections import SECTIONS
 from random_mechanisms import random_closed
 
-ALWAYS = [name for name in SECTIONS if name != "many_designs"]  # which a study has if it is given a sweep
+ALWAYS = [
+    name for name in SECTIONS if name != "many_designs"
+]  # which a study has if it is given a sweep
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +46,11 @@ def test_the_numbers_are_those_of_the_verbs(five_bar):
     moved, forces = five_bar["how_it_moves"], five_bar["what_drives_it"]["forces"]
     Q, V, acceleration = (
         np.column_stack([moved[name][f"{j.name} [{unit}]"] for j in m.joints])
-        for name, unit in (("coordinates", "rad"), ("velocities", "rad/s"), ("accelerations", "rad/s²"))
+        for name, unit in (
+            ("coordinates", "rad"),
+            ("velocities", "rad/s"),
+            ("accelerations", "rad/s²"),
+        )
     )
     tau = np.column_stack([forces[f"{name}.tau [N m]"] for name in m.actuated])
     assert np.allclose(m.inverse_dynamics(Q, V, acceleration), tau, atol=1e-12)
@@ -122,12 +128,16 @@ def test_what_cannot_move_has_statics_only():
 
 def test_a_body_in_the_air():
     m = small().joint("float", "free", "ground", "bar").actuate().build()
-    made = es.study(m, sections=["how_it_moves", "what_drives_it", "near_a_point", "control", "bond_graph"])
+    made = es.study(
+        m, sections=["how_it_moves", "what_drives_it", "near_a_point", "control", "bond_graph"]
+    )
     assert "mistake of the library" not in made.html
 
 
 def test_an_underactuated_mechanism_is_simulated():
-    made = es.study("cart_pole", sections=["how_it_moves", "what_drives_it", "near_a_point", "control"])
+    made = es.study(
+        "cart_pole", sections=["how_it_moves", "what_drives_it", "near_a_point", "control"]
+    )
     assert not made.troubles
     assert made["how_it_moves"]["motion"] == "simulated"
     assert made["what_drives_it"]["agreement_of"] == "accelerations"
@@ -135,7 +145,9 @@ def test_an_underactuated_mechanism_is_simulated():
 
 
 def test_a_random_mechanism_of_many_joint_kinds():
-    m, _ = random_closed(np.random.default_rng(0), ["spherical", "universal", "prismatic", "revolute"], ["spherical"])
+    m, _ = random_closed(
+        np.random.default_rng(0), ["spherical", "universal", "prismatic", "revolute"], ["spherical"]
+    )
     made = es.study(
         m.with_actuated(["joint0"]),
         sections=["what_it_is", "how_it_moves", "what_drives_it", "near_a_point", "control"],
@@ -194,6 +206,8 @@ def test_what_cannot_be_assembled_says_so_and_the_study_goes_on():
     b.loop("tie", "spherical", "ground", "bar", first=(5, 0, 0), second=(0.4, 0, 0))
     made = es.study(b.build())
     assert len(made.sections) == len(ALWAYS) + 1
-    assert {"what_it_is", "how_it_moves", "what_drives_it", "near_a_point", "control"} <= set(made.troubles)
+    assert {"what_it_is", "how_it_moves", "what_drives_it", "near_a_point", "control"} <= set(
+        made.troubles
+    )
     assert "mistake of the library" not in made.html
     assert "Who is joined to whom" in made.html

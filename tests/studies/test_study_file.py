@@ -23,7 +23,16 @@ def test_the_command_writes_page_numbers_and_tables(tmp_path, monkeypatch, capsy
     monkeypatch.chdir(tmp_path)
     sections = ("--section", "what_it_is", "--section", "near_a_point")
     code, said = typed(
-        monkeypatch, capsys, "study", "elbow", "--at", "30 40", "--degrees", *sections, "--save-study", "again.toml"
+        monkeypatch,
+        capsys,
+        "study",
+        "elbow",
+        "--at",
+        "30 40",
+        "--degrees",
+        *sections,
+        "--save-study",
+        "again.toml",
     )
     assert code == 0
     assert "What it is" in said
@@ -39,7 +48,14 @@ def test_the_command_writes_page_numbers_and_tables(tmp_path, monkeypatch, capsy
 def test_troubles_show_in_the_exit_code(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, said = typed(
-        monkeypatch, capsys, "study", "elbow", "--section", "how_it_moves", "--output", str(tmp_path / "x.html")
+        monkeypatch,
+        capsys,
+        "study",
+        "elbow",
+        "--section",
+        "how_it_moves",
+        "--output",
+        str(tmp_path / "x.html"),
     )
     assert code == 1
     assert "figures need matplotlib" in said
@@ -50,7 +66,9 @@ def test_troubles_show_in_the_exit_code(tmp_path, monkeypatch, capsys):
 def test_a_study_file_tells_its_mechanism_from_beside_it(tmp_path):
     es.load("elbow").save(tmp_path / "arm.toml")
     file = tmp_path / "s.toml"
-    file.write_text('mechanism = "arm.toml"\nmotion = "m.csv"\nat = { theta1 = 0.2 }\noutput = "pages"\n')
+    file.write_text(
+        'mechanism = "arm.toml"\nmotion = "m.csv"\nat = { theta1 = 0.2 }\noutput = "pages"\n'
+    )
     found = read_study(file)
     assert is_study(file)
     assert not is_study(tmp_path / "arm.toml")

@@ -16,7 +16,12 @@ from eslabon.language import watched
 from eslabon.studies.study_file import read_study, save_study
 
 MOTION = {"points": [[2.0, 1.0], [2.2, 0.9]], "time": 0.3}
-ASKED = {"quantity": "peak_torque", "over": {"L3": (0.03, 0.12)}, "samples": 16, "options": {"motion": MOTION}}
+ASKED = {
+    "quantity": "peak_torque",
+    "over": {"L3": (0.03, 0.12)},
+    "samples": 16,
+    "options": {"motion": MOTION},
+}
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +74,9 @@ def test_what_to_ask_gives_the_same(made):
 def test_a_measure_along_a_motion_follows_that_of_the_study():
     motion = es.paths.joint_path(MOTION["points"], es.paths.quintic(MOTION["time"]))
     asked = {"quantity": ["peak_torque", "condition"], "over": {"m2": "±10 %"}, "samples": 4}
-    own = es.study("five_bar", motion=motion, sections=["many_designs"], sweep=asked)["many_designs"]
+    own = es.study("five_bar", motion=motion, sections=["many_designs"], sweep=asked)[
+        "many_designs"
+    ]
     assert "condition" in own["values"]["value"]
     _, q, v, a = motion.sample(n=601)
     m = es.load("five_bar")
@@ -90,11 +97,17 @@ def test_without_a_sweep_a_study_has_no_such_section():
     [
         (3, "a study's sweep is a table that es.sweep gave, or what to ask of it"),
         ({"over": {"L2": (0.03, 0.05)}}, "a study's sweep needs 'quantity'"),
-        ({"quantiy": "peak_torque"}, "a study's sweep has no key 'quantiy'; did you mean 'quantity'"),
+        (
+            {"quantiy": "peak_torque"},
+            "a study's sweep has no key 'quantiy'; did you mean 'quantity'",
+        ),
         ({**ASKED, "options": 3}, "options gives values by name"),
         ({**ASKED, "over": {"L33": (1, 2)}}, "there is no parameter 'L33'; did you mean 'L3'"),
         ({**ASKED, "quantity": ["peak_torque", 3]}, "a quantity of a sweep is a text; it is 3"),
-        ({**ASKED, "options": {"motion": {"points": [[0, 1]]}}}, "a motion of a sweep has points and a time"),
+        (
+            {**ASKED, "options": {"motion": {"points": [[0, 1]]}}},
+            "a motion of a sweep has points and a time",
+        ),
     ],
 )
 def test_what_is_no_sweep_is_said_at_once(sweep, sentence):
@@ -124,13 +137,20 @@ def test_a_file_finds_its_folder_and_motions_beside_it(tmp_path):
         'options = { motion = "swing.csv" }\n'
     )
     sweep = read_study(file).choices["sweep"]
-    assert sweep["over"] == {"a1": [0.5, 1.5], "theta1.viscous": "±5 %"}  # a name with a dot, and not a table
+    assert sweep["over"] == {
+        "a1": [0.5, 1.5],
+        "theta1.viscous": "±5 %",
+    }  # a name with a dot, and not a table
     assert sweep["folder"] == str(tmp_path / "arm_sweep")
     assert sweep["options"] == {"motion": str(tmp_path / "swing.csv")}
     again = save_study(tmp_path / "deep" / "er.toml", "elbow", None, read_study(file).choices)
     said = tomllib.loads(again.read_text())["sweep"]
     assert (said["folder"], said["options"]["motion"]) == ("../arm_sweep", "../swing.csv")
-    assert {**read_study(again).choices["sweep"], "folder": 0, "options": 0} == {**sweep, "folder": 0, "options": 0}
+    assert {**read_study(again).choices["sweep"], "folder": 0, "options": 0} == {
+        **sweep,
+        "folder": 0,
+        "options": 0,
+    }
 
 
 def test_a_distribution_in_a_file_is_no_name_with_a_dot(tmp_path):
@@ -139,4 +159,6 @@ def test_a_distribution_in_a_file_is_no_name_with_a_dot(tmp_path):
         'mechanism = "elbow"\n[sweep]\nquantity = "peak_torque"\n[sweep.over]\n'
         'a1 = { distribution = "norm", loc = 1.0, scale = 0.01 }\n'
     )
-    assert read_study(file).choices["sweep"]["over"] == {"a1": {"distribution": "norm", "loc": 1.0, "scale": 0.01}}
+    assert read_study(file).choices["sweep"]["over"] == {
+        "a1": {"distribution": "norm", "loc": 1.0, "scale": 0.01}
+    }

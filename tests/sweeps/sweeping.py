@@ -24,7 +24,14 @@ def slow(m: es.Mechanism) -> dict[str, float]:
 
 def run(folder: Path | str | None, cluster: object = None) -> es.sweeps.SweepTable:
     return es.sweep(
-        es.load("five_bar"), slow, OVER, samples=60, chunk=3, folder=folder, cluster=cluster, progress=False
+        es.load("five_bar"),
+        slow,
+        OVER,
+        samples=60,
+        chunk=3,
+        folder=folder,
+        cluster=cluster,
+        progress=False,
     )
 
 

@@ -60,14 +60,20 @@ def test_numbers_of_pieces_are_those_of_the_whole(tmp_path, chunk):
         }
 
     with pytest.warns(es.ModelWarning, match="none has no finite value"):
-        table = es.sweep(ELBOW, value, {"a1": (1.0, 2.0)}, samples=257, chunk=chunk, folder=tmp_path)
+        table = es.sweep(
+            ELBOW, value, {"a1": (1.0, 2.0)}, samples=257, chunk=chunk, folder=tmp_path
+        )
     percent = (0, 5, 33.3, 50, 95, 100)
     found, told = table.percentiles(percent), table.statistics()
     for name in ("spread", "ties", "some"):
         x = table[name][np.isfinite(table[name])]
-        np.testing.assert_allclose(list(found[name].values()), np.percentile(x, percent), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            list(found[name].values()), np.percentile(x, percent), rtol=1e-12, atol=1e-12
+        )
         whole = [x.mean(), x.std(ddof=1), x.min(), x.max()]
-        np.testing.assert_allclose(list(told[name].values()), whole, rtol=1e-12, atol=1e-12 * np.abs(x).max())
+        np.testing.assert_allclose(
+            list(told[name].values()), whole, rtol=1e-12, atol=1e-12 * np.abs(x).max()
+        )
     assert np.isnan([*found["none"].values(), *told["none"].values()]).all()
     ranks = order_statistics(table, {"spread": range(257)})["spread"]
     np.testing.assert_array_equal(list(ranks.values()), np.sort(table["spread"]))

@@ -30,7 +30,10 @@ class Ishigami(Measure):
     def measured(self, m: es.Mechanism, designs: Mapping[str, np.ndarray]) -> Measured:
         x, y, z = (designs[name] for name in ("a1", "a2", "g"))
         bad = z > self.fails
-        values = {"ishigami": np.sin(x) + 7 * np.sin(y) ** 2 + 0.1 * z**4 * np.sin(x), "linear": 3 * x - 4 * y + 0 * z}
+        values = {
+            "ishigami": np.sin(x) + 7 * np.sin(y) ** 2 + 0.1 * z**4 * np.sin(x),
+            "linear": 3 * x - 4 * y + 0 * z,
+        }
         made = {name: np.where(bad, np.nan, column) for name, column in values.items()}
         return Measured(made, {int(k): "z is too large" for k in np.flatnonzero(bad)})
 
@@ -81,9 +84,13 @@ def test_samples_exchange_one_factor_at_a_time():
     five = es.load("five_bar")
     m, variables = variables_of(five, {"L2": "±0.1 mm", "tip.clearance": "0.05 mm"})
     drawn = sampling_of(variables, 4, "saltelli", 0).designs(0, 16)
-    A, B, length, play = (np.column_stack([drawn[x.name].reshape(4, 4)[:, k] for x in variables]) for k in range(4))
+    A, B, length, play = (
+        np.column_stack([drawn[x.name].reshape(4, 4)[:, k] for x in variables]) for k in range(4)
+    )
     np.testing.assert_array_equal(length, np.column_stack([B[:, 0], A[:, 1], A[:, 2]]))
-    np.testing.assert_array_equal(play, np.column_stack([A[:, 0], B[:, 1], B[:, 2]]))  # both of its coordinates
+    np.testing.assert_array_equal(
+        play, np.column_stack([A[:, 0], B[:, 1], B[:, 2]])
+    )  # both of its coordinates
     assert m.parameters["tip_play"] == 0.0
 
 
@@ -106,14 +113,23 @@ def test_torque_is_linear_in_masses_so_all_shares_agree():
 
 def test_lengths_and_clearances_by_derivatives_are_those_by_regression():
     five = es.load("five_bar")
-    over = {"L2": "±0.01 mm", "L3": "±0.01 mm normal", "tip.clearance": "0.005 mm", "theta3.clearance": "0.005 mm"}
-    s = es.sweeps.sensitivities(five, es.measures.Quantity("pose", q=[2.0, 1.0], frame="point"), over, samples=16)
+    over = {
+        "L2": "±0.01 mm",
+        "L3": "±0.01 mm normal",
+        "tip.clearance": "0.005 mm",
+        "theta3.clearance": "0.005 mm",
+    }
+    s = es.sweeps.sensitivities(
+        five, es.measures.Quantity("pose", q=[2.0, 1.0], frame="point"), over, samples=16
+    )
     m, variables = variables_of(five, over)
     designs = {x.name: s.table[x.name] for x in variables}
     for column in ("pose.x", "pose.y"):
         assert s[column].source == "derivatives"
         fitted = regression(factors_of(variables), designs, s.table[column]).effects
-        np.testing.assert_allclose(np.abs(s[column].effects), [np.linalg.norm(x) for x in fitted], rtol=1e-3)
+        np.testing.assert_allclose(
+            np.abs(s[column].effects), [np.linalg.norm(x) for x in fitted], rtol=1e-3
+        )
     assert m.parameters["theta3_play"] == 0.0
 
 
@@ -126,17 +142,24 @@ def test_designs_that_fail_are_left_out_with_their_sample_and_counted():
 
 
 def test_one_factor_is_all_there_is():
-    s = es.sweeps.sensitivities(ELBOW, lambda m: m.parameters["a1"] ** 2, {"a1": (1.0, 2.0)}, samples=8)
+    s = es.sweeps.sensitivities(
+        ELBOW, lambda m: m.parameters["a1"] ** 2, {"a1": (1.0, 2.0)}, samples=8
+    )
     assert s["value"].total == [1.0]
     assert s["value"].shares == pytest.approx(1.0, abs=0.01)
-    flat = es.sweeps.sensitivities(ELBOW, lambda m: 3.0, {"a1": (1.0, 2.0), "a2": (1.0, 2.0)}, samples=8)
+    flat = es.sweeps.sensitivities(
+        ELBOW, lambda m: 3.0, {"a1": (1.0, 2.0), "a2": (1.0, 2.0)}, samples=8
+    )
     assert flat.sentence("value") == "value: nothing that varies changes it."
     np.testing.assert_array_equal(flat["value"].shares, 0)
 
 
 def test_two_that_cannot_be_told_apart_are_both_named():
     s = es.sweeps.sensitivities(ELBOW, lambda m: m.parameters["a1"] + m.parameters["a2"], {"a1": (1.0, 2.0), "a2": (1.0, 2.0)}, samples=16)  # fmt: skip
-    assert s.sentence("value") == "value: a1 and a2 matter most; 16 samples do not tell which of them more."
+    assert (
+        s.sentence("value")
+        == "value: a1 and a2 matter most; 16 samples do not tell which of them more."
+    )
 
 
 def test_bars_stand_side_by_side(known, tmp_path):
@@ -145,7 +168,9 @@ def test_bars_stand_side_by_side(known, tmp_path):
     assert [t.get_text() for t in first.get_yticklabels()] == ["a1", "a2", "g"]
     assert [t.get_text() for t in second.get_yticklabels()] == ["a2", "a1", "g"]
     assert len(first.containers) == 3
-    assert [bar.get_width() for bar in first.containers[2]] == pytest.approx(known["ishigami"].total[[0, 1, 2]])
+    assert [bar.get_width() for bar in first.containers[2]] == pytest.approx(
+        known["ishigami"].total[[0, 1, 2]]
+    )
     assert len(known.plot(of="linear", theme="dark").axes) == 1
     assert "matters most" in known._repr_html_()
 
@@ -208,11 +233,17 @@ def test_the_frequency_of_a_pendulum_is_as_its_formula_says():
     by_c = omega / 2 * (1 / c - 2 * mass * c / (I + mass * c**2))
     by_mass = omega / 2 * (1 / mass - c**2 / (I + mass * c**2))
     std = {x.name: x.std for x in variables_of(m, over)[1]}
-    np.testing.assert_allclose(own.effects, [-by_c * std["rod_com_z"], by_mass * std["rod_mass"]], rtol=1e-6)
+    np.testing.assert_allclose(
+        own.effects, [-by_c * std["rod_com_z"], by_mass * std["rod_mass"]], rtol=1e-6
+    )
     assert own.source == "derivatives"
     np.testing.assert_allclose(own.total, own.shares, atol=0.1)
     np.testing.assert_allclose(own.shares.sum(), 1.0, atol=0.01)
     table = es.sweep(m, "natural_frequency", {"rod.com.z": "±10 mm"}, samples=1024, at=[0.0])
-    c = np.array([0.409, 0.4, 0.391])  # the farther down, the slower: 5 % of a uniform distribution are beyond
+    c = np.array(
+        [0.409, 0.4, 0.391]
+    )  # the farther down, the slower: 5 % of a uniform distribution are beyond
     exact = np.sqrt(mass * 9.81 * c / (I + mass * c**2))
-    np.testing.assert_allclose(list(table.percentiles((5, 50, 95))["natural_frequency"].values()), exact, rtol=1e-4)
+    np.testing.assert_allclose(
+        list(table.percentiles((5, 50, 95))["natural_frequency"].values()), exact, rtol=1e-4
+    )

@@ -25,7 +25,11 @@ def condition(m):
 
 
 def content(folder):
-    return {file.name: file.read_bytes() for file in sorted(Path(folder).glob("*.*")) if not file.name.startswith(".")}
+    return {
+        file.name: file.read_bytes()
+        for file in sorted(Path(folder).glob("*.*"))
+        if not file.name.startswith(".")
+    }
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +43,9 @@ def whole(tmp_path_factory):
 
 
 def test_a_grid_is_every_combination_in_order():
-    table = es.sweep(M, condition, {"L2": (0.03, 0.05), "L5": [0.03, 0.04, 0.05, 0.06]}, samples=3, method="grid")
+    table = es.sweep(
+        M, condition, {"L2": (0.03, 0.05), "L5": [0.03, 0.04, 0.05, 0.06]}, samples=3, method="grid"
+    )
     assert (len(table), table.parameters, table.values) == (12, ("L2", "L5"), ("value",))
     np.testing.assert_allclose(table["L2"].reshape(3, 4)[:, 0], [0.03, 0.04, 0.05])
     np.testing.assert_allclose(table["L5"].reshape(3, 4)[1], [0.03, 0.04, 0.05, 0.06])
@@ -76,7 +82,9 @@ def test_a_sweep_of_which_nothing_comes_says_so_at_once():
     def far(m):
         return 1.0 if m.parameters["L2"] == 0.04 else 1.0 / 0.0
 
-    with pytest.warns(es.ModelWarning, match="all 3 designs of the first chunk failed: ZeroDivisionError"):
+    with pytest.warns(
+        es.ModelWarning, match="all 3 designs of the first chunk failed: ZeroDivisionError"
+    ):
         table = es.sweep(M, far, {"L2": (0.03, 0.039)}, samples=3)
     assert np.isnan(table["value"]).all()
 
@@ -97,7 +105,12 @@ def client():
 def test_code_is_made_once_a_worker_and_never_once_a_chunk(client, tmp_path):
     """Twelve chunks, then the sweep of another quantity: what a worker has compiled or loaded for the mechanism stays."""
     swing = es.paths.joint_path([[2.0, 1.0], [2.3, 0.8]], es.paths.quintic(0.2))
-    given = {"over": {"L2": (0.03, 0.05), "theta2.viscous": (0.0, 1e-5)}, "samples": 48, "chunk": 4, "motion": swing}
+    given = {
+        "over": {"L2": (0.03, 0.05), "theta2.viscous": (0.0, 1e-5)},
+        "samples": 48,
+        "chunk": 4,
+        "motion": swing,
+    }
     client.run(sweeping.count_compilations)
     es.sweep(M, "peak_torque", **given, folder=tmp_path / "cluster", cluster=client)
     made = client.run(sweeping.compilations)
@@ -123,7 +136,9 @@ class Locked:
 
 def test_what_cannot_be_sent_is_said(client):
     assert len(es.sweep(M, Locked(), {"L2": (0.03, 0.05)}, samples=2)) == 2
-    with pytest.raises(es.InputError, match=r"cannot be sent to other processes .*lock.* leave cluster out"):
+    with pytest.raises(
+        es.InputError, match=r"cannot be sent to other processes .*lock.* leave cluster out"
+    ):
         es.sweep(M, Locked(), {"L2": (0.03, 0.05)}, samples=2, cluster=client)
 
 
@@ -148,7 +163,9 @@ def test_a_killed_worker_changes_not_a_byte(whole, client, tmp_path):
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
 def test_a_killed_sweep_goes_on_where_it_was(whole, tmp_path):
     code = f"from sweeps import sweeping; sweeping.run({str(tmp_path)!r})"
-    run = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    run = subprocess.Popen(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    )
     while len(list(tmp_path.glob("chunk-*"))) < 3:
         time.sleep(0.02)
         assert run.poll() is None
@@ -158,7 +175,9 @@ def test_a_killed_sweep_goes_on_where_it_was(whole, tmp_path):
     assert 3 <= len(finished) < 20
     sweeping.run(tmp_path)
     assert content(tmp_path) == content(whole[0])
-    assert all(file.stat().st_mtime_ns == at for file, at in finished.items())  # nothing is done twice
+    assert all(
+        file.stat().st_mtime_ns == at for file, at in finished.items()
+    )  # nothing is done twice
 
 
 def test_what_was_compiled_before_changes_not_a_bit(tmp_path, monkeypatch):
@@ -191,7 +210,9 @@ def small(m):
 
 
 def finished(folder, **changed):
-    return es.sweep(M, small, {"L2": (0.03, 0.05)}, **{"samples": 24, "chunk": 4, "folder": folder, **changed})
+    return es.sweep(
+        M, small, {"L2": (0.03, 0.05)}, **{"samples": 24, "chunk": 4, "folder": folder, **changed}
+    )
 
 
 def damaged(data):
@@ -206,7 +227,9 @@ def test_a_damaged_chunk_is_told_and_measured_again(tmp_path, damage):
     finished(tmp_path)
     before, file = content(tmp_path), tmp_path / "chunk-000003.parquet"
     file.write_bytes(damage(file.read_bytes()))
-    with pytest.raises(es.ReadError, match=r"a file of its folder is damaged .*measures anew what is lost"):
+    with pytest.raises(
+        es.ReadError, match=r"a file of its folder is damaged .*measures anew what is lost"
+    ):
         es.sweeps.read(tmp_path).to_pandas()
     finished(tmp_path)
     assert content(tmp_path) == before
@@ -233,7 +256,9 @@ def test_what_a_killed_run_left_half_written_is_swept_away(tmp_path):
 def test_chunks_stand_in_the_order_of_their_numbers(tmp_path):
     finished(tmp_path)
     before = es.sweeps.read(tmp_path)["point"]
-    (tmp_path / "chunk-000005.parquet").rename(tmp_path / "chunk-1000000.parquet")  # a million chunks later
+    (tmp_path / "chunk-000005.parquet").rename(
+        tmp_path / "chunk-1000000.parquet"
+    )  # a million chunks later
     np.testing.assert_array_equal(es.sweeps.read(tmp_path)["point"], before)
 
 
@@ -274,7 +299,8 @@ except es.EslabonError as error:
 def test_the_bar_counts_what_failed_before_too(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        "eslabon.progress.Progress.update", lambda self, fraction, note="": seen.append((fraction, note))
+        "eslabon.progress.Progress.update",
+        lambda self, fraction, note="": seen.append((fraction, note)),
     )
     table = finished(tmp_path)
     failed = table.contents.failed
@@ -295,7 +321,10 @@ def test_what_was_finished_is_there_after_an_interrupt(tmp_path):
             raise KeyboardInterrupt
         return m.parameters["L2"]
 
-    with pytest.raises(es.sweeps.Interrupted, match=r"stopped after 4 of 8 points, which are in .*goes on from there"):
+    with pytest.raises(
+        es.sweeps.Interrupted,
+        match=r"stopped after 4 of 8 points, which are in .*goes on from there",
+    ):
         es.sweep(M, stopped, {"L2": (0.03, 0.05)}, samples=8, chunk=2, folder=tmp_path)
     assert len(es.sweeps.read(tmp_path)) == 4
 
@@ -312,11 +341,24 @@ def test_the_folder_of_another_sweep_is_refused(whole, tmp_path):
         ({"over": {"L2": (0.03, 0.05), "m2": (0.005, 0.02)}}, "what it is over differs"),
         ({"quantity": condition, "chunk": 5}, "the quantity and the size of chunks differ"),
     ):
-        given = {"quantity": sweeping.slow, "over": sweeping.OVER, "samples": 60, "chunk": 3, **other}
+        given = {
+            "quantity": sweeping.slow,
+            "over": sweeping.OVER,
+            "samples": 60,
+            "chunk": 3,
+            **other,
+        }
         with pytest.raises(es.InputError, match=f"another sweep: {words}"):
             es.sweep(M, folder=folder, **given)
     with pytest.raises(es.InputError, match="the numbers of the mechanism differ"):
-        es.sweep(M.with_parameters(L3=0.11), sweeping.slow, sweeping.OVER, samples=60, chunk=3, folder=folder)
+        es.sweep(
+            M.with_parameters(L3=0.11),
+            sweeping.slow,
+            sweeping.OVER,
+            samples=60,
+            chunk=3,
+            folder=folder,
+        )
     assert content(folder) == before
     (tmp_path / "thesis.txt").write_text("all of it")
     with pytest.raises(es.InputError, match="has other files in it"):

@@ -38,7 +38,9 @@ def test_values_of_one_unit_share_a_panel_and_break_where_designs_failed():
     made = table({"L2": L}, {("tau1", "N m"): np.sin(40 * L), ("tau2", "N m"): 3 * L}, failed)
     (ax,) = made.plot().axes
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("L2 [m]", "[N m]")
-    np.testing.assert_array_equal(line(ax, "tau1"), np.stack([L, np.where(failed, np.nan, np.sin(40 * L))], axis=1))
+    np.testing.assert_array_equal(
+        line(ax, "tau1"), np.stack([L, np.where(failed, np.nan, np.sin(40 * L))], axis=1)
+    )
     np.testing.assert_array_equal(line(ax, f"failed ({failed.sum()})")[:, 0], L[failed])
     assert "nominal: 0.045 m" in labels(ax)
 
@@ -48,21 +50,29 @@ def test_values_of_several_units_have_panels():
     first, second = made.plot().axes
     assert [ax.get_ylabel() for ax in (first, second)] == ["torque [N m]", "ratio"]
     curve = first.get_lines()[0].get_xydata()
-    np.testing.assert_array_equal(curve, np.stack([L, L[::-1]], axis=1))  # left to right, whatever the order of rows
+    np.testing.assert_array_equal(
+        curve, np.stack([L, L[::-1]], axis=1)
+    )  # left to right, whatever the order of rows
     assert len(made.plot(of="ratio").axes) == 1
 
 
 def test_on_a_grid_each_level_of_the_other_parameter_has_its_curve():
     (ax,) = grid(25, 5).plot("curves").axes
     assert labels(ax)[:5] == [f"L3 = {y:.6g} m" for y in np.linspace(0.03, 0.06, 5)]
-    np.testing.assert_allclose(line(ax, "L3 = 0.03 m")[:, 1], hill(np.linspace(0.03, 0.06, 25), 0.03))
+    np.testing.assert_allclose(
+        line(ax, "L3 = 0.03 m")[:, 1], hill(np.linspace(0.03, 0.06, 25), 0.03)
+    )
     ax, bar = grid(25, 21).plot("curves", x="L3").axes  # too many for a legend
     assert len(ax.collections[0].get_segments()) == 25
     assert bar.get_ylabel() == "L2 [m]"
 
 
 def test_a_curve_for_each_state():
-    made = table({"L2": np.repeat(L, 3)}, {("tau", "N m"): np.repeat(L, 3) * np.tile(np.arange(3), 41)}, states=3)
+    made = table(
+        {"L2": np.repeat(L, 3)},
+        {("tau", "N m"): np.repeat(L, 3) * np.tile(np.arange(3), 41)},
+        states=3,
+    )
     (ax,) = made.plot().axes
     np.testing.assert_allclose(line(ax, "state = 2")[:, 1], 2 * L)
 
@@ -89,7 +99,11 @@ def test_a_map_on_a_grid_has_a_cell_for_each_design():
     failed = np.isnan(made["torque"])
     crosses = line(ax, f"failed ({failed.sum()})")
     assert set(map(tuple, crosses)) == set(zip(made["L2"][failed], made["L3"][failed], strict=True))
-    assert (ax.get_xlabel(), ax.get_ylabel(), bar.get_ylabel()) == ("L2 [m]", "L3 [m]", "torque [N m]")
+    assert (ax.get_xlabel(), ax.get_ylabel(), bar.get_ylabel()) == (
+        "L2 [m]",
+        "L3 [m]",
+        "torque [N m]",
+    )
 
 
 def test_a_map_can_be_turned():
@@ -111,7 +125,9 @@ def test_where_other_parameters_vary_a_grid_shows_means_and_samples_are_dots():
     made = table({"L2": x, "L3": y, "L4": z}, {("torque", "N m"): hill(x, y) + z})
     ax, bar = made.plot("map").axes
     at = np.linspace(0.03, 0.06, 4)
-    np.testing.assert_allclose(drawn(ax, "QuadMesh").get_array(), hill(at[None], at[:, None]) + 0.045)
+    np.testing.assert_allclose(
+        drawn(ax, "QuadMesh").get_array(), hill(at[None], at[:, None]) + 0.045
+    )
     assert bar.get_ylabel() == "mean of torque [N m]"
     three = sampled(parameters=("L2", "L3", "L4"))
     ax = three.plot("map", of="frequency").axes[0]
@@ -121,7 +137,10 @@ def test_where_other_parameters_vary_a_grid_shows_means_and_samples_are_dots():
 def test_a_value_far_from_all_others_does_not_take_all_colours():
     made = grid()
     changed = np.where(np.arange(525) == 5, 1e9, made["torque"])
-    mesh = drawn(table({"L2": made["L2"], "L3": made["L3"]}, {("torque", "N m"): changed}).plot().axes[0], "QuadMesh")
+    mesh = drawn(
+        table({"L2": made["L2"], "L3": made["L3"]}, {("torque", "N m"): changed}).plot().axes[0],
+        "QuadMesh",
+    )
     assert mesh.norm.vmax < 1000
     assert mesh.cmap.colorbar_extend == "max"
 
@@ -190,7 +209,9 @@ def test_values_that_are_all_equal_are_drawn(kind, value, rng):
 def test_logarithmic_scales(kind):
     sampled().plot(kind, log=True).canvas.draw()
     x = np.linspace(-1, 1, 16)
-    with pytest.raises(es.InputError, match="c goes down to -1, and a logarithmic scale has no zero"):
+    with pytest.raises(
+        es.InputError, match="c goes down to -1, and a logarithmic scale has no zero"
+    ):
         table({"a": x, "b": x**2}, {("c", ""): x}).plot(kind, log=True)
 
 
@@ -227,14 +248,18 @@ def test_means_in_cells_are_those_of_all_rows(tmp_path):
     cells = in_cells(made, "L2", "L3", ["torque"], 8)
     known = np.isfinite(made["torque"])
     places = made["L2"][known], made["L3"][known]
-    theirs = binned_statistic_2d(*places, made["torque"][known], bins=[cells.x, cells.y]).statistic.T
+    theirs = binned_statistic_2d(
+        *places, made["torque"][known], bins=[cells.x, cells.y]
+    ).statistic.T
     np.testing.assert_allclose(cells.means["torque"], theirs)
     assert cells.count.sum() + cells.failed.sum() == 3000
 
 
 def test_more_columns_than_panels_are_told():
     values = {(f"v{k}", "m"): L * k for k in range(12)}
-    assert "9 of 12 columns; of= chooses others" in title(table({"L2": L}, values).plot("histogram"))
+    assert "9 of 12 columns; of= chooses others" in title(
+        table({"L2": L}, values).plot("histogram")
+    )
     figure = table({f"p{k}": L for k in range(9)}, values).plot()
     assert "7 of 21 columns" in title(figure)
     shown = [ax.get_ylabel() for ax in figure.axes[::7]]
@@ -263,7 +288,9 @@ def test_what_cannot_be_drawn_is_said(asked, sentence):
 
 
 def test_one_parameter_makes_no_map_and_no_rows_no_figure():
-    with pytest.raises(es.InputError, match="kind 'map' is drawn over 2 parameters; five_bar has 1"):
+    with pytest.raises(
+        es.InputError, match="kind 'map' is drawn over 2 parameters; five_bar has 1"
+    ):
         table({"L2": L}, {("torque", "N m"): L}).plot("map")
     with pytest.raises(es.InputError, match="five_bar has no rows to draw"):
         table({"L2": L[:0]}, {("torque", "N m"): L[:0]}).plot()

@@ -69,26 +69,40 @@ def test_distributions_of_scipy(made, rng):
 
 
 def test_a_file_names_a_distribution():
-    assert variable({"distribution": "norm", "loc": 0.04, "scale": 1e-4}) == variable(st.norm(loc=0.04, scale=1e-4))
+    assert variable({"distribution": "norm", "loc": 0.04, "scale": 1e-4}) == variable(
+        st.norm(loc=0.04, scale=1e-4)
+    )
 
 
 def test_texts_of_variables_tell_them_apart_to_the_last_digit():
     assert variable((0.03, 0.06)).describe() == "L2 [m] = uniform(0.03, 0.06)"
     assert variable(st.norm(0.04, scale=1e-4)).describe() == "L2 [m] = norm(0.04, scale=0.0001)"
-    one, other = (variable(st.rv_histogram((np.array(n), np.array([0.01, 0.02, 0.03])))()) for n in ([1, 2], [2, 1]))
+    one, other = (
+        variable(st.rv_histogram((np.array(n), np.array([0.01, 0.02, 0.03])))())
+        for n in ([1, 2], [2, 1])
+    )
     assert one.describe() != other.describe()
     assert variable((0.03, np.nextafter(0.06, 1))).describe() != variable((0.03, 0.06)).describe()
 
 
 def test_a_clearance_is_equally_likely_all_over_its_disc_or_ball(rng):
     m, (play, direction) = variables_of(es.load("five_bar"), {"tip.clearance": "0.05 mm"})
-    assert (m.parameters["tip_play"], play.group, direction.group) == (0.0, "tip.clearance", "tip.clearance")
+    assert (m.parameters["tip_play"], play.group, direction.group) == (
+        0.0,
+        "tip.clearance",
+        "tip.clearance",
+    )
     r, phi = play.values_at(rng.random(40_000)), direction.values_at(rng.random(40_000))
     x, y = r * np.cos(phi), r * np.sin(phi)
     radius = 5e-5
-    inside = (abs(x) < radius / 2) & (abs(y) < radius / 2)  # a square of the area R^2 in a disc of pi R^2
+    inside = (abs(x) < radius / 2) & (
+        abs(y) < radius / 2
+    )  # a square of the area R^2 in a disc of pi R^2
     assert inside.mean() == pytest.approx(1 / np.pi, abs=0.01)
-    assert (x.std(), y.std()) == (pytest.approx(radius / 2, rel=0.02), pytest.approx(radius / 2, rel=0.02))
+    assert (x.std(), y.std()) == (
+        pytest.approx(radius / 2, rel=0.02),
+        pytest.approx(radius / 2, rel=0.02),
+    )
     assert (play.values_at(U).std(), play.values_at(U).mean()) == (pytest.approx(play.std, 1e-4), pytest.approx(play.mean, 1e-4))  # fmt: skip
     stewart = es.load("stewart_gough")
     _, (play, direction, polar) = variables_of(stewart, {f"{stewart.loops[0].name}.clearance": 1.0})
@@ -101,13 +115,22 @@ def test_a_clearance_is_equally_likely_all_over_its_disc_or_ball(rng):
 
 
 def test_a_payload_and_the_mass_it_adds_to_vary_together():
-    m, (load, mass) = variables_of(es.load("puma560"), {"tool.payload": "0..2 kg", "link6.mass": "±10 %"})
-    assert (load.name, load.unit, load.high, mass.nominal) == ("tool_payload", "kg", 2.0, pytest.approx(0.09))
+    m, (load, mass) = variables_of(
+        es.load("puma560"), {"tool.payload": "0..2 kg", "link6.mass": "±10 %"}
+    )
+    assert (load.name, load.unit, load.high, mass.nominal) == (
+        "tool_payload",
+        "kg",
+        2.0,
+        pytest.approx(0.09),
+    )
     assert m.with_parameters(tool_payload=2.0).body("link6").mass == pytest.approx(2.09)
 
 
 def test_a_design_without_a_home_is_not_refused_before_it_is_tried():
-    assert variable("10..30 cm").high == 0.3  # five_bar cannot stand as it is drawn with so long a crank
+    assert (
+        variable("10..30 cm").high == 0.3
+    )  # five_bar cannot stand as it is drawn with so long a crank
 
 
 @each(

@@ -37,7 +37,9 @@ def picture(page):
 def shown(tab, view):
     """The page, once the robot is in it."""
     page = tab.page
-    page.set_viewport_size({"width": 320 + SIDE, "height": SIDE})  # software renders every pixel, all the time
+    page.set_viewport_size(
+        {"width": 320 + SIDE, "height": SIDE}
+    )  # software renders every pixel, all the time
     page.goto(view.url)
     page.get_by_text("2 degrees of freedom").wait_for()
     for close in page.locator(".mantine-Notification-closeButton").all():
@@ -82,9 +84,16 @@ def test_the_saved_scene_is_seen_without_a_server(tab, view, tmp_path):
 
 
 def test_solids_follow_parameters_and_give_way_to_primitives(recwarn):
-    b = es.Builder("clad").body("arm", 1.0, (0.5, 0, 0), (1, 1, 1)).joint("q", "revolute", "ground", "arm").actuate("q")
+    b = (
+        es.Builder("clad")
+        .body("arm", 1.0, (0.5, 0, 0), (1, 1, 1))
+        .joint("q", "revolute", "ground", "arm")
+        .actuate("q")
+    )
     length = b.parameter("length", 0.5)
-    b.frame("tip", "arm", (length, 0, 0)).shape("case", "arm", "box", (length, 0.1, 0.1), at=(length / 2, 0, 0))
+    b.frame("tip", "arm", (length, 0, 0)).shape(
+        "case", "arm", "box", (length, 0.1, 0.1), at=(length / 2, 0, 0)
+    )
     with es.view(b.build(), open_browser=False) as v, v._lock:
         panel = v._panels["clad"]
         before = panel.placed.solids["arm", "shape", ""].vertices.max()
@@ -180,7 +189,9 @@ def test_a_port_that_is_taken_is_said():
 def test_several_mechanisms_stand_side_by_side():
     arm, bar = es.load("elbow"), es.load("five_bar")
     t, q = [0.0, 1.0], [[0.0, 0.0], [1.0, 1.0]]
-    with es.view(arm, bar, arm, open_browser=False, motion={"elbow": (t, q)}, q={"elbow 2": [0.5, 0.5]}) as v:
+    with es.view(
+        arm, bar, arm, open_browser=False, motion={"elbow": (t, q)}, q={"elbow 2": [0.5, 0.5]}
+    ) as v:
         assert list(v.mechanisms) == ["elbow", "five_bar", "elbow 2"]
         assert v.q("elbow 2").tolist() == [0.5, 0.5]
         assert list(v._exhibits["elbow"].clips) == ["motion"]

@@ -73,7 +73,9 @@ def test_a_long_row_of_fixed_links_is_no_tip():
 def test_a_frame_on_the_ground_hides_no_condition():
     """A `world` frame must not take the place of the loops' condition, nor of the tool's."""
     data = TESTS / "files" / "data"
-    plain, on_world = (es.load(data / f"{name}.urdf", loops=FIVE_BAR) for name in ("five_bar", "five_bar_on_world"))
+    plain, on_world = (
+        es.load(data / f"{name}.urdf", loops=FIVE_BAR) for name in ("five_bar", "five_bar_on_world")
+    )
     q = plain.home()
     assert on_world.conditions(q).parallel == pytest.approx(plain.conditions(q).parallel, abs=1e-12)
     arm = read("arm_on_world")
@@ -85,7 +87,8 @@ def test_a_frame_that_stands_still_cannot_be_led():
     m = read("arm_on_world")
     for name in ("world", "ground", "camera"):
         with pytest.raises(
-            es.ModelError, match="fixed to the ground and cannot be led; name one that moves, such as 'tool0'"
+            es.ModelError,
+            match="fixed to the ground and cannot be led; name one that moves, such as 'tool0'",
         ):
             es.view(m, frame=name, open_browser=False)
     with pytest.raises(es.ModelError, match="did you mean 'tool0'"):

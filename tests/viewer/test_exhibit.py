@@ -57,7 +57,12 @@ def test_what_cannot_move_is_not_simulated():
 
 
 def test_servos_hold_a_ball_joint():
-    b = es.Builder("ball").body("a", 1.0, (0, 0, -0.3), (1, 1, 1)).joint("j", "spherical", "ground", "a").actuate("j")
+    b = (
+        es.Builder("ball")
+        .body("a", 1.0, (0, 0, -0.3), (1, 1, 1))
+        .joint("j", "spherical", "ground", "a")
+        .actuate("j")
+    )
     run = LiveSimulation(b.build(), [np.cos(0.2), np.sin(0.2), 0.0, 0.0], servos=True)
     run.advance(0.4)
     assert run.q == pytest.approx([np.cos(0.2), np.sin(0.2), 0.0, 0.0], abs=1e-4)
@@ -71,7 +76,9 @@ def test_a_push_is_a_force_in_the_grounds_axes_at_the_centre_of_mass():
     run.push(body.name, force)
     com = m.with_frame("com", body.name, at=tuple(float(x) for x in body.com))
     J = com.jacobian(q, "com", axes="aligned")[3:]
-    pushed = m.forward_dynamics(q, np.zeros(2), np.zeros(2), external={body.name: run.wrenches[body.name]})
+    pushed = m.forward_dynamics(
+        q, np.zeros(2), np.zeros(2), external={body.name: run.wrenches[body.name]}
+    )
     free = m.forward_dynamics(q, np.zeros(2), np.zeros(2))
     assert np.allclose(m.mass_matrix(q) @ (pushed - free), J.T @ force)
     run.let_be()
@@ -161,7 +168,8 @@ def test_motions_of_simulations_and_of_paths_are_played():
     m = es.load("elbow")
     swing = m.simulate([0.3, 0.2], None, 0.1)
     path = m.follow(
-        es.paths.along(es.paths.line([1.2, 0.5, 0], [1.0, 0.8, 0]), es.paths.cycloidal(1.0)), part="position"
+        es.paths.along(es.paths.line([1.2, 0.5, 0], [1.0, 0.8, 0]), es.paths.cycloidal(1.0)),
+        part="position",
     )
     assert [c.name for c in clips(m, {"swing": swing, "path": path})] == ["swing", "path"]
 

@@ -31,7 +31,10 @@ class Reply(NamedTuple):
 def request(port, path="/", *, websocket=False, **headers):
     """Send headers that no well-behaved client would send, and return the answer."""
     own = {"Host": f"127.0.0.1:{port}"} | (UPGRADE if websocket else {}) | headers
-    lines = [f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in own.items() if value is not None)]
+    lines = [
+        f"GET {path} HTTP/1.1",
+        *(f"{name}: {value}" for name, value in own.items() if value is not None),
+    ]
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
         received = b""
@@ -42,7 +45,9 @@ def request(port, path="/", *, websocket=False, **headers):
             received += part
     head, _, body = received.partition(b"\r\n\r\n")
     first, _, fields = head.decode().partition("\r\n")
-    return Reply(int(first.split()[1]), dict(message_from_string(fields)), body.decode(errors="replace"))
+    return Reply(
+        int(first.split()[1]), dict(message_from_string(fields)), body.decode(errors="replace")
+    )
 
 
 def origin(name, port):
@@ -74,7 +79,9 @@ class TestEveryRequest:
     )  # fmt: skip
     def test_a_foreign_host_is_refused_even_with_the_token(self, port, path, websocket, host):
         named = host and host.format(port=port)
-        reply = request(port, path, websocket=websocket, Host=named, Cookie=f"eslabon_view_{port}={path[1:]}")
+        reply = request(
+            port, path, websocket=websocket, Host=named, Cookie=f"eslabon_view_{port}={path[1:]}"
+        )
         assert reply.status == 403
         assert "host name" in reply.text or websocket
 
@@ -102,7 +109,9 @@ class TestEveryRequest:
         page = request(port, path)
         assert page.status == 200
         assert "<html" in page.text
-        assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(page.headers["Set-Cookie"].split("; "))
+        assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(
+            page.headers["Set-Cookie"].split("; ")
+        )
         cookie = page.headers["Set-Cookie"].split(";")[0]
         good = 101 if websocket else 200
         assert request(port, path, websocket=websocket).status == good
@@ -110,18 +119,28 @@ class TestEveryRequest:
         assert request(port, websocket=websocket, Cookie=cookie).status == good
         assert (
             request(
-                port, websocket=websocket, Cookie=f"a=b; {cookie}; {{odd}}", Origin=origin("127.0.0.1", port)
+                port,
+                websocket=websocket,
+                Cookie=f"a=b; {cookie}; {{odd}}",
+                Origin=origin("127.0.0.1", port),
             ).status
             == good
         )
-        assert request(port, "/", websocket=websocket, Cookie=cookie, Origin="http://evil.example").status == 403
+        assert (
+            request(
+                port, "/", websocket=websocket, Cookie=cookie, Origin="http://evil.example"
+            ).status
+            == 403
+        )
 
     def test_the_cookie_counts_only_for_pages_of_the_view_since_browsers_send_it_to_every_port(
         self, port, path, websocket
     ):
         cookie, other = f"eslabon_view_{port}={path[1:]}", origin("127.0.0.1", port + 1)
         assert request(port, websocket=websocket, Cookie=cookie, Origin=other).status == 403
-        assert request(port, path, websocket=websocket, Origin=other).status == (101 if websocket else 200)
+        assert request(port, path, websocket=websocket, Origin=other).status == (
+            101 if websocket else 200
+        )
 
     @pytest.mark.parametrize("host", ["localhost:9000", "LOCALHOST", "[::1]:80", "127.0.0.1"])
     def test_a_tunnel_may_end_at_any_port(self, port, path, websocket, host):
@@ -129,14 +148,24 @@ class TestEveryRequest:
         page = request(port, path, Host=host)
         assert page.status == 200
         cookie = page.headers["Set-Cookie"].split(";")[0]
-        assert request(port, path, websocket=websocket, Host=host, Origin=f"http://{host}").status == good
-        assert request(port, websocket=websocket, Host=host, Origin=f"http://{host}", Cookie=cookie).status == good
+        assert (
+            request(port, path, websocket=websocket, Host=host, Origin=f"http://{host}").status
+            == good
+        )
+        assert (
+            request(
+                port, websocket=websocket, Host=host, Origin=f"http://{host}", Cookie=cookie
+            ).status
+            == good
+        )
 
 
 def test_a_refusal_says_what_to_do(port):
     assert "whole address that es.view printed" in request(port).text
     assert "hosts=[...]" in request(port, Host="lab.example").text
-    assert request(port).headers["Content-Type"].startswith("text/plain")  # a name of a host is no markup
+    assert (
+        request(port).headers["Content-Type"].startswith("text/plain")
+    )  # a name of a host is no markup
 
 
 def test_a_file_that_is_not_there_is_no_way_in(port, path):
@@ -147,19 +176,29 @@ def test_a_file_that_is_not_there_is_no_way_in(port, path):
 
 def test_two_views_have_tokens_and_cookies_of_their_own():
     with ExitStack() as stack:
-        views = [stack.enter_context(es.view(es.load("elbow"), open_browser=False)) for _ in range(2)]
-        (first, first_path), (second, second_path) = ((urlsplit(v.url).port, urlsplit(v.url).path) for v in views)
+        views = [
+            stack.enter_context(es.view(es.load("elbow"), open_browser=False)) for _ in range(2)
+        ]
+        (first, first_path), (second, second_path) = (
+            (urlsplit(v.url).port, urlsplit(v.url).path) for v in views
+        )
         assert first_path != second_path
         pages = [request(first, first_path), request(second, second_path)]
         jar = "; ".join(page.headers["Set-Cookie"].split(";")[0] for page in pages)
         for port in (first, second):  # one jar for both, as browsers have it
-            assert request(port, websocket=True, Cookie=jar, Origin=origin("127.0.0.1", port)).status == 101
+            assert (
+                request(port, websocket=True, Cookie=jar, Origin=origin("127.0.0.1", port)).status
+                == 101
+            )
         assert request(first, second_path).status == request(second, first_path).status == 403
 
 
 def test_views_that_start_at_once_are_all_guarded():
     made, model = [], es.load("elbow")
-    threads = [threading.Thread(target=lambda: made.append(es.view(model, open_browser=False))) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: made.append(es.view(model, open_browser=False)))
+        for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -185,7 +224,9 @@ def test_other_host_names_are_added_by_name():
         assert request(port, path, Origin="http://evil.example").status == 403
 
 
-@pytest.mark.parametrize("hosts", ["http://lab.example", "lab.example:80", "*", "a b", "", ["ok", "no/"], 3, [3]])
+@pytest.mark.parametrize(
+    "hosts", ["http://lab.example", "lab.example:80", "*", "a b", "", ["ok", "no/"], 3, [3]]
+)
 def test_what_is_no_host_name_is_refused(hosts):
     with pytest.raises(es.EslabonError, match="hosts"):
         es.view(es.load("elbow"), open_browser=False, hosts=hosts)
@@ -224,7 +265,9 @@ class _Bypass:
 def test_a_browser_opens_it_by_its_url_and_then_by_the_plain_address(tab, view):
     page = tab.page
     plain = re.match(r"http://[^/]+", view.url)[0]
-    refusal = page.request.get(plain)  # not in the tab, whose console would complain of it some time later
+    refusal = page.request.get(
+        plain
+    )  # not in the tab, whose console would complain of it some time later
     assert refusal.status == 403
     assert "needs its token" in refusal.text()
     for address in (view.url, plain, view.url.replace("127.0.0.1", "localhost")):

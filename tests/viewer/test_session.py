@@ -18,7 +18,9 @@ def closed(session):
     return not session.m.closed or np.abs(session.m.constraint(session.q)).max() < 1e-9
 
 
-@pytest.mark.parametrize("name", ["five_bar", "planar_3rrr", "stewart_gough", "excavator", "puma560", "rssr"])
+@pytest.mark.parametrize(
+    "name", ["five_bar", "planar_3rrr", "stewart_gough", "excavator", "puma560", "rssr"]
+)
 def test_sliders_move_their_joints_alone_and_loops_stay_closed(name):
     s = Session.of(es.load(name))
     rng = np.random.default_rng(0)

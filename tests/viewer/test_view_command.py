@@ -21,7 +21,9 @@ def refused(capsys, monkeypatch, *arguments):
     return capsys.readouterr().err
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot send Ctrl-C to one process alone")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows cannot send Ctrl-C to one process alone"
+)
 def test_it_serves_until_it_is_interrupted():
     command = [sys.executable, "-m", "eslabon", "view", "elbow", "five_bar", "--no-open"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -31,7 +33,9 @@ def test_it_serves_until_it_is_interrupted():
     with subprocess.Popen(command, **pipes, **listening) as process:
         try:
             line = process.stdout.readline()
-            found = re.fullmatch(r"elbow, five_bar at (http://127\.0\.0\.1:\d+/[\w-]{32}) \(Ctrl-C ends it\)\n", line)
+            found = re.fullmatch(
+                r"elbow, five_bar at (http://127\.0\.0\.1:\d+/[\w-]{32}) \(Ctrl-C ends it\)\n", line
+            )
             assert found, line
             with urllib.request.urlopen(found[1], timeout=10) as page:
                 assert b"<html" in page.read()
@@ -51,7 +55,9 @@ def test_what_cannot_be_viewed_ends_in_a_sentence(capsys, monkeypatch, tmp_path)
         port = str(taken.getsockname()[1])
         assert f"port {port} is taken" in refused(capsys, monkeypatch, "elbow", "--port", port)
     assert "did you mean 'elbow'" in refused(capsys, monkeypatch, "elbo")
-    assert "give one" in refused(capsys, monkeypatch, "elbow", "elbow", "--motion", _swing(tmp_path))
+    assert "give one" in refused(
+        capsys, monkeypatch, "elbow", "elbow", "--motion", _swing(tmp_path)
+    )
     assert "no single motion of the joints of five_bar" in refused(
         capsys, monkeypatch, "five_bar", "--motion", _swing(tmp_path)
     )

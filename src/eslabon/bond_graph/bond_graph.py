@@ -192,7 +192,9 @@ class BondGraph(Graph):
         from eslabon.atomic_files import write
 
         if not isinstance(path, str | Path) or Path(path).suffix.lower() != ".toml":
-            raise ReadError(f"{format_value(path)}: a bond graph is saved as TOML; let the name end in .toml.")
+            raise ReadError(
+                f"{format_value(path)}: a bond graph is saved as TOML; let the name end in .toml."
+            )
         return write(path, toml.text(self.description))
 
     # -- structure ----------------------------------------------------------------------------------------------
@@ -244,7 +246,9 @@ class BondGraph(Graph):
         >>> es.BondGraph.load("morales_puma").causality().dependent
         ('p8', 'p12', 'p13', 'p19')
         """
-        return _causality.causality(self, choice(preference, "the preferred causality", _causality.PREFERENCES))
+        return _causality.causality(
+            self, choice(preference, "the preferred causality", _causality.PREFERENCES)
+        )
 
     def junction_structure(self, preference: str = "integral") -> Structure:
         """The junction structure S, or J with derivative causality preferred, by blocks: symbolic and numeric.
@@ -263,7 +267,9 @@ class BondGraph(Graph):
 
     # -- numbers ------------------------------------------------------------------------------------------------
 
-    def rates(self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any) -> Floats:
+    def rates(
+        self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any
+    ) -> Floats:
         """x' of states (..., n) and inputs (..., nu), as native code; `parameters` are values in place of the graph's own.
 
         >>> import eslabon as es
@@ -274,7 +280,9 @@ class BondGraph(Graph):
 
         return value(self, _equations.RATES, x, u, t, **options)
 
-    def output(self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any) -> Floats:
+    def output(
+        self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any
+    ) -> Floats:
         """What the detectors measure, (..., ny).
 
         >>> import eslabon as es
@@ -299,7 +307,9 @@ class BondGraph(Graph):
 
         return bond_variables(self, x, u, t, **options)
 
-    def energy(self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any) -> Floats:
+    def energy(
+        self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any
+    ) -> Floats:
         """The energy that all storages hold, those in derivative causality too.
 
         >>> import eslabon as es
@@ -335,7 +345,9 @@ class BondGraph(Graph):
 
         return motion_terms(self, q, t)
 
-    def derivative(self, by: str, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0) -> Floats:
+    def derivative(
+        self, by: str, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0
+    ) -> Floats:
         """The exact derivative of x' by "x", by "u" (a last axis each), by the time "t", or by a parameter.
 
         >>> import eslabon as es
@@ -349,7 +361,9 @@ class BondGraph(Graph):
 
     # -- analysis -----------------------------------------------------------------------------------------------
 
-    def simulate(self, x0: ArrayLike | None, t: ArrayLike, inputs: Any = None, **options: Any) -> Response:
+    def simulate(
+        self, x0: ArrayLike | None, t: ArrayLike, inputs: Any = None, **options: Any
+    ) -> Response:
         """Integrate the state equations; see `eslabon.bond_graph.simulation.simulate`.
 
         >>> import eslabon as es
@@ -361,7 +375,9 @@ class BondGraph(Graph):
 
         return simulate(self, x0, t, inputs, **options)
 
-    def steady_state(self, u: ArrayLike | None = None, guess: ArrayLike | None = None, t: float = 0.0) -> SteadyState:
+    def steady_state(
+        self, u: ArrayLike | None = None, guess: ArrayLike | None = None, t: float = 0.0
+    ) -> SteadyState:
         """The state in which nothing changes under inputs (..., nu); see `eslabon.bond_graph.steady`.
 
         >>> import eslabon as es
@@ -373,7 +389,10 @@ class BondGraph(Graph):
         return steady_state(self, u, guess, t)
 
     def inverse_statics(
-        self, states: Mapping[str, ArrayLike], inputs: Mapping[str, ArrayLike] | None = None, t: float = 0.0
+        self,
+        states: Mapping[str, ArrayLike],
+        inputs: Mapping[str, ArrayLike] | None = None,
+        t: float = 0.0,
     ) -> SteadyState:
         """The inputs that hold some states at rest: as many states as inputs are left open; see `eslabon.bond_graph.steady`.
 
@@ -396,7 +415,9 @@ class BondGraph(Graph):
 
         return linearize(self, x, u, t)
 
-    def linearized_graph(self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> BondGraph:
+    def linearized_graph(
+        self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
+    ) -> BondGraph:
         """The bond graph of small deviations from a state (Morales, procedure 5.1): its A, B, C, D are those of `linearize`.
 
         Moduli and laws become constant; what their variation adds comes from modulated sources beside them. Names of
@@ -429,7 +450,10 @@ class BondGraph(Graph):
         return observer_graph(self, poles, **options)
 
     def causal_paths(
-        self, start: str | Iterable[str] | None = None, end: str | Iterable[str] | None = None, **options: Any
+        self,
+        start: str | Iterable[str] | None = None,
+        end: str | Iterable[str] | None = None,
+        **options: Any,
     ) -> tuple[CausalPath, ...]:
         """The causal paths from elements to elements, with gains; see `eslabon.bond_graph.causal_paths.causal_paths`.
 
@@ -488,7 +512,9 @@ class BondGraph(Graph):
 
         return controllability(self, x, u, t)
 
-    def observability(self, x: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0) -> Reachability:
+    def observability(
+        self, x: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
+    ) -> Reachability:
         """Whether detectors show all states: by causal paths and causality, and at a state by Kalman's rank.
 
         >>> import eslabon as es
@@ -501,7 +527,9 @@ class BondGraph(Graph):
 
     # -- text ---------------------------------------------------------------------------------------------------
 
-    def equations(self, quantity: str = "rates", parameters: tuple[str, ...] | bool = True) -> Equations:
+    def equations(
+        self, quantity: str = "rates", parameters: tuple[str, ...] | bool = True
+    ) -> Equations:
         """The state equations ("rates"), what detectors measure ("outputs") or the "motion_terms" as text, LaTeX and SymPy.
 
         >>> import eslabon as es
@@ -573,13 +601,15 @@ class BondGraph(Graph):
         if svg is not None:
             yield picture(svg)
         rows = [
-            (name, x.kind, said(x.value) if x.value is not None else "", x.domain) for name, x in self.elements.items()
+            (name, x.kind, said(x.value) if x.value is not None else "", x.domain)
+            for name, x in self.elements.items()
         ]
         elements = table(Sheet("", ("element", "kind", "value", "domain"), rows))
         yield folded(f"elements ({len(rows)})", elements, opened=svg is None)
         if self.parameters:
             yield folded(
-                f"parameters ({len(self.parameters)})", table(Sheet("", ("name", "value"), [*self.parameters.items()]))
+                f"parameters ({len(self.parameters)})",
+                table(Sheet("", ("name", "value"), [*self.parameters.items()])),
             )
 
     def __repr__(self) -> str:

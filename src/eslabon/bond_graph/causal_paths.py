@@ -14,7 +14,15 @@ from eslabon.arguments import LARGEST, Floats, choice, count, finite, flag, know
 from eslabon.bond_graph.numbers import inputs, state
 from eslabon.bonds.causality import PREFERENCES, causality
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import DETECTORS, FLOW_SINK, GYRATORS, RESISTOR, STORAGES, TRANSFORMERS, Element
+from eslabon.bonds.items import (
+    DETECTORS,
+    FLOW_SINK,
+    GYRATORS,
+    RESISTOR,
+    STORAGES,
+    TRANSFORMERS,
+    Element,
+)
 from eslabon.bonds.signal_flow import FACTORS, Route, at_most, loops, routes, signal_flow
 from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
@@ -49,7 +57,9 @@ class CausalPath:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        return tuple(self.graph.bonds[bond].signal_name(letter) for bond, letter in self.route.variables)
+        return tuple(
+            self.graph.bonds[bond].signal_name(letter) for bond, letter in self.route.variables
+        )
 
     @cached_property
     def elements(self) -> tuple[str, ...]:
@@ -81,18 +91,29 @@ class CausalPath:
 
         factor = casadi.densify(self.route.factor)
         free = casadi.symvar(factor)
-        f = casadi.Function("gain", [casadi.vertcat(casadi.SX(0, 1), *free)], [factor], ["moduli"], ["gain"])
+        f = casadi.Function(
+            "gain", [casadi.vertcat(casadi.SX(0, 1), *free)], [factor], ["moduli"], ["gain"]
+        )
         (made,) = equations(f, {"moduli": [x.name() for x in free]} if free else None).expanded()
-        return sympy.sympify(made[0] if hasattr(made, "shape") else made) * sympy.Symbol("s") ** self.power
+        return (
+            sympy.sympify(made[0] if hasattr(made, "shape") else made)
+            * sympy.Symbol("s") ** self.power
+        )
 
     def at(
         self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, s: complex = 1.0
     ) -> np.ndarray[Any, Any]:
         """The gain at states (..., n) and inputs (..., nu), for a value of s."""
-        if isinstance(s, bool) or not isinstance(s, int | float | complex | np.number) or not abs(s) <= LARGEST:
+        if (
+            isinstance(s, bool)
+            or not isinstance(s, int | float | complex | np.number)
+            or not abs(s) <= LARGEST
+        ):
             raise InputError(f"s is a finite number, real or complex; it is {format_value(s)}.")
         if s == 0 and self.power < 0:
-            raise SingularityError(f"the gain of this path has s^{self.power} and is not finite at s = 0.")
+            raise SingularityError(
+                f"the gain of this path has s^{self.power} and is not finite at s = 0."
+            )
         factor: np.ndarray[Any, Any] = path_factors([self], x, u, t)[..., 0]
         return factor * s**self.power
 
@@ -109,18 +130,26 @@ def _varies(g: Graph, x: Element) -> bool:
     if x.kind not in (*TRANSFORMERS, *GYRATORS):
         return False
     return any(
-        n in g.signals for leaf in leaves(x.value) if isinstance(leaf, ParameterExpression) for n in leaf.names()
+        n in g.signals
+        for leaf in leaves(x.value)
+        if isinstance(leaf, ParameterExpression)
+        for n in leaf.names()
     )
 
 
-def path_factors(paths: Iterable[CausalPath], x: ArrayLike, u: ArrayLike | None, t: ArrayLike) -> Floats:
+def path_factors(
+    paths: Iterable[CausalPath], x: ArrayLike, u: ArrayLike | None, t: ArrayLike
+) -> Floats:
     """The gains of paths of one graph without their powers of s, (..., paths)."""
     own = list(paths)
     g, preference = own[0].graph, own[0].preference
     flow = signal_flow(g.nominal, preference)
     place = {edge: k for k, edge in enumerate(flow.edges)}
     numbers = evaluate(g, FACTORS, preference=preference)(state(g, x), inputs(g, u), finite(t, "t"))
-    along = [[place[edge] for edge in zip(p.route.variables, p.route.variables[1:], strict=False)] for p in own]
+    along = [
+        [place[edge] for edge in zip(p.route.variables, p.route.variables[1:], strict=False)]
+        for p in own
+    ]
     return np.stack([numbers[..., k].prod(axis=-1) for k in along], axis=-1)
 
 
@@ -156,10 +185,16 @@ def causal_paths(
     """
     choice(preference, "the preferred causality", PREFERENCES)
     most, through = count(limit, "limit", 1), flag(indirect, "indirect")
-    begin = _elements(g, start, "start", [x for x in g.elements.values() if x.is_source or x.kind in ENDS])
-    finish = _elements(g, end, "end", [x for x in g.elements.values() if x.kind in (*ENDS, *DETECTORS)])
+    begin = _elements(
+        g, start, "start", [x for x in g.elements.values() if x.is_source or x.kind in ENDS]
+    )
+    finish = _elements(
+        g, end, "end", [x for x in g.elements.values() if x.kind in (*ENDS, *DETECTORS)]
+    )
     found = (r for x in begin for y in finish for r in routes(g.nominal, x, y, preference, through))
-    return tuple(CausalPath(g, preference, r) for r in at_most(g.nominal, found, most, "causal paths"))
+    return tuple(
+        CausalPath(g, preference, r) for r in at_most(g.nominal, found, most, "causal paths")
+    )
 
 
 def nonlinear_paths(g: Graph, limit: int = LIMIT) -> tuple[CausalPath, ...]:
@@ -194,7 +229,9 @@ def causal_loops(
     return tuple(CausalPath(g, preference, r) for r in made)
 
 
-def _elements(g: Graph, given: str | Iterable[str] | None, what: str, every: list[Element]) -> list[Element]:
+def _elements(
+    g: Graph, given: str | Iterable[str] | None, what: str, every: list[Element]
+) -> list[Element]:
     """Elements by their names or their bonds'."""
     if given is None:
         return every

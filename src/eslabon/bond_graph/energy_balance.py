@@ -45,7 +45,9 @@ class EnergyBalance:
     def __getitem__(self, element: str) -> Floats:
         """The energy that an element has taken up, (..., times)."""
         if element not in self.elements:
-            raise ModelError(f"{self.owner} has no element {element!r} with a power{suggest(element, self.elements)}")
+            raise ModelError(
+                f"{self.owner} has no element {element!r} with a power{suggest(element, self.elements)}"
+            )
         return self.energy[..., self.elements.index(element)]
 
     def _sum(self, role: str) -> Floats:
@@ -73,22 +75,34 @@ class EnergyBalance:
         """The largest difference between what was supplied and what was stored and dissipated, in joules."""
         return float(np.abs(self.energy.sum(axis=-1)).max(initial=0.0))
 
-    def plot(self, path: str | Path | None = None, most: int = SHOWN, theme: str | None = None) -> Any:
+    def plot(
+        self, path: str | Path | None = None, most: int = SHOWN, theme: str | None = None
+    ) -> Any:
         """A figure: what was supplied, stored and dissipated, and the energies of the largest elements; saved if a path is given."""
         if self.energy.ndim > 2:
             raise ModelError("a figure of energies shows one run; take one of the many.")
-        made, (above, below) = panels(2, across=1, size=(8.0, 2.8), theme=theme, bottom=axis_label("t", "s"))
+        made, (above, below) = panels(
+            2, across=1, size=(8.0, 2.8), theme=theme, bottom=axis_label("t", "s")
+        )
         sums = {name: getattr(self, name) for name in ("supplied", "stored", "dissipated")}
         curves(above, self.t, sums, name="energy", unit="J", title="all elements")
         largest = self.elements[: count(most, "most", 1)]
         each = {f"{name} ({self.kinds[k]})": self.energy[:, k] for k, name in enumerate(largest)}
-        curves(below, self.t, each, name="energy", unit="J", title="energy into the largest elements")
+        curves(
+            below, self.t, each, name="energy", unit="J", title="energy into the largest elements"
+        )
         return saved(made, path)
 
     def _pieces(self) -> Iterator[str]:
         if self.energy.ndim == 2:
             own = zip(self.elements, self.kinds, strict=True)
-            yield in_time(self.t, ((f"{name} ({kind})", "J", self.energy[:, k]) for k, (name, kind) in enumerate(own)))
+            yield in_time(
+                self.t,
+                (
+                    (f"{name} ({kind})", "J", self.energy[:, k])
+                    for k, (name, kind) in enumerate(own)
+                ),
+            )
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self.elements)
@@ -131,5 +145,7 @@ def energy_balance(run: Response) -> EnergyBalance:
 def _power(g: Graph, name: str, power: Floats) -> Floats:
     """The power into an element by its bonds."""
     places = list(g.bonds)
-    total: Floats = np.sum([port.sign * power[..., places.index(port.bond.name)] for port in g.ports[name]], axis=0)
+    total: Floats = np.sum(
+        [port.sign * power[..., places.index(port.bond.name)] for port in g.ports[name]], axis=0
+    )
     return total

@@ -46,11 +46,19 @@ class LinearGraph:
         try:
             import control
         except ImportError:
-            raise MissingDependencyError("state-space objects need python-control: pip install control.") from None
+            raise MissingDependencyError(
+                "state-space objects need python-control: pip install control."
+            ) from None
         C, D, outputs = self.C, self.D, self.outputs
         if not outputs:
-            C, D, outputs = np.eye(len(self.states)), np.zeros((len(self.states), len(self.inputs))), self.states
-        return control.ss(self.A, self.B, C, D, states=[*self.states], inputs=[*self.inputs], outputs=[*outputs])
+            C, D, outputs = (
+                np.eye(len(self.states)),
+                np.zeros((len(self.states), len(self.inputs))),
+                self.states,
+            )
+        return control.ss(
+            self.A, self.B, C, D, states=[*self.states], inputs=[*self.inputs], outputs=[*outputs]
+        )
 
     def _pieces(self) -> Iterator[str]:
         yield from linear_system(self)
@@ -67,16 +75,22 @@ def linearize(g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
     point, given = state(g, x), inputs(g, u)
     _require_one("a linear model", point, given, t)
     A, B, C, D = value(g, LINEARIZATION, point, given, t)
-    return LinearGraph(A, B, C, D, point, given, causality(g).states, input_names(g), output_names(g))
+    return LinearGraph(
+        A, B, C, D, point, given, causality(g).states, input_names(g), output_names(g)
+    )
 
 
 def _require_one(what: str, x: Floats, u: Floats, t: ArrayLike) -> None:
     when = finite(t, "t")
     if x.ndim > 1 or u.ndim > 1 or when.ndim:
-        raise InputError(f"{what} is that of one state; x has shape {x.shape}, u {u.shape} and t {when.shape}.")
+        raise InputError(
+            f"{what} is that of one state; x has shape {x.shape}, u {u.shape} and t {when.shape}."
+        )
 
 
-def linearized_graph(g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Description:
+def linearized_graph(
+    g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
+) -> Description:
     """The bond graph of small deviations from a state; see `BondGraph.linearized_graph`."""
     point, given = state(g, x), inputs(g, u)
     _require_one("a linearized graph", point, given, t)

@@ -32,7 +32,9 @@ class MechanismDrawing(TreeDrawing):
     """The graph of a mechanism. `drives` are graphs with one open port, by the joint they move."""
 
     def __init__(self, m: Model, gravity: str, drives: Mapping[str, Graph]) -> None:
-        pairs: list[tuple[End, End]] = [(x.first, x.second) for x in m.springs] + [(x.first, x.second) for x in m.loops]
+        pairs: list[tuple[End, End]] = [(x.first, x.second) for x in m.springs] + [
+            (x.first, x.second) for x in m.loops
+        ]
         ends = {end.body for pair in pairs for end in pair} | {w.body for w in m.wrenches}
         super().__init__(m, ends - {GROUND}, gravity)
         self.described = m.description
@@ -72,14 +74,20 @@ class MechanismDrawing(TreeDrawing):
             return super().spring_laws(place, joint)
         rest = described.rest or (0.0,) * joint.nq
         own = [f"{identifier(joint.name)}_{k}" for k in range(joint.nq)]
-        stiffness = [self.constant(f"stiffness_{name}", k) for name, k in zip(own, described.stiffness, strict=True)]
+        stiffness = [
+            self.constant(f"stiffness_{name}", k)
+            for name, k in zip(own, described.stiffness, strict=True)
+        ]
         rests = [self.constant(f"rest_{name}", x) for name, x in zip(own, rest, strict=True)]
         return [k * (parameter("q") - x) for k, x in zip(stiffness, rests, strict=True)]
 
     def _friction(self, own: str, viscous: Number, coulomb: Number) -> None:
         """Viscous and Coulomb friction, the latter as `dynamics.applied` has it."""
         if not _zero(coulomb):
-            viscous, coulomb = self.constant(f"viscous_{own}", viscous), self.constant(f"coulomb_{own}", coulomb)
+            viscous, coulomb = (
+                self.constant(f"viscous_{own}", viscous),
+                self.constant(f"coulomb_{own}", coulomb),
+            )
             law = viscous * parameter("f") + coulomb * call("tanh", parameter("f") / CREEP)
             self.bond(self.speeds[own], self.element(f"friction_{own}", "R", law=law))
         elif not _zero(viscous):
@@ -88,7 +96,9 @@ class MechanismDrawing(TreeDrawing):
     def _drive(self, name: str, drive: Graph) -> None:
         """A graph with a port, bonded to the velocity it moves."""
         if not isinstance(drive, Graph):
-            raise ModelError(f"the drive of '{name}' is a bond graph with a port; it is {format_value(drive)}.")
+            raise ModelError(
+                f"the drive of '{name}' is a bond graph with a port; it is {format_value(drive)}."
+            )
         if (junction := identifier(name)) not in self.speeds:
             raise ModelError(
                 f"drives names '{name}', which is no joint of {self.name} that moves{suggest(name, self.speeds)}"
@@ -132,7 +142,9 @@ class MechanismDrawing(TreeDrawing):
                 self.bond(junction, part)
             parts = [junction]
         if parts and not self.seen(f"span_{name}", rows, parts):
-            raise ModelError(f"{self.name}: the spring '{spring.name}' has a length that never changes; take it away.")
+            raise ModelError(
+                f"{self.name}: the spring '{spring.name}' has a length that never changes; take it away."
+            )
 
     def _point(self, end: End) -> Expression:
         R, p = self.placed[end.body]
@@ -142,14 +154,20 @@ class MechanismDrawing(TreeDrawing):
         """Sources of a moment and a force, or inputs, on the twist of a body's point in the axes of the wrench."""
         described, name = self.described.wrenches[place], identifier(wrench.name)
         R = self.placed[wrench.body][0] if wrench.axes == GROUND else casadi.SX.eye(3)
-        rows = casadi.blockcat([[R, casadi.SX(3, 3)], [-R @ skew(casadi.SX(casadi.vertcat(*wrench.at))), R]])
+        rows = casadi.blockcat(
+            [[R, casadi.SX(3, 3)], [-R @ skew(casadi.SX(casadi.vertcat(*wrench.at))), R]]
+        )
         zero = (0.0, 0.0, 0.0)
         efforts: list[Number | None] = (
-            [None] * 6 if wrench.given else [*(described.moment or zero), *(described.force or zero)]
+            [None] * 6
+            if wrench.given
+            else [*(described.moment or zero), *(described.force or zero)]
         )
         used = [k for k, x in enumerate(efforts) if not _zero(x)]
         names = [f"{name}_{AXES[k]}" for k in used]
-        self.act({wrench.body: casadi.sparsify(rows)[used, :]}, names, [efforts[k] for k in used], "at_")
+        self.act(
+            {wrench.body: casadi.sparsify(rows)[used, :]}, names, [efforts[k] for k in used], "at_"
+        )
 
     # -- loops --------------------------------------------------------------------------------------------------
 
@@ -176,7 +194,10 @@ class MechanismDrawing(TreeDrawing):
             X = motion_transform((casadi.SX(frame[0]), casadi.SX(frame[1])))
             rows[end.body] = rows.get(end.body, 0) + sign * (G[own, :] @ X)
         name = identifier(loop.name)
-        held_ones = [self._sink(f"loop_{name}_{k + 1}" if len(own) > 1 else f"loop_{name}", varying[k]) for k in own]
+        held_ones = [
+            self._sink(f"loop_{name}_{k + 1}" if len(own) > 1 else f"loop_{name}", varying[k])
+            for k in own
+        ]
         self.seen(f"cut_{name}", rows, held_ones)
 
     def _coupling(self, c: Coupling) -> None:

@@ -51,7 +51,9 @@ class MechanismGraph(BondGraph):
         from eslabon.bond_graph.mechanism_drawing import MechanismDrawing
 
         if not as_model(m).nv:
-            raise ModelError(f"{m.name} has no degrees of freedom; there is nothing for a bond graph to tell.")
+            raise ModelError(
+                f"{m.name} has no degrees of freedom; there is nothing for a bond graph to tell."
+            )
         choice(gravity, "gravity", GRAVITY)
         drawing = MechanismDrawing(m, gravity, mapping(drives, "drives"))
         note = f"{m.name} as a bond graph. {m.note}".strip()
@@ -92,7 +94,9 @@ class MechanismGraph(BondGraph):
         if lengths:
             columns |= zip(lengths, np.moveaxis(evaluate(m, LENGTHS)(q), -1, 0), strict=True)
         columns |= {name: finite(x, name) for name, x in others.items()}
-        return np.stack(np.broadcast_arrays(*(columns.get(name, np.zeros(())) for name in self.states)), axis=-1)
+        return np.stack(
+            np.broadcast_arrays(*(columns.get(name, np.zeros(())) for name in self.states)), axis=-1
+        )
 
     def coordinates(self, x: ArrayLike) -> Floats:
         """The coordinates `(..., nq)` in states."""
@@ -108,13 +112,19 @@ class MechanismGraph(BondGraph):
         ]
         return found
 
-    def simulate(self, x0: ArrayLike | None, t: ArrayLike, inputs: Any = None, **options: Any) -> Response:
+    def simulate(
+        self, x0: ArrayLike | None, t: ArrayLike, inputs: Any = None, **options: Any
+    ) -> Response:
         """Integrate the state equations as any graph's; x0 = None starts at rest in the mechanism's home.
 
         Loops are held by multipliers and not projected: a run that leaves them by more than 1e-5 is refused, and one that comes
         near a singular configuration, which `Mechanism.simulate` can pass, is warned of.
         """
-        start = self.state(self.mechanism.home()) if x0 is None else states(x0, "x0", self.order, self.name, "states")
+        start = (
+            self.state(self.mechanism.home())
+            if x0 is None
+            else states(x0, "x0", self.order, self.name, "states")
+        )
         run = super().simulate(start, t, inputs, **options)
         if self.mechanism.closed:
             self._check_closure(run)
@@ -135,14 +145,14 @@ class MechanismGraph(BondGraph):
                 f"{self.name} violates loop closure by {worst:.2g} on the way; ask for a smaller rtol or step, or simulate the "
                 "mechanism itself, which projects onto its loops."
             )
-        J = evaluate(m, quantity(m, "constraint_jacobian"), timed)(q, *at)[..., structure(m).partition.rows, :]
+        J = evaluate(m, quantity(m, "constraint_jacobian"), timed)(q, *at)[
+            ..., structure(m).partition.rows, :
+        ]
         sizes = np.linalg.svd(J, compute_uv=False)
         spread = sizes[..., -1] / sizes[..., 0]
         if spread.min() < NEAR * np.median(spread):
             when = float(run.t[np.unravel_index(spread.argmin(), spread.shape)[-1]])
-            sentence = (
-                f"{self.name} comes near a singular configuration at t = {when:g} s, where its loops hold no longer."
-            )
+            sentence = f"{self.name} comes near a singular configuration at t = {when:g} s, where its loops hold no longer."
             warnings.warn(sentence, SingularityWarning, stacklevel=depth_of_user())
 
 

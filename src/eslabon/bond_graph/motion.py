@@ -44,7 +44,9 @@ class MotionTerms:
         v = states(f, "f", len(self.velocities), "the equations of motion", "flows")
         given = states(u, "u", self.Q.shape[-1], "the equations of motion", "inputs")
         pairs = [tuple(self.velocities.index(name) for name in pair) for pair in self.products]
-        crossed = np.stack([v[..., j] * v[..., k] for j, k in pairs], axis=-1) if pairs else v[..., :0]
+        crossed = (
+            np.stack([v[..., j] * v[..., k] for j, k in pairs], axis=-1) if pairs else v[..., :0]
+        )
         force = np.einsum("...ij,...j->...i", self.Q, given) - self.G
         for matrix, column in ((self.B, crossed), (self.C, v**2), (self.D, v)):
             force = force - np.einsum("...ij,...j->...i", matrix, column)

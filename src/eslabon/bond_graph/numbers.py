@@ -19,9 +19,14 @@ from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, ModelError, SingularityError, suggest
 
 
-def function(g: Graph, formula: Formula, parameters: Mapping[str, ArrayLike] | None = None) -> Callable[..., Any]:
+def function(
+    g: Graph, formula: Formula, parameters: Mapping[str, ArrayLike] | None = None
+) -> Callable[..., Any]:
     """The native function of a formula, with values of parameters put in, and a sentence where it has no finite value."""
-    given = {name: finite(x, f"parameter '{name}'") for name, x in mapping(parameters, "parameters").items()}
+    given = {
+        name: finite(x, f"parameter '{name}'")
+        for name, x in mapping(parameters, "parameters").items()
+    }
     f = evaluate(g, formula, tuple(given))
 
     def checked(*arrays: Any) -> Any:
@@ -42,10 +47,10 @@ def function(g: Graph, formula: Formula, parameters: Mapping[str, ArrayLike] | N
 
 
 def _unsolved(g: Graph) -> str:
-    loops = "; ".join(" and ".join(map(repr, loop)) for loop in junction_structure(g.nominal).algebraic_loops)
-    return (
-        f"{g.name}: the algebraic loop through {loops} could not be solved at this state; put a small storage into it."
+    loops = "; ".join(
+        " and ".join(map(repr, loop)) for loop in junction_structure(g.nominal).algebraic_loops
     )
+    return f"{g.name}: the algebraic loop through {loops} could not be solved at this state; put a small storage into it."
 
 
 def value(
@@ -101,10 +106,16 @@ class BondVariables:
         return list(self.names)
 
 
-def bond_variables(g: Graph, x: ArrayLike, u: ArrayLike | None, t: ArrayLike, **options: Any) -> BondVariables:
+def bond_variables(
+    g: Graph, x: ArrayLike, u: ArrayLike | None, t: ArrayLike, **options: Any
+) -> BondVariables:
     """See `BondGraph.bond_variables`."""
     e, f = value(g, BOND_VARIABLES, x, u, t, **options)
-    names = {b.signal_name(letter): (letter, k) for k, b in enumerate(g.bonds.values()) for letter in "ef"}
+    names = {
+        b.signal_name(letter): (letter, k)
+        for k, b in enumerate(g.bonds.values())
+        for letter in "ef"
+    }
     return BondVariables(e, f, tuple(g.bonds), names)
 
 

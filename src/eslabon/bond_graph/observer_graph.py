@@ -78,13 +78,20 @@ class ObserverGraph:
             ) from None
         both = dict(
             zip(
-                (*self.states, *self.estimates), np.moveaxis(np.concatenate([real, guess], axis=-1), -1, 0), strict=True
+                (*self.states, *self.estimates),
+                np.moveaxis(np.concatenate([real, guess], axis=-1), -1, 0),
+                strict=True,
             )
         )
         return np.stack([both[name] for name in causality(self.graph).states], axis=-1)
 
     def simulate(
-        self, x: ArrayLike | None, estimate: ArrayLike | None, t: ArrayLike, inputs: Any = None, **options: Any
+        self,
+        x: ArrayLike | None,
+        estimate: ArrayLike | None,
+        t: ArrayLike,
+        inputs: Any = None,
+        **options: Any,
     ) -> Response:
         """Run plant and observer together from a state and an estimate; options are those of `BondGraph.simulate`."""
         return simulate(self.graph, self.start(x, estimate), t, inputs, **options)
@@ -92,8 +99,12 @@ class ObserverGraph:
     def errors(self, run: Response) -> Floats:
         """x - x_hat along a run, (..., times, states)."""
         if getattr(run, "graph", None) is not self.graph:
-            raise ModelError(f"this is not a run of this observer: {format_value(run)}; take one of `simulate`.")
-        return np.stack([run[a] - run[b] for a, b in zip(self.states, self.estimates, strict=True)], axis=-1)
+            raise ModelError(
+                f"this is not a run of this observer: {format_value(run)}; take one of `simulate`."
+            )
+        return np.stack(
+            [run[a] - run[b] for a, b in zip(self.states, self.estimates, strict=True)], axis=-1
+        )
 
     def __repr__(self) -> str:
         poles = ", ".join(shown_pole(s).removeprefix("s = ") for s in self.poles)
@@ -139,7 +150,9 @@ def observer_graph(
             "model of the mechanism instead."
         )
     if not detectors(g):
-        raise ModelError(f"{g.name} has no detectors to observe it by; add some, as in g.with_detectors(y='f3').")
+        raise ModelError(
+            f"{g.name} has no detectors to observe it by; add some, as in g.with_detectors(y='f3')."
+        )
     point = np.zeros(order(g)) if x is None else x
     linear = linearize(g, point, np.zeros(len(input_names(g))) if u is None else u, t)
     if gains is not None and np.ndim(gains) == 1 and len(linear.outputs) == 1:

@@ -83,7 +83,9 @@ class Picture:
     size: tuple[float, float]
 
 
-def picture(g: Graph, preference: str | None = "integral", values: bool = True, paths: Any = ()) -> Picture:
+def picture(
+    g: Graph, preference: str | None = "integral", values: bool = True, paths: Any = ()
+) -> Picture:
     """A graph on a page; see `BondGraph.draw`."""
     if not g.bonds:
         raise ModelError(f"{g.name} has no bonds to draw.")
@@ -95,7 +97,9 @@ def picture(g: Graph, preference: str | None = "integral", values: bool = True, 
     items = [*page.bands(chosen), *items]
     items, (wide, tall) = _cropped(items)
     items += _legend(chosen, tall)
-    wide = max([wide, *(MARGIN + x.box[2] for x in items if isinstance(x, Writing) and x.role == "legend")])
+    wide = max(
+        [wide, *(MARGIN + x.box[2] for x in items if isinstance(x, Writing) and x.role == "legend")]
+    )
     return Picture(printable(g.name), tuple(items), (wide, tall + LINE * 1.6 * len(chosen)))
 
 
@@ -112,7 +116,9 @@ def highlighted(g: Graph, paths: Any) -> list[tuple[str, ...]]:
     """The bonds of each path that is to be shown: of one path or of several, each an object with `.bonds` or a sequence."""
     own = getattr(paths, "bonds", paths)
     if isinstance(own, str | bytes) or not isinstance(own, Collection):
-        raise InputError(f"paths are sequences of bonds such as [2, 4, 5]; it is {format_value(paths)}.")
+        raise InputError(
+            f"paths are sequences of bonds such as [2, 4, 5]; it is {format_value(paths)}."
+        )
     members = list(own)
     if members and all(isinstance(x, str | int) for x in members):
         members = [members]
@@ -120,7 +126,9 @@ def highlighted(g: Graph, paths: Any) -> list[tuple[str, ...]]:
     for path in members:
         inside = getattr(path, "bonds", path)
         if isinstance(inside, str | int) or not hasattr(inside, "__iter__"):
-            raise InputError(f"a path is a sequence of bonds such as [2, 4, 5]; it is {format_value(path)}.")
+            raise InputError(
+                f"a path is a sequence of bonds such as [2, 4, 5]; it is {format_value(path)}."
+            )
         names = tuple(str(getattr(b, "name", b)) for b in inside)
         for name in names:
             if name not in g.bonds:
@@ -150,7 +158,9 @@ def value_of(g: Graph, x: Element) -> str:
     if x.kind in JUNCTIONS:
         return shortened(x.name, LONGEST)
     if x.law is not None:
-        return shortened(f"law {x.law}" if isinstance(x.law, ParameterExpression) else "law", LONGEST)
+        return shortened(
+            f"law {x.law}" if isinstance(x.law, ParameterExpression) else "law", LONGEST
+        )
     if x.value is None or is_modulated(g, x):
         return ""
     if isinstance(x.value, tuple):
@@ -169,7 +179,11 @@ def modulus_of(x: Element) -> str:
     """What modulates an element."""
     if isinstance(x.value, tuple):
         return f"{len(x.value)}×{len(x.value[0])} of states"
-    return shortened(str(x.value), LONGEST) if isinstance(x.value, ParameterExpression) else "of states"
+    return (
+        shortened(str(x.value), LONGEST)
+        if isinstance(x.value, ParameterExpression)
+        else "of states"
+    )
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------
@@ -188,7 +202,9 @@ class _Page:
     def __post_init__(self) -> None:
         sizes = [self._size(x) for x in self.g.elements.values()]
         self.at = dict(zip(self.g.elements, places(self.g, sizes), strict=True))
-        self.half = {name: np.array(size) / 2 for name, size in zip(self.g.elements, sizes, strict=True)}
+        self.half = {
+            name: np.array(size) / 2 for name, size in zip(self.g.elements, sizes, strict=True)
+        }
 
     def _lines(self, x: Element) -> tuple[str, str]:
         return title_of(x), value_of(self.g, x) if self.values or x.kind in JUNCTIONS else ""
@@ -204,7 +220,9 @@ class _Page:
             first, second = self._lines(x)
             cx, cy = self.at[x.name]
             top = cy - (LINE / 2 if second else 0)
-            tip = f"{x.kind} {printable(x.name)}" + (f": {x.value}" if isinstance(x.value, ParameterExpression) else "")
+            tip = f"{x.kind} {printable(x.name)}" + (
+                f": {x.value}" if isinstance(x.value, ParameterExpression) else ""
+            )
             yield Writing(first, (cx, top), NAME, bold=x.kind in JUNCTIONS, tip=tip, role="element")
             if second:
                 yield Writing(second, (cx, top + LINE), SMALL, GREY, role="value")
@@ -213,9 +231,13 @@ class _Page:
         """The points between which a bond is drawn: the edges of the two writings."""
         a, b = self.at[bond.tail], self.at[bond.head]
         along = (b - a) / np.linalg.norm(b - a)
-        beside = [x.name for x in self.g.bonds.values() if {x.tail, x.head} == {bond.tail, bond.head}]
+        beside = [
+            x.name for x in self.g.bonds.values() if {x.tail, x.head} == {bond.tail, bond.head}
+        ]
         aside = BESIDE * (beside.index(bond.name) - (len(beside) - 1) / 2) * flow_side(along)
-        return a + along * self._reach(bond.tail, along) + aside, b - along * self._reach(bond.head, along) + aside
+        return a + along * self._reach(bond.tail, along) + aside, b - along * self._reach(
+            bond.head, along
+        ) + aside
 
     def _reach(self, name: str, along: Floats) -> float:
         """From an element's middle to the edge of its writing, and a little more."""
@@ -234,10 +256,16 @@ class _Page:
                 yield from arrow(a, b, "signal")
                 continue
             yield Line((_point(a), _point(b)), role="bond")
-            yield Line((_point(b), _point(b - BARB * along + 0.62 * BARB * across)), role="half arrow")
+            yield Line(
+                (_point(b), _point(b - BARB * along + 0.62 * BARB * across)), role="half arrow"
+            )
             if bond.name in self.strokes:
                 end = b if self.strokes[bond.name] == bond.head else a
-                yield Line((_point(end - STROKE * across), _point(end + STROKE * across)), 2.0, role="stroke")
+                yield Line(
+                    (_point(end - STROKE * across), _point(end + STROKE * across)),
+                    2.0,
+                    role="stroke",
+                )
 
     def bands(self, chosen: Sequence[tuple[str, ...]]) -> Iterator[Line]:
         """Broad bands of colour under the bonds of paths, the first of them broadest, so that all are seen."""
@@ -245,7 +273,9 @@ class _Page:
             width = 7.0 + 4.0 * (len(chosen) - 1 - k)
             for name in dict.fromkeys(names):
                 a, b = self.ends(self.g.bonds[name])
-                yield Line((_point(a), _point(b)), width, PATHS[k % len(PATHS)], opacity=0.45, role="path")
+                yield Line(
+                    (_point(a), _point(b)), width, PATHS[k % len(PATHS)], opacity=0.45, role="path"
+                )
 
     def numbers(self) -> Iterator[list[list[Item]]]:
         """The bonds' names, on the side of the effort, in the middle or elsewhere along the bond."""
@@ -254,8 +284,14 @@ class _Page:
             across = flow_side((b - a) / np.linalg.norm(b - a))
             width = Writing(bond.name, (0, 0), TINY).width
             away = (4 + abs(across[0]) * width / 2 + abs(across[1]) * TINY / 2) * across
-            spots = [a + part * (b - a) - side * away for side in (1, -1) for part in (0.5, 0.4, 0.6, 0.3, 0.7)]
-            yield [[Writing(bond.name, _point(spot), TINY, NUMBER, role="number")] for spot in spots]
+            spots = [
+                a + part * (b - a) - side * away
+                for side in (1, -1)
+                for part in (0.5, 0.4, 0.6, 0.3, 0.7)
+            ]
+            yield [
+                [Writing(bond.name, _point(spot), TINY, NUMBER, role="number")] for spot in spots
+            ]
 
     def moduli(self) -> Iterator[list[list[Item]]]:
         """Arrows into modulated elements with what modulates them at their other end, in many directions."""
@@ -266,14 +302,19 @@ class _Page:
     def _stubs(self, x: Element) -> Iterator[list[Item]]:
         text, middle = modulus_of(x), self.at[x.name]
         for length in (STUB, 1.6 * STUB):
-            for angle in np.radians(90 + 15 * np.array([0, 12, 1, -1, 11, 13, *range(2, 11), *range(14, 23)])):
+            for angle in np.radians(
+                90 + 15 * np.array([0, 12, 1, -1, 11, 13, *range(2, 11), *range(14, 23)])
+            ):
                 along = np.array([np.cos(angle), np.sin(angle)])
                 tip = middle + along * self._reach(x.name, along)
                 start = tip + length * along
                 with np.errstate(divide="ignore"):
                     half = np.array([Writing(text, (0, 0), SMALL).width / 2 + 3, SMALL * 0.7])
                     centre = start + along * np.min(half / np.abs(along))
-                yield [*arrow(start, tip, "modulation"), Writing(text, _point(centre), SMALL, role="modulus")]
+                yield [
+                    *arrow(start, tip, "modulation"),
+                    Writing(text, _point(centre), SMALL, role="modulus"),
+                ]
 
 
 def flow_side(along: Floats) -> Floats:
@@ -289,7 +330,9 @@ def arrow(a: Floats, b: Floats, role: str) -> Iterator[Line]:
     across, back = np.array([-along[1], along[0]]), b - HEAD * along
     yield Line((_point(a), _point(back)), 1.0, role=role)
     yield Line(
-        (_point(b), _point(back + 0.35 * HEAD * across), _point(back - 0.35 * HEAD * across)), filled=True, role="head"
+        (_point(b), _point(back + 0.35 * HEAD * across), _point(back - 0.35 * HEAD * across)),
+        filled=True,
+        role="head",
     )
 
 
@@ -329,14 +372,19 @@ def _legend(chosen: Sequence[tuple[str, ...]], tall: float) -> Iterator[Item]:
     """What the colours of paths mean."""
     for k, names in enumerate(chosen):
         y, text = tall + LINE * 1.6 * (k + 0.3), " ".join(names)
-        yield Line(((MARGIN, y), (MARGIN + 30, y)), 7.0, PATHS[k % len(PATHS)], opacity=0.45, role="legend")
-        yield Writing(text, (MARGIN + 40 + Writing(text, (0, 0), SMALL).width / 2, y), SMALL, role="legend")
+        yield Line(
+            ((MARGIN, y), (MARGIN + 30, y)), 7.0, PATHS[k % len(PATHS)], opacity=0.45, role="legend"
+        )
+        yield Writing(
+            text, (MARGIN + 40 + Writing(text, (0, 0), SMALL).width / 2, y), SMALL, role="legend"
+        )
 
 
 def _cropped(items: Sequence[Item]) -> tuple[list[Item], tuple[float, float]]:
     """Everything moved onto a page that has just room for it."""
     corners = np.array(
-        [p for x in items for p in (x.points if isinstance(x, Line) else (x.box[:2], x.box[2:]))], dtype=float
+        [p for x in items for p in (x.points if isinstance(x, Line) else (x.box[:2], x.box[2:]))],
+        dtype=float,
     )
     low, high = corners.min(axis=0) - MARGIN, corners.max(axis=0) + MARGIN
 
@@ -363,8 +411,14 @@ def draw(
     from eslabon.bond_graph.picture_files import figure, svg
     from eslabon.plotting import save_figure, theme_of
 
-    if not isinstance(path, str | Path) or Path(path).suffix.lower() not in (".svg", ".png", ".pdf"):
-        raise ReadError(f"{format_value(path)}: bond graphs are drawn as .svg, .png or .pdf; let the name end so.")
+    if not isinstance(path, str | Path) or Path(path).suffix.lower() not in (
+        ".svg",
+        ".png",
+        ".pdf",
+    ):
+        raise ReadError(
+            f"{format_value(path)}: bond graphs are drawn as .svg, .png or .pdf; let the name end so."
+        )
     look, made = theme_of(theme), picture(g, preference, values, paths)
     if Path(path).suffix.lower() == ".svg":
         return write(path, svg(made, look))

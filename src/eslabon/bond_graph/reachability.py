@@ -18,7 +18,13 @@ from eslabon.bond_graph.numbers import inputs, state
 from eslabon.bonds.causality import causality
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.signal_flow import FACTORS, refuse_sinks, signal_flow
-from eslabon.bonds.structural_ranks import causal_rank, connections, controls, detectors, structure_rank
+from eslabon.bonds.structural_ranks import (
+    causal_rank,
+    connections,
+    controls,
+    detectors,
+    structure_rank,
+)
 from eslabon.compiler.evaluate import evaluate
 from eslabon.control.ranks import KalmanRank
 from eslabon.control.ranks import controllability as kalman_controllability
@@ -58,7 +64,9 @@ class StructuralRank:
         return self.rank == self.order
 
     def __repr__(self) -> str:
-        return f"<structural rank {self.rank} of {self.order} of {self.owner}{_staying(self.staying)}>"
+        return (
+            f"<structural rank {self.rank} of {self.order} of {self.owner}{_staying(self.staying)}>"
+        )
 
 
 @displayed
@@ -109,10 +117,14 @@ class Reachability:
     @property
     def agrees(self) -> bool:
         """Whether structure and numbers say the same; also where no numbers were asked for."""
-        return self.kalman is None or (self.kalman.full == self.structural and not self.kalman.doubtful)
+        return self.kalman is None or (
+            self.kalman.full == self.structural and not self.kalman.doubtful
+        )
 
     def __repr__(self) -> str:
-        words = [f"structurally {self.kind}" if self.structural else f"not structurally {self.kind}"]
+        words = [
+            f"structurally {self.kind}" if self.structural else f"not structurally {self.kind}"
+        ]
         words.append(f"rank {self.rank} of {self.order}{_staying(self.staying)}")
         if self.unconnected:
             words.append(f"no causal path for {', '.join(self.unconnected)}")
@@ -156,7 +168,9 @@ def controllability(
     4
     """
     if not controls(g):
-        raise ModelError(f"{g.name} has no inputs, and so nothing that controls it; give it a source without a value.")
+        raise ModelError(
+            f"{g.name} has no inputs, and so nothing that controls it; give it a source without a value."
+        )
     return _examined(g, "controllable", x, u, t)
 
 
@@ -179,7 +193,9 @@ def observability(
     return _examined(g, "observable", x, u, t)
 
 
-def _examined(g: Graph, kind: str, x: ArrayLike | None, u: ArrayLike | None, t: float) -> Reachability:
+def _examined(
+    g: Graph, kind: str, x: ArrayLike | None, u: ArrayLike | None, t: float
+) -> Reachability:
     refuse_sinks(g, "structural rank")
     plain = g.nominal
     n = causality(plain).order
@@ -187,7 +203,9 @@ def _examined(g: Graph, kind: str, x: ArrayLike | None, u: ArrayLike | None, t: 
         raise ModelError(f"{g.name} has no states: no storage has integral causality.")
     found = causal_rank(plain, controls(plain) if kind == "controllable" else detectors(plain))
     routes = connections(plain, signal_flow(plain), kind)
-    paths = {name: None if r is None else CausalPath(g, "integral", r) for name, r in routes.items()}
+    paths = {
+        name: None if r is None else CausalPath(g, "integral", r) for name, r in routes.items()
+    }
     whole = structure_rank(plain, kind)
     kalman: KalmanRank | None = None
     vanishing: tuple[str, ...] = ()
@@ -202,7 +220,9 @@ def _examined(g: Graph, kind: str, x: ArrayLike | None, u: ArrayLike | None, t: 
     return made
 
 
-def _at(g: Graph, kind: str, x: ArrayLike, u: ArrayLike, t: float) -> tuple[KalmanRank, tuple[str, ...]]:
+def _at(
+    g: Graph, kind: str, x: ArrayLike, u: ArrayLike, t: float
+) -> tuple[KalmanRank, tuple[str, ...]]:
     """Kalman's rank at a state, and the states that no path with a gain there leads to."""
     linear = linearize(g, x, u, t)
     kalman = (kalman_controllability if kind == "controllable" else kalman_observability)(linear)
@@ -210,8 +230,12 @@ def _at(g: Graph, kind: str, x: ArrayLike, u: ArrayLike, t: float) -> tuple[Kalm
     flow = signal_flow(g.nominal)
     alive: Any = nx.DiGraph()
     alive.add_nodes_from(flow)
-    alive.add_edges_from(edge for edge, factor in zip(flow.edges(data=True), factors, strict=True) if factor != 0)
-    lost = tuple(name for name, route in connections(g.nominal, alive, kind).items() if route is None)
+    alive.add_edges_from(
+        edge for edge, factor in zip(flow.edges(data=True), factors, strict=True) if factor != 0
+    )
+    lost = tuple(
+        name for name, route in connections(g.nominal, alive, kind).items() if route is None
+    )
     return kalman, lost
 
 
@@ -229,4 +253,8 @@ def _disagreement(r: Reachability) -> str:
 
 
 def _staying(names: tuple[str, ...]) -> str:
-    return f"; {', '.join(names)} {'keep' if len(names) > 1 else 'keeps'} integral causality" if names else ""
+    return (
+        f"; {', '.join(names)} {'keep' if len(names) > 1 else 'keeps'} integral causality"
+        if names
+        else ""
+    )

@@ -92,9 +92,14 @@ class Response:
         ['[N m]', 'f2 [rad/s]']
         """
         shown = words(names, "names") or (*self.states, *self.inputs)
-        columns = [(name, self.graph.unit(name) if name in self.graph.signals else "") for name in shown]
+        columns = [
+            (name, self.graph.unit(name) if name in self.graph.signals else "") for name in shown
+        ]
         values = np.stack([self[name] for name in shown], axis=-1)
-        return saved(time_figure(self.t, by_unit("", columns, values), theme=theme, title=repr(self)[1:-1]), path)
+        return saved(
+            time_figure(self.t, by_unit("", columns, values), theme=theme, title=repr(self)[1:-1]),
+            path,
+        )
 
     def __getitem__(self, name: str) -> Floats:
         if text(name, "what is asked of a response") in self.states:
@@ -163,9 +168,13 @@ def simulate(
         loops = bool(junction_structure(g.nominal).algebraic_loops)
     else:
         if count(every, "every", 1) != 1:
-            raise InputError(f"{method} chooses its own steps; say when to report by an array t instead of every.")
+            raise InputError(
+                f"{method} chooses its own steps; say when to report by an array t instead of every."
+            )
         if start.ndim > 1 or (isinstance(given, Table) and given.values.ndim > 2):
-            raise InputError(f"{method} takes one state at the start; many go together with method='rk4' and a step.")
+            raise InputError(
+                f"{method} takes one state at the start; many go together with method='rk4' and a step."
+            )
         relative, absolute = tolerances(rtol, atol, start.shape[-1])
         moments, x = _adaptive(
             g,
@@ -195,9 +204,13 @@ def _check(g: Graph, table: Table, start: float, end: float) -> None:
             f"the table has {table.values.shape[-1]} inputs; {g.name} has {len(names)} ({', '.join(names) or 'none'})."
         )
     if len(table.times) > 1 and start < table.times[0] - slack:
-        raise InputError(f"the table of inputs starts at {table.times[0]:g} s, the run at {start:g} s.")
+        raise InputError(
+            f"the table of inputs starts at {table.times[0]:g} s, the run at {start:g} s."
+        )
     if not table.holds and end > table.times[-1] + slack:
-        raise InputError(f"the table of inputs ends at {table.times[-1]:g} s, the run at {end:g} s.")
+        raise InputError(
+            f"the table of inputs ends at {table.times[-1]:g} s, the run at {end:g} s."
+        )
 
 
 Inputs = Table | Callable[[float], Any]
@@ -215,8 +228,16 @@ def _inputs(g: Graph, given: Any, start: float) -> Inputs:
     if isinstance(given, Mapping):
         known_words(given, names, f"{g.name} has no input")
         given = [finite(given.get(name, 0.0), name) for name in names]
-    if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) == 1 and np.ndim(given[1]) >= 1:
-        times, values = finite(given[0], "the times of inputs"), finite(given[1], "the values of inputs")
+    if (
+        isinstance(given, tuple)
+        and len(given) == 2
+        and np.ndim(given[0]) == 1
+        and np.ndim(given[1]) >= 1
+    ):
+        times, values = (
+            finite(given[0], "the times of inputs"),
+            finite(given[1], "the values of inputs"),
+        )
         if np.ndim(given[1]) > 1 or len(names) == 1:
             return Table(times, values[..., None] if values.ndim == 1 else values)
     values = finite(np.zeros(len(names)) if given is None else given, "inputs")
@@ -250,7 +271,9 @@ def _called(g: Graph, given: Callable[[float], Any], times: Floats) -> Floats:
 # Adaptive methods -----------------------------------------------------------------------------------------------------
 
 
-def _intervals(g: Graph, given: Inputs, times: Floats) -> Iterator[tuple[float, float, Callable[[float], Any]]]:
+def _intervals(
+    g: Graph, given: Inputs, times: Floats
+) -> Iterator[tuple[float, float, Callable[[float], Any]]]:
     """From one jump of the inputs to the next, and the inputs as a function of the time between."""
     start, end = times[0], times[-1]
     if not isinstance(given, Table):
@@ -265,7 +288,13 @@ def _intervals(g: Graph, given: Inputs, times: Floats) -> Iterator[tuple[float, 
 
 
 def _adaptive(
-    g: Graph, x: Floats, given: Inputs, times: Floats, report: bool, method: str, options: dict[str, Any]
+    g: Graph,
+    x: Floats,
+    given: Inputs,
+    times: Floats,
+    report: bool,
+    method: str,
+    options: dict[str, Any],
 ) -> tuple[Floats, Floats]:
     """SciPy's solver, anew after each jump of the inputs."""
     moments, rows = [times[:1]], [x[None]]
@@ -280,12 +309,19 @@ def _adaptive(
 
 
 def _solved(
-    g: Graph, x: Floats, u: Callable[[float], Any], span: tuple[float, float], method: str, options: dict[str, Any]
+    g: Graph,
+    x: Floats,
+    u: Callable[[float], Any],
+    span: tuple[float, float],
+    method: str,
+    options: dict[str, Any],
 ) -> Any:
     from scipy.integrate import solve_ivp
 
     rates = evaluate(g, RATES)
-    function(g, RATES)(x, u(span[0]), span[0])  # refused where it is not finite: SciPy would search a step for ever
+    function(g, RATES)(
+        x, u(span[0]), span[0]
+    )  # refused where it is not finite: SciPy would search a step for ever
     if method in IMPLICIT:
         jacobian = evaluate(g, JACOBIAN)
         options["jac"] = lambda t, x: jacobian(x, u(t), t)
@@ -297,7 +333,9 @@ def _solved(
         ) from None
     if not run.success:
         reached = run.t[-1] if len(run.t) else span[0]
-        raise SimulationError(f"{g.name} cannot be integrated beyond t = {reached:g} s: {run.message}")
+        raise SimulationError(
+            f"{g.name} cannot be integrated beyond t = {reached:g} s: {run.message}"
+        )
     return run
 
 

@@ -50,7 +50,9 @@ class SteadyState:
         return [*self.energy, *self.inputs]
 
 
-def steady_state(g: Graph, u: ArrayLike | None = None, guess: ArrayLike | None = None, t: float = 0.0) -> SteadyState:
+def steady_state(
+    g: Graph, u: ArrayLike | None = None, guess: ArrayLike | None = None, t: float = 0.0
+) -> SteadyState:
     """The state in which nothing changes under inputs.
 
     Parameters
@@ -71,14 +73,19 @@ def steady_state(g: Graph, u: ArrayLike | None = None, guess: ArrayLike | None =
         own = causality(g).states
         if near.shape[-1:] != (len(own),):
             raise ModelError(f"guess has shape {near.shape}; {g.name} has {len(own)} states.")
-        start = np.broadcast_to(start, (*np.broadcast_shapes(near.shape[:-1], start.shape[:-1]), len(known))).copy()
+        start = np.broadcast_to(
+            start, (*np.broadcast_shapes(near.shape[:-1], start.shape[:-1]), len(known))
+        ).copy()
         start[..., [known.index(name) for name in own]] = near
         given = np.broadcast_to(given, (*start.shape[:-1], given.shape[-1]))
     return _solved(g, start, given, list(range(len(known))), [], t)
 
 
 def inverse_statics(
-    g: Graph, states: Mapping[str, ArrayLike], inputs: Mapping[str, ArrayLike] | None = None, t: float = 0.0
+    g: Graph,
+    states: Mapping[str, ArrayLike],
+    inputs: Mapping[str, ArrayLike] | None = None,
+    t: float = 0.0,
 ) -> SteadyState:
     """Inputs that hold some energy variables, such as joint positions, at rest (Morales, 4.4.3).
 
@@ -123,10 +130,15 @@ def _known(g: Graph) -> tuple[str, ...]:
     return (*c.states, *c.dependent)
 
 
-def _solved(g: Graph, X: Floats, u: Floats, open_states: list[int], open_inputs: list[int], t: float) -> SteadyState:
+def _solved(
+    g: Graph, X: Floats, u: Floats, open_states: list[int], open_inputs: list[int], t: float
+) -> SteadyState:
     """Newton's iteration with step halving, for a batch at once."""
     f, batch = evaluate(g, STEADY), X.shape[:-1]
-    X, u = (np.array(a).reshape(math.prod(batch), a.shape[-1]) for a in (X, np.broadcast_to(u, (*batch, u.shape[-1]))))
+    X, u = (
+        np.array(a).reshape(math.prod(batch), a.shape[-1])
+        for a in (X, np.broadcast_to(u, (*batch, u.shape[-1])))
+    )
     time = finite(t, "t")
     if time.ndim or not len(X):
         raise InputError(
@@ -148,7 +160,9 @@ def _solved(g: Graph, X: Floats, u: Floats, open_states: list[int], open_inputs:
     for _ in range(ITERATIONS):
         rest, J, _ = equations(X, u)
         if not np.isfinite(J).all() or not np.isfinite(rest).all():
-            raise SingularityError(f"{g.name} has no finite values on the way to a steady state; give a guess near it.")
+            raise SingularityError(
+                f"{g.name} has no finite values on the way to a steady state; give a guess near it."
+            )
         step = np.einsum("kij,kj->ki", np.linalg.pinv(J, rcond=1e-15), rest)
         length, size = np.ones(len(X)), np.abs(rest).max(axis=-1, initial=0.0)
         for _ in range(HALVINGS):

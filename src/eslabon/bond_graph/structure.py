@@ -70,7 +70,9 @@ class Structure:
         matrix = self.casadi(block)
         free = casadi.symvar(matrix)
         names = [s.name() for s in free]
-        f = casadi.Function("block", [casadi.vertcat(casadi.SX(0, 1), *free)], [matrix], ["moduli"], [block])
+        f = casadi.Function(
+            "block", [casadi.vertcat(casadi.SX(0, 1), *free)], [matrix], ["moduli"], [block]
+        )
         (made,) = printed.equations(f, {"moduli": names} if names else None).expanded()
         return made
 
@@ -81,10 +83,14 @@ class Structure:
         if 0 in shape:
             batch = np.broadcast_shapes(arrays[0].shape[:-1], arrays[1].shape[:-1], arrays[2].shape)
             return np.zeros((*batch, *shape))
-        made: Floats = evaluate(self.graph, STRUCTURE, preference=self.preference, block=block)(*arrays)
+        made: Floats = evaluate(self.graph, STRUCTURE, preference=self.preference, block=block)(
+            *arrays
+        )
         return made
 
-    def violations(self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0) -> dict[str, float]:
+    def violations(
+        self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0
+    ) -> dict[str, float]:
         """How far the blocks are from what conservation of power asks: skew-symmetry, and transposes with a minus sign.
 
         Active bonds may violate it; nothing else does.
@@ -102,7 +108,9 @@ class Structure:
             made[name] = float(np.abs(difference).max(initial=0.0))
         return made
 
-    def fields(self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0) -> dict[str, Floats]:
+    def fields(
+        self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0
+    ) -> dict[str, Floats]:
         """F, Fd, L, E, M and Z1_rate at a state: z = F x, z_d = F_d x_d, D_out = L D_in, E = 1 - S14 F_d^-1 Z1 F and
         M = (1 - L S22)^-1 L (Morales, 2.46, 2.47), of linear fields; derivatives of laws stand in for others.
 

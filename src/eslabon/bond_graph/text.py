@@ -36,7 +36,9 @@ def equations(g: Graph, quantity: str, parameters: tuple[str, ...] | bool) -> Eq
     from eslabon.export import equations as printed
 
     kept = (
-        (tuple(g.parameters) if parameters else ()) if isinstance(parameters, bool) else names(parameters, "parameters")
+        (tuple(g.parameters) if parameters else ())
+        if isinstance(parameters, bool)
+        else names(parameters, "parameters")
     )
     symbols = {"x": [*causality(g).states], "u": [*input_names(g)], "q": [*displacements(g)]}
     own = {name: symbols[name] for name in _formula(quantity).input_names if symbols.get(name)}
@@ -47,4 +49,6 @@ def c_source(g: Graph, quantity: str) -> CSource:
     """See `BondGraph.c_source`."""
     from eslabon.export.c_source import source
 
-    return source(_traced(g, quantity, ()), f"{g.name}_{quantity}", f"{quantity} of the bond graph {g.name}")
+    return source(
+        _traced(g, quantity, ()), f"{g.name}_{quantity}", f"{quantity} of the bond graph {g.name}"
+    )

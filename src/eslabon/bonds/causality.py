@@ -129,7 +129,9 @@ def natural_effort_in(x: Element) -> bool:
 class _Conflict(Exception):
     """Strokes that an element cannot have: the bonds that meet there, and the element that asked for each stroke so far."""
 
-    def __init__(self, element: Element, bonds: list[Bond], cause: Mapping[str, str], other: str = "") -> None:
+    def __init__(
+        self, element: Element, bonds: list[Bond], cause: Mapping[str, str], other: str = ""
+    ) -> None:
         self.element, self.bonds, self.cause, self.other = element, bonds, cause, other
 
 
@@ -167,8 +169,12 @@ class _Assignment:
     def _contradiction(self, bond: Bond, cause: str) -> _Conflict:
         """An element asks for a stroke that another one, or a junction for it, has decided otherwise."""
         before = self.g.elements[self.cause[bond.name]]
-        place, other = (before, cause) if before.is_junction else (self.g.elements[cause], before.name)
-        bringing = [p.bond for p in self.g.ports[place.name] if self.effort_in(p) is (place.kind == "0")]
+        place, other = (
+            (before, cause) if before.is_junction else (self.g.elements[cause], before.name)
+        )
+        bringing = [
+            p.bond for p in self.g.ports[place.name] if self.effort_in(p) is (place.kind == "0")
+        ]
         bonds = list(dict.fromkeys([*bringing, bond])) if place.is_junction else [bond]
         return _Conflict(place, bonds, self.cause, other)
 
@@ -197,14 +203,24 @@ class _Assignment:
         elif len(open_ones) == 1:
             yield open_ones[0], brings
 
-    def _alike(self, x: Element, ports: tuple[Port, ...], sides: list[bool]) -> Iterator[tuple[Port, bool]]:
+    def _alike(
+        self, x: Element, ports: tuple[Port, ...], sides: list[bool]
+    ) -> Iterator[tuple[Port, bool]]:
         """All strokes at the element on one side and none on the other, or the other way round."""
-        found = {own == side for p, side in zip(ports, sides, strict=True) if (own := self.effort_in(p)) is not None}
+        found = {
+            own == side
+            for p, side in zip(ports, sides, strict=True)
+            if (own := self.effort_in(p)) is not None
+        }
         if len(found) > 1:
             raise _Conflict(x, [p.bond for p in ports], self.cause)
         if found:
             way = found.pop()
-            yield from ((p, side == way) for p, side in zip(ports, sides, strict=True) if self.effort_in(p) is None)
+            yield from (
+                (p, side == way)
+                for p, side in zip(ports, sides, strict=True)
+                if self.effort_in(p) is None
+            )
 
 
 class _Search:
@@ -225,10 +241,14 @@ class _Search:
             raise ModelError(self._explained(found))
         return found.head
 
-    def _completed(self, start: _Assignment, choices: list[tuple[Port, bool]]) -> _Assignment | _Conflict:
+    def _completed(
+        self, start: _Assignment, choices: list[tuple[Port, bool]]
+    ) -> _Assignment | _Conflict:
         """The first assignment in the order of preferences; if there is none, the first conflict that was met."""
         first: _Conflict | None = None
-        trail: list[tuple[int, _Assignment, bool]] = []  # where the less preferred stroke is still untried
+        trail: list[
+            tuple[int, _Assignment, bool]
+        ] = []  # where the less preferred stroke is still untried
         place, current = 0, start
         while True:
             while place < len(choices) and choices[place][0].bond.name in current.head:
@@ -245,7 +265,11 @@ class _Search:
                 self.left -= 1
                 current = before.copy()
                 try:
-                    current.assign(port, effort_in == preferred, port.bond.head if port.into else port.bond.tail)
+                    current.assign(
+                        port,
+                        effort_in == preferred,
+                        port.bond.head if port.into else port.bond.tail,
+                    )
                     break
                 except _Conflict as conflict:
                     first = first or conflict
@@ -253,7 +277,9 @@ class _Search:
                 assert first is not None
                 return first
             if self.left < 0:
-                raise ModelError(f"{self.g.name}: no causality was found in {PATIENCE} attempts; take the graph apart.")
+                raise ModelError(
+                    f"{self.g.name}: no causality was found in {PATIENCE} attempts; take the graph apart."
+                )
 
     # -- who wants what -----------------------------------------------------------------------------------------
 
@@ -267,7 +293,9 @@ class _Search:
             if (x.is_source and x.name not in self.dual) or x.kind == FLOW_SINK:
                 yield ports[0], x.imposes == "flow"
             elif x.law is not None and x.inverse is None:
-                yield from ((p, x.kind == "I" if x.stores else resistor_input(x) == "e") for p in ports)
+                yield from (
+                    (p, x.kind == "I" if x.stores else resistor_input(x) == "e") for p in ports
+                )
 
     def _choices(self) -> Iterator[tuple[Port, bool]]:
         """Strokes in the order in which they are chosen, as they are preferred."""
@@ -295,7 +323,9 @@ class _Search:
         elif len(conflict.bonds) == 2:
             trouble = f"bonds {bonds} both impose the {what} of the {x.kind}-junction '{x.name}'"
         else:
-            trouble = f"no bond can impose the {what} of the {x.kind}-junction '{x.name}' (bonds {bonds})"
+            trouble = (
+                f"no bond can impose the {what} of the {x.kind}-junction '{x.name}' (bonds {bonds})"
+            )
         named = ", ".join(f"'{y.name}' ({y.kind})" for y in self._roots(conflict))
         return (
             f"{self.g.name} has no causality: {trouble}; it is asked for by {named}. Take one of them away, or put an R, "
@@ -309,12 +339,19 @@ class _Search:
         decided = (
             {conflict.element.name} if conflict.other else set()
         )  # what the junction itself asked for, another began
-        reach, pending = set(), [name for name in (*asked, conflict.other) if name and name not in decided]
+        reach, pending = (
+            set(),
+            [name for name in (*asked, conflict.other) if name and name not in decided],
+        )
         while pending:
             name = pending.pop()
             reach.add(name)
             if self.g.elements[name].kind in conducts:
-                causes = {conflict.cause[p.bond.name] for p in self.g.ports[name] if p.bond.name in conflict.cause}
+                causes = {
+                    conflict.cause[p.bond.name]
+                    for p in self.g.ports[name]
+                    if p.bond.name in conflict.cause
+                }
                 pending += [other for other in causes if other not in reach]
         found = [self.g.elements[name] for name in self.g.elements if name in reach]
         ends = [x for x in found if x.kind not in conducts]

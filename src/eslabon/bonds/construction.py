@@ -12,19 +12,32 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eslabon.arguments import text
-from eslabon.bonds.items import DETECTORS, GYRATORS, SOURCES, SUBMODEL, TRANSFORMERS, Bond, Description, Element
+from eslabon.bonds.items import (
+    DETECTORS,
+    GYRATORS,
+    SOURCES,
+    SUBMODEL,
+    TRANSFORMERS,
+    Bond,
+    Description,
+    Element,
+)
 from eslabon.bonds.written import description, element
 from eslabon.errors import ModelError, format_value
 
 Pair = tuple[str, str]  # where a bond leads from and to
 
 
-def from_velocities(name: str, parts: Mapping[str, Any], reference: str = "ground", **options: Any) -> Description:
+def from_velocities(
+    name: str, parts: Mapping[str, Any], reference: str = "ground", **options: Any
+) -> Description:
     """The graph of mechanical parts between velocities."""
     return _Drawing(name, parts, reference, "1", options).description()
 
 
-def from_efforts(name: str, parts: Mapping[str, Any], reference: str = "ground", **options: Any) -> Description:
+def from_efforts(
+    name: str, parts: Mapping[str, Any], reference: str = "ground", **options: Any
+) -> Description:
     """The graph of electrical or hydraulic parts between efforts."""
     return _Drawing(name, parts, reference, "0", options).description()
 
@@ -52,15 +65,25 @@ class _Drawing:
         self._simplify()
         kinds = {key: {"kind": kind} for key, kind in self.junctions.items()}
         plain = description(
-            self.name, dict.fromkeys(elements, "1") | kinds, [f"{a} -> {b}" for a, b in self.bonds], **self.options
+            self.name,
+            dict.fromkeys(elements, "1") | kinds,
+            [f"{a} -> {b}" for a, b in self.bonds],
+            **self.options,
         )
-        made = tuple(replace(elements[x.name], domain=x.domain) if x.name in elements else x for x in plain.elements)
+        made = tuple(
+            replace(elements[x.name], domain=x.domain) if x.name in elements else x
+            for x in plain.elements
+        )
         numbered = tuple(Bond(str(k + 1), a, b) for k, (a, b) in enumerate(self.bonds))
         return replace(plain, elements=made, bonds=numbered)
 
     def _part(self, name: str, given: Any) -> Element:
         """Draw a part between its nodes."""
-        if not isinstance(given, list | tuple) or len(given) < 2 or not all(isinstance(n, str) for n in given[1:]):
+        if (
+            not isinstance(given, list | tuple)
+            or len(given) < 2
+            or not all(isinstance(n, str) for n in given[1:])
+        ):
             raise ModelError(
                 f"the part '{name}' is an element and the nodes it lies between, as in ('I: 2', 'v1'); it is {format_value(given)}."
             )
@@ -83,12 +106,18 @@ class _Drawing:
         """A part between two nodes, or between one and the reference."""
         first, *others = nodes
         if len(others) > 1:
-            raise ModelError(f"the part '{x.name}' lies between {len(nodes)} nodes; one or two are expected.")
+            raise ModelError(
+                f"the part '{x.name}' lies between {len(nodes)} nodes; one or two are expected."
+            )
         second = others[0] if others else self.reference
         if first == second:
-            raise ModelError(f"the part '{x.name}' lies between '{first}' and itself; give it another node.")
+            raise ModelError(
+                f"the part '{x.name}' lies between '{first}' and itself; give it another node."
+            )
         if self.node == "1" and x.kind == "I" and second != self.reference:
-            raise ModelError(f"the inertia '{x.name}' lies between two velocities; it has one, that of its own mass.")
+            raise ModelError(
+                f"the inertia '{x.name}' lies between two velocities; it has one, that of its own mass."
+            )
         if x.kind in DETECTORS:
             if second != self.reference or (x.kind == "De") != (self.node == "0"):
                 raise ModelError(
@@ -111,7 +140,9 @@ class _Drawing:
     def _two_port(self, x: Element, nodes: list[str]) -> None:
         """A transformer or gyrator from one node, or difference of two, to another."""
         if len(nodes) not in (2, 4):
-            raise ModelError(f"'{x.name}' joins {len(nodes)} nodes; give two, or four, a pair for each side.")
+            raise ModelError(
+                f"'{x.name}' joins {len(nodes)} nodes; give two, or four, a pair for each side."
+            )
         half = len(nodes) // 2
         for side, own in (("in", nodes[:half]), ("out", nodes[half:])):
             node = own[0]
@@ -148,7 +179,11 @@ class _Drawing:
 
     def _merged(self) -> bool:
         for a, b in self.bonds:
-            if a in self.junctions and b in self.junctions and self.junctions[a] == self.junctions[b]:
+            if (
+                a in self.junctions
+                and b in self.junctions
+                and self.junctions[a] == self.junctions[b]
+            ):
                 self.bonds.remove((a, b))
                 self.bonds = [(a if x == b else x, a if y == b else y) for x, y in self.bonds]
                 del self.junctions[b]
@@ -156,4 +191,6 @@ class _Drawing:
         return False
 
     def _detectors(self) -> set[str]:
-        return {key for key, given in self.parts.items() if element(key, given[0]).kind in DETECTORS}
+        return {
+            key for key, given in self.parts.items() if element(key, given[0]).kind in DETECTORS
+        }

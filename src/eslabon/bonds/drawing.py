@@ -34,7 +34,8 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "INV": lambda a: 1 / a,
     "FABS": partial(call, "abs"),
     **{
-        x.upper(): partial(call, x) for x in ("sin", "cos", "tan", "asin", "acos", "sqrt", "exp", "log", "tanh", "sign")
+        x.upper(): partial(call, x)
+        for x in ("sin", "cos", "tan", "asin", "acos", "sqrt", "exp", "log", "tanh", "sign")
     },
 }
 
@@ -83,7 +84,9 @@ def value(x: Expression) -> Value:
     """A matrix of symbols as a value of an element: a matrix of numbers and expressions, or a traced function."""
     x = casadi.SX(x)
     try:
-        rows = tuple(tuple(expression(x[i, j]) for j in range(x.shape[1])) for i in range(x.shape[0]))
+        rows = tuple(
+            tuple(expression(x[i, j]) for j in range(x.shape[1])) for i in range(x.shape[0])
+        )
         return rows[0][0] if x.shape == (1, 1) else rows
     except _TooLong:
         free = casadi.symvar(x)
@@ -101,7 +104,11 @@ def names_in(given: Value) -> set[str]:
     """What a value depends on."""
     if isinstance(given, tuple):
         return {
-            name for row in given for entry in row if isinstance(entry, ParameterExpression) for name in entry.names()
+            name
+            for row in given
+            for entry in row
+            if isinstance(entry, ParameterExpression)
+            for name in entry.names()
         }
     if isinstance(given, Traced):
         return {name for argument in given.arguments for name in argument.names()}
@@ -136,7 +143,9 @@ class Drawing:
         self.bonds[name] = Bond(name, tail, head)
         return self.bonds[name]
 
-    def two_port(self, kind: str, name: str, into: Sequence[str], modulus: Expression, out: Sequence[str]) -> list[str]:
+    def two_port(
+        self, kind: str, name: str, into: Sequence[str], modulus: Expression, out: Sequence[str]
+    ) -> list[str]:
         """A transformer, f_out = M^T f_in, or a gyrator, e_in = M f_out, from some elements to others, without the rows and
         columns that are zero; modulated where its modulus is not constant. The elements that it leads to come back."""
         M = casadi.sparsify(modulus)
@@ -160,4 +169,10 @@ class Drawing:
         return parameter(name)
 
     def description(self, note: str = "") -> Description:
-        return Description(self.name, tuple(self.elements.values()), tuple(self.bonds.values()), self.parameters, note)
+        return Description(
+            self.name,
+            tuple(self.elements.values()),
+            tuple(self.bonds.values()),
+            self.parameters,
+            note,
+        )

@@ -27,7 +27,9 @@ def solve(A: Expression, b: Expression, definite: bool = False) -> Expression:
     """
     n = A.shape[0]
     numbers = sample(A)
-    rows = [{j: casadi.SX(A[i, j]) for j in np.flatnonzero(_structure(A)[i]).tolist()} for i in range(n)]
+    rows = [
+        {j: casadi.SX(A[i, j]) for j in np.flatnonzero(_structure(A)[i]).tolist()} for i in range(n)
+    ]
     right = [casadi.SX(b[i, :]) for i in range(n)]
     open_rows, open_columns, order = set(range(n)), set(range(n)), []
     scale = np.abs(np.diag(numbers)) if definite else np.full(n, np.abs(numbers).max(initial=0.0))
@@ -84,7 +86,9 @@ def _pivot(
         own = [c for c in rows[i] if c in open_columns]
         largest = max((abs(numbers[i, c]) for c in own), default=0.0)
         for c in own if not definite else [c for c in own if c == i]:
-            if abs(numbers[i, c]) > max(0.0 if definite else THRESHOLD * largest, SINGULAR * scale[i]):
+            if abs(numbers[i, c]) > max(
+                0.0 if definite else THRESHOLD * largest, SINGULAR * scale[i]
+            ):
                 cost = (i != c, (len(own) - 1) * (counts[c] - 1), -abs(numbers[i, c]))
                 if found is None or cost < best:
                     best, found = cost, (i, c)

@@ -27,7 +27,9 @@ def order(g: Graph) -> int:
 
 def input_names(g: Graph) -> tuple[str, ...]:
     """The inputs: e or f with the bond's name."""
-    return tuple(g.ports[x.name][0].bond.signal_name(x.imposes[0]) for x in g.elements.values() if x.is_input)
+    return tuple(
+        g.ports[x.name][0].bond.signal_name(x.imposes[0]) for x in g.elements.values() if x.is_input
+    )
 
 
 def output_names(g: Graph) -> tuple[str, ...]:
@@ -64,7 +66,10 @@ def linearization(g: Graph, x: Expression, u: Expression, t: Expression) -> list
     """A, B, C, D of the exact Jacobian, dependent storages included."""
     e = Evaluation.of_state(g, x, u, t)
     y = e.combined(e.structure.matrix["y"])
-    return [*(casadi.densify(casadi.jacobian(f, v)) for f in (e.rates, y) for v in (x, u)), e.residual]
+    return [
+        *(casadi.densify(casadi.jacobian(f, v)) for f in (e.rates, y) for v in (x, u)),
+        e.residual,
+    ]
 
 
 def jacobian(g: Graph, x: Expression, u: Expression, t: Expression) -> Expression:
@@ -82,15 +87,21 @@ def steady(g: Graph, X: Expression, u: Expression, t: Expression) -> list[Expres
         raise ModelError(f"{g.name}: steady states with residual sinks ({', '.join(sinks)}) are not looked for here; of a "
             "mechanism with loops, ask the mechanism for its equilibrium.")  # fmt: skip
     c = causality(g.nominal, "derivative")
-    e = Evaluation(g, {name: X[k] for k, name in enumerate((*c.states, *c.dependent))}, u, t, "derivative")
+    e = Evaluation(
+        g, {name: X[k] for k, name in enumerate((*c.states, *c.dependent))}, u, t, "derivative"
+    )
     rest = casadi.vertcat(e.forces, e.zd - e.combined(e.structure.matrix["zd"]))
     return [casadi.densify(x) for x in (rest, casadi.jacobian(rest, X), casadi.jacobian(rest, u))]
 
 
-def structure_block(g: Graph, x: Expression, u: Expression, t: Expression, preference: str, block: str) -> Expression:
+def structure_block(
+    g: Graph, x: Expression, u: Expression, t: Expression, preference: str, block: str
+) -> Expression:
     """A block of the junction structure at a state."""
     return casadi.densify(
-        Evaluation.of_state(g, x, u, t).filled(getattr(junction_structure(g.nominal, preference), block))
+        Evaluation.of_state(g, x, u, t).filled(
+            getattr(junction_structure(g.nominal, preference), block)
+        )
     )
 
 
@@ -111,7 +122,9 @@ def fields(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expres
         raise ModelError(f"{g.name} has storages in derivative causality whose matrices are singular, so that F_d has no "
             "numbers; its E still follows from the rates.") from None  # fmt: skip
     change = casadi.jacobian(casadi.vec(Z1), casadi.vertcat(x, t)) @ casadi.vertcat(e.rates, 1)
-    return [casadi.densify(matrix) for matrix in (F, Fd, L, E, M, casadi.reshape(change, *Z1.shape))]
+    return [
+        casadi.densify(matrix) for matrix in (F, Fd, L, E, M, casadi.reshape(change, *Z1.shape))
+    ]
 
 
 def derivative_fields(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
@@ -119,13 +132,22 @@ def derivative_fields(g: Graph, x: Expression, u: Expression, t: Expression) -> 
     e = Evaluation.of_state(g, x, u, t)
     c = causality(g.nominal, "derivative")
     if c.integral:
-        raise ModelError(f"{g.name}: {', '.join(c.states)} keep integral causality, so that there is no B*.")
+        raise ModelError(
+            f"{g.name}: {', '.join(c.states)} keep integral causality, so that there is no B*."
+        )
     known = {s.name: e.energy_of(s) for s in (*e.causality.integral, *e.causality.derivative)}
     d = Evaluation(g, known, u, t, "derivative")
-    J = {name: e.filled(getattr(d.structure, name)) for name in ("J11", "J12", "J13", "J21", "J22", "J23")}
+    J = {
+        name: e.filled(getattr(d.structure, name))
+        for name in ("J11", "J12", "J13", "J21", "J22", "J23")
+    }
     D = casadi.SX.sym("D", J["J22"].shape[0])
     L = casadi.jacobian(d.answers([*range(D.numel())], D), D) if D.numel() else casadi.SX(0, 0)
-    L = casadi.substitute(L, D, e.combined(stacked_rows(e, d.structure.key["D_in"]))) if D.numel() else L
+    L = (
+        casadi.substitute(L, D, e.combined(stacked_rows(e, d.structure.key["D_in"])))
+        if D.numel()
+        else L
+    )
     M = solve(casadi.SX.eye(L.shape[0]) - casadi.mtimes(L, J["J22"]), L)
     star = [J[f"J1{k}"] + casadi.mtimes([J["J12"], M, J[f"J2{k}"]]) for k in (1, 3)]
     return [casadi.densify(matrix) for matrix in (L, M, *star)]
@@ -150,7 +172,9 @@ def affine(g: Graph, x: Expression, t: Expression) -> list[Expression]:
     made = Evaluation.of_state(g, x, u, t).rates
     gain = casadi.jacobian(made, u)
     if casadi.depends_on(gain, u):
-        raise ModelError(f"{g.name}: x' is not f(x) + g(x) u, as a law makes the inputs appear in it otherwise.")
+        raise ModelError(
+            f"{g.name}: x' is not f(x) + g(x) u, as a law makes the inputs appear in it otherwise."
+        )
     return [casadi.substitute(made, u, casadi.SX.zeros(u.shape[0])), casadi.densify(gain)]
 
 
@@ -204,12 +228,18 @@ def _by(rows: Any, columns: Any) -> Any:
 X, U, T = Argument("x", _n, "states"), Argument("u", _nu, "inputs"), Argument("t", ())
 SOLVED = Argument("algebraic_loop", (), bound=("<=", UNSOLVED))
 RATES = Formula("bond_graph_rates", rates, (X, U, T), (Argument("rates", _n),), checks=(SOLVED,))
-OUTPUTS = Formula("bond_graph_outputs", outputs, (X, U, T), (Argument("y", _ny),), checks=(SOLVED,), rare=True)
+OUTPUTS = Formula(
+    "bond_graph_outputs", outputs, (X, U, T), (Argument("y", _ny),), checks=(SOLVED,), rare=True
+)
 BOND_VARIABLES = Formula(
     "bond_variables", bond_variables, (X, U, T), (Argument("e", _nb), Argument("f", _nb)), checks=(SOLVED,), rare=True
 )  # fmt: skip
 ENERGIES = Formula(
-    "stored_energies", energies, (X, U, T), (Argument("energies", lambda g, **_: (len(storages(g)),)),), rare=True
+    "stored_energies",
+    energies,
+    (X, U, T),
+    (Argument("energies", lambda g, **_: (len(storages(g)),)),),
+    rare=True,
 )
 LINEARIZATION = Formula(
     "bond_graph_linearization", linearization, (X, U, T),
@@ -236,5 +266,9 @@ DERIVATIVE_FIELDS = Formula(
     (Argument("Ld", _by(_nD, _nD)), Argument("Md", _by(_nD, _nD)), Argument("A_star", _by(_nX, _nX)),
      Argument("B_star", _by(_nX, _ns))), rare=True,
 )  # fmt: skip
-DEPENDENCE = Formula("bond_graph_dependence", dependence, (X, U, T), (Argument("E", _by(_n, _n)),), rare=True)
-AFFINE = Formula("bond_graph_affine", affine, (X, T), (Argument("f", _n), Argument("g", _by(_n, _nu))), rare=True)
+DEPENDENCE = Formula(
+    "bond_graph_dependence", dependence, (X, U, T), (Argument("E", _by(_n, _n)),), rare=True
+)
+AFFINE = Formula(
+    "bond_graph_affine", affine, (X, T), (Argument("f", _n), Argument("g", _by(_n, _nu))), rare=True
+)

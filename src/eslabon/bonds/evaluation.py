@@ -37,13 +37,20 @@ class Evaluation:
     """
 
     def __init__(
-        self, g: Graph, energy: Mapping[str, Expression], u: Expression, t: Expression, preference: str = "integral"
+        self,
+        g: Graph,
+        energy: Mapping[str, Expression],
+        u: Expression,
+        t: Expression,
+        preference: str = "integral",
     ) -> None:
         self.g, self.u_given, self.t = g, u, t
         self.structure = junction_structure(g.nominal, preference)
         self.causality = self.structure.causality
         self._energy = dict(energy)
-        self.steady = all(s.name in energy for s in self.causality.derivative)  # so that all rates are zero
+        self.steady = all(
+            s.name in energy for s in self.causality.derivative
+        )  # so that all rates are zero
         self._signals: dict[str, Expression] = {}
         self._pending: list[str] = []
         self.residual = casadi.SX(0)  # of algebraic loops solved by iteration
@@ -143,13 +150,20 @@ class Evaluation:
         """Whether moduli between states and the storages in derivative causality are those of states, time and parameters."""
         rows = self.structure.matrix["zd"]
         known = {*self.causality.states, *self.g.values, TIME}
-        return not self.structure.block("zd", "xd_rate").nnz() and {s.name() for s in casadi.symvar(rows)} <= known
+        return (
+            not self.structure.block("zd", "xd_rate").nnz()
+            and {s.name() for s in casadi.symvar(rows)} <= known
+        )
 
     def _all_dependent(self) -> dict[str, Expression]:
         """The energy variables of all storages in derivative causality at once, which keeps what they have in common."""
         made: dict[str, Expression] = {}
-        for x in dict.fromkeys(s.element for s in self.causality.derivative if not any(self._ports(s.element)[1])):
-            places = [k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name]
+        for x in dict.fromkeys(
+            s.element for s in self.causality.derivative if not any(self._ports(s.element)[1])
+        ):
+            places = [
+                k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name
+            ]
             own = laws.answers(x, self.imposed[places], [False] * len(places), self.value)
             made |= {self.causality.derivative[k].name: own[i] for i, k in enumerate(places)}
         return made
@@ -199,7 +213,9 @@ class Evaluation:
         """Co-energy variables of fields that have both causalities: each depends on what the others impose."""
         names = [s.name for s in self.causality.integral if not all(self._ports(s.element)[1])]
         w = casadi.SX.sym("w", len(names))
-        trial = Evaluation(self.g, self._energy, self.u_given, self.t, self.structure.causality.preference)
+        trial = Evaluation(
+            self.g, self._energy, self.u_given, self.t, self.structure.causality.preference
+        )
         vars(trial)["_coupled"] = {name: w[k] for k, name in enumerate(names)}
         rest = casadi.vertcat(*(w[k] - trial.answered(name) for k, name in enumerate(names)))
         slope = casadi.jacobian(rest, w)
@@ -215,7 +231,9 @@ class Evaluation:
         """The co-energy variable that a field answers with at a port in integral causality."""
         s = next(s for s in self.causality.integral if s.name == name)
         own, integral = self._ports(s.element)
-        return laws.answers(s.element, self._given(own, integral), integral, self.value)[own.index(s)]
+        return laws.answers(s.element, self._given(own, integral), integral, self.value)[
+            own.index(s)
+        ]
 
     def source(self, k: int) -> Expression:
         """What a source imposes: an input, or a value of its own."""
@@ -260,16 +278,22 @@ class Evaluation:
             self._pending.pop()
 
     def _answered(self) -> Expression:
-        S21, S22, S23 = (self.filled(self.structure.block("D_in", group)) for group in ("z", "D_out", "u"))
+        S21, S22, S23 = (
+            self.filled(self.structure.block("D_in", group)) for group in ("z", "D_out", "u")
+        )
         self._refuse_rates_at_resistors()
         d = self._times(S21, "z") + self._times(S23, "u")
         n = S22.shape[0]
         answers = casadi.SX(n, 1)
         for members in ordered_loops(S22, self._units):
-            inside = casadi.vertcat(*(d[k] for k in members)) + casadi.mtimes(S22[members, :], answers)
+            inside = casadi.vertcat(*(d[k] for k in members)) + casadi.mtimes(
+                S22[members, :], answers
+            )
             looped = S22[members, members].nnz() > 0
             answers[members] = (
-                self._loop(members, S22[members, members], inside) if looped else self.answers(members, inside)
+                self._loop(members, S22[members, members], inside)
+                if looped
+                else self.answers(members, inside)
             )
         return answers
 
@@ -298,7 +322,11 @@ class Evaluation:
             own = [k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name]
             parts.append(laws.answers(x, zd[own], [False] * len(own), self.value))
         made = casadi.jacobian(casadi.vertcat(*parts), zd)
-        return casadi.substitute(made, zd, self.combined(self.structure.matrix["zd"])) if zd.numel() else made
+        return (
+            casadi.substitute(made, zd, self.combined(self.structure.matrix["zd"]))
+            if zd.numel()
+            else made
+        )
 
     def _loop(self, members: list[int], S: Expression, d: Expression) -> Expression:
         """D_out of an algebraic loop: one solution of linear equations, or Newton's iteration where a law is not linear."""
@@ -314,14 +342,18 @@ class Evaluation:
         try:
             step = solve(slope, residual)
         except SingularError:
-            raise ModelError(f"{self.g.name}: the algebraic loop through {names} has no solution.") from None
+            raise ModelError(
+                f"{self.g.name}: the algebraic loop through {names} has no solution."
+            ) from None
         linear = not casadi.depends_on(slope, D)
         found: Expression = casadi.densify(d)
         for _ in range(1 if linear else NEWTON):
             found = casadi.densify(found - casadi.substitute(step, D, found))
         if not linear:
             left = casadi.substitute(residual, D, found)
-            self.residual += casadi.norm_1(left) / (1 + casadi.norm_1(d))  # a sum lets no NaN through
+            self.residual += casadi.norm_1(left) / (
+                1 + casadi.norm_1(d)
+            )  # a sum lets no NaN through
         return casadi.substitute(answer, D, found)
 
     def _refuse_rates_at_resistors(self) -> None:
@@ -335,7 +367,9 @@ class Evaluation:
     def _times(self, block: Expression, group: str) -> Expression:
         if group != "u":
             return casadi.mtimes(block, getattr(self, group))
-        used = sorted(set(block.sparsity().get_triplet()[1]))  # other sources may be modulated by what is computed here
+        used = sorted(
+            set(block.sparsity().get_triplet()[1])
+        )  # other sources may be modulated by what is computed here
         return casadi.mtimes(block[:, used], stacked([self.source(k) for k in used]))
 
     # -- rates --------------------------------------------------------------------------------------------------
@@ -385,7 +419,9 @@ class Evaluation:
         E, right = self.implicit_equations(rates)
         try:
             found, multipliers = (
-                self._constrained(E, right, rates) if self.sinks else (solve(E, right, self._definite), casadi.SX(0, 1))
+                self._constrained(E, right, rates)
+                if self.sinks
+                else (solve(E, right, self._definite), casadi.SX(0, 1))
             )
         except SingularError:
             raise ModelError(f"{self.g.name}: the storages {', '.join(self.causality.dependent)} in derivative causality leave "
@@ -395,7 +431,10 @@ class Evaluation:
 
     def _implicit(self) -> tuple[list[int], list[int]]:
         """The places of states whose rates storages in derivative causality or multipliers take part in, and of the others."""
-        S14, by_sinks = self.in_rates("xd_rate"), casadi.jacobian(self.forces, self.multiplier_symbols)
+        S14, by_sinks = (
+            self.in_rates("xd_rate"),
+            casadi.jacobian(self.forces, self.multiplier_symbols),
+        )
         touched = {*S14.sparsity().row(), *by_sinks.sparsity().row()}
         touched |= {k for k, s in enumerate(self.causality.integral) if s.element.kind == FLOW_SINK}
         return sorted(touched), [k for k in range(self.causality.order) if k not in touched]
@@ -423,22 +462,39 @@ class Evaluation:
         _, known = self._implicit()
         if not y.numel():
             return y
-        made = casadi.jtimes(casadi.densify(y), self.t, casadi.SX(1)) if casadi.depends_on(y, self.t) else 0 * y
-        return made + casadi.jtimes(casadi.densify(y), self.x[known], rates[known]) if known else made
+        made = (
+            casadi.jtimes(casadi.densify(y), self.t, casadi.SX(1))
+            if casadi.depends_on(y, self.t)
+            else 0 * y
+        )
+        return (
+            made + casadi.jtimes(casadi.densify(y), self.x[known], rates[known]) if known else made
+        )
 
     @property
     def _definite(self) -> bool:
         """Whether E is symmetric: where all its states are flows of sinks it is that of their kinetic energy."""
-        return all(self.causality.integral[k].element.kind == FLOW_SINK for k in self._implicit()[0])
+        return all(
+            self.causality.integral[k].element.kind == FLOW_SINK for k in self._implicit()[0]
+        )
 
-    def _constrained(self, E: Expression, right: Expression, rates: Expression) -> tuple[Expression, Expression]:
+    def _constrained(
+        self, E: Expression, right: Expression, rates: Expression
+    ) -> tuple[Expression, Expression]:
         """The rates and multipliers for which the rates of the sinks' flows vanish: E x' = r + G m, C x' = d."""
         open_ones, _ = self._implicit()
         places = [self.g.ports[self.structure.sources[k].name][0].bond.name for k in self.sinks]
         flows = casadi.vertcat(*(self.variable((name, "f")) for name in places))
-        G, C = casadi.jacobian(right, self.multiplier_symbols), casadi.jacobian(flows, self.x[open_ones])
-        if casadi.depends_on(G, self.multiplier_symbols) or casadi.depends_on(flows, self.multiplier_symbols):
-            raise ModelError(f"{self.g.name}: resistors answer the efforts of residual sinks; put a storage between.")
+        G, C = (
+            casadi.jacobian(right, self.multiplier_symbols),
+            casadi.jacobian(flows, self.x[open_ones]),
+        )
+        if casadi.depends_on(G, self.multiplier_symbols) or casadi.depends_on(
+            flows, self.multiplier_symbols
+        ):
+            raise ModelError(
+                f"{self.g.name}: resistors answer the efforts of residual sinks; put a storage between."
+            )
         if casadi.depends_on(flows, self.u_given):
             raise ModelError(f"{self.g.name}: an input sets a flow that a residual sink holds, so that the equations need its rate; "
                 "put a storage between.")  # fmt: skip
@@ -446,7 +502,9 @@ class Evaluation:
         d, n = -self._drift(flows, rates), len(open_ones)
         try:
             across = solve(E, casadi.horzcat(right, G), self._definite)
-            multipliers = solve(casadi.mtimes(C, across[:, 1:]), d - casadi.mtimes(C, across[:, 0]), self._definite)
+            multipliers = solve(
+                casadi.mtimes(C, across[:, 1:]), d - casadi.mtimes(C, across[:, 0]), self._definite
+            )
             return across[:, 0] + casadi.mtimes(across[:, 1:], multipliers), multipliers
         except SingularError:  # motions without inertia, which the sinks hold
             whole = casadi.blockcat([[E, -G], [C, casadi.SX(len(self.sinks), len(self.sinks))]])
@@ -459,7 +517,12 @@ class Evaluation:
         if not casadi.mtimes(block, by_u).nnz():
             return
         inputs = [x.name for x in self.structure.sources if x.is_input]
-        k, j = next((k, j) for k in range(by_u.shape[0]) for j in range(by_u.shape[1]) if by_u.sparsity().has_nz(k, j))
+        k, j = next(
+            (k, j)
+            for k in range(by_u.shape[0])
+            for j in range(by_u.shape[1])
+            if by_u.sparsity().has_nz(k, j)
+        )
         raise ModelError(
             f"{self.g.name}: the input '{inputs[j]}' sets {self.causality.dependent[k]} directly, so that its rate is needed; put a "
             "resistance between them, or let the source be a function of the time or of states."
@@ -475,7 +538,11 @@ class Evaluation:
     def rate_along(self, y: Expression, rates: Expression) -> Expression:
         """The rate of what depends on states and the time."""
         made = casadi.jtimes(casadi.densify(y), self.x, rates) if y.numel() else y
-        return made + casadi.jtimes(casadi.densify(y), self.t, casadi.SX(1)) if casadi.depends_on(y, self.t) else made
+        return (
+            made + casadi.jtimes(casadi.densify(y), self.t, casadi.SX(1))
+            if casadi.depends_on(y, self.t)
+            else made
+        )
 
     def combined(self, rows: Expression) -> Expression:
         """Rows of the junction structure times what fields and sources give."""

@@ -55,7 +55,9 @@ class Graph:
         made = object.__new__(cls)
         vars(made).update(description=description, _symbols=dict(symbols))
         if not symbols:
-            check_numbers(made.flat, made.values)  # what is no graph, or has no value, is refused on the way
+            check_numbers(
+                made.flat, made.values
+            )  # what is no graph, or has no value, is refused on the way
         return made
 
     # -- what it is made of -------------------------------------------------------------------------------------
@@ -174,7 +176,9 @@ class Graph:
         >>> g.state_name(g.ports["i1"][0])
         'p24'
         """
-        x = self.elements[instance(port, "port", Port, "a port of an element, as in g.ports['I'][0]").bond.head]
+        x = self.elements[
+            instance(port, "port", Port, "a port of an element, as in g.ports['I'][0]").bond.head
+        ]
         place = [own.bond for own in self.ports[x.name]].index(port.bond)
         return x.state[place] if x.state else port.bond.signal_name(x.letter)
 
@@ -188,7 +192,9 @@ class Graph:
         >>> sorted(es.BondGraph.load("morales_puma").parameters)[:3]
         ['R1', 'R2', 'c1']
         """
-        return Table({n: x for n, x in self._definitions.items() if not isinstance(x, ParameterExpression)})
+        return Table(
+            {n: x for n, x in self._definitions.items() if not isinstance(x, ParameterExpression)}
+        )
 
     @cached_property
     def _definitions(self) -> dict[str, Any]:
@@ -224,7 +230,9 @@ class Graph:
         for name, x in values.items():
             value = number(x, f"parameter '{name}'")
             if isinstance(value, ParameterExpression):
-                raise ModelError(f"{self.name}: parameter '{name}' needs a plain number; it is {format_value(x)}.")
+                raise ModelError(
+                    f"{self.name}: parameter '{name}' needs a plain number; it is {format_value(x)}."
+                )
             description = with_parameter(description, name, value)
         return self.of(description)
 
@@ -323,4 +331,6 @@ class Graph:
         return self.of, (self.description, self._symbols or None)  # compiled code stays behind
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a bond graph cannot be changed; build another one instead of setting '{name}'.")
+        raise AttributeError(
+            f"a bond graph cannot be changed; build another one instead of setting '{name}'."
+        )

@@ -43,7 +43,10 @@ DERIVATIVE_BLOCKS = {
     for i, row in enumerate(("zd", "D_in", "y"))
     for j, column in enumerate(("xd_rate", "D_out", "u"))
 }
-SAMPLES, ROUND_OFF = 3, 1e-13  # what is as small as that for so many random values of its symbols is zero
+SAMPLES, ROUND_OFF = (
+    3,
+    1e-13,
+)  # what is as small as that for so many random values of its symbols is zero
 OTHER = {"e": "f", "f": "e"}
 
 
@@ -67,7 +70,9 @@ class JunctionStructure:
         """A block by its name, such as S11."""
         places = {**BLOCKS, **DERIVATIVE_BLOCKS}
         if name not in places:
-            raise AttributeError(f"the junction structure has no {name!r}; its blocks are {', '.join(places)}.")
+            raise AttributeError(
+                f"the junction structure has no {name!r}; its blocks are {', '.join(places)}."
+            )
         return self.block(*places[name])
 
     def block(self, row: str, column: str) -> Expression:
@@ -89,7 +94,8 @@ class JunctionStructure:
         S22, places = self.block("D_in", "D_out"), self.resistor_places
         loops = [m for m in ordered_loops(S22, places) if S22[m, m].nnz()]
         return tuple(
-            tuple(x.name for (x, _), own in zip(self.resistors, places, strict=True) if own[0] in m) for m in loops
+            tuple(x.name for (x, _), own in zip(self.resistors, places, strict=True) if own[0] in m)
+            for m in loops
         )
 
     @cached_property
@@ -110,7 +116,10 @@ def ordered_loops(S22: Expression, units: list[list[int]]) -> list[list[int]]:
     for row, column in zip(*S22.sparsity().get_triplet(), strict=True):
         order.add_edge(unit_of[column], unit_of[row])
     dag = nx.condensation(order)
-    return [sorted(k for i in dag.nodes[node]["members"] for k in units[i]) for node in nx.topological_sort(dag)]
+    return [
+        sorted(k for i in dag.nodes[node]["members"] for k in units[i])
+        for node in nx.topological_sort(dag)
+    ]
 
 
 def junction_structure(g: Graph, preference: str = "integral") -> JunctionStructure:
@@ -128,7 +137,9 @@ class Derivation:
 
     def __init__(self, g: Graph, c: Causality) -> None:
         self.g, self.causality = g, c
-        self.resistors = tuple((x, g.ports[x.name]) for x in g.elements.values() if x.kind == RESISTOR)
+        self.resistors = tuple(
+            (x, g.ports[x.name]) for x in g.elements.values() if x.kind == RESISTOR
+        )
         self.sources = tuple(x for x in g.elements.values() if x.is_source)
         self.detectors = tuple(x for x in g.elements.values() if x.kind in DETECTORS)
         self.symbols: dict[str, Expression] = {}
@@ -145,9 +156,18 @@ class Derivation:
             "y": [(self.g.ports[x.name][0].bond.name, x.imposes[0]) for x in self.detectors],
         }
         width = len(self.given)
-        matrix = {name: casadi.vertcat(casadi.SX(0, width), *(rows[v] for v in vs)) for name, vs in own.items()}
-        key |= {name: tuple(self._said(v) for v in vs) for name, vs in own.items() if name in ("D_in", "zd", "y")}
-        return JunctionStructure(self.causality, key, self.resistors, self.sources, self.symbols, rows, matrix)
+        matrix = {
+            name: casadi.vertcat(casadi.SX(0, width), *(rows[v] for v in vs))
+            for name, vs in own.items()
+        }
+        key |= {
+            name: tuple(self._said(v) for v in vs)
+            for name, vs in own.items()
+            if name in ("D_in", "zd", "y")
+        }
+        return JunctionStructure(
+            self.causality, key, self.resistors, self.sources, self.symbols, rows, matrix
+        )
 
     def _said(self, variable: Variable) -> str:
         return self.g.bonds[variable[0]].signal_name(variable[1])
@@ -165,7 +185,9 @@ class Derivation:
         c = self.causality
         gives: dict[str, list[Variable]] = {
             "z": [self._variable(s, s.letters[1]) for s in c.integral],
-            "D_out": [(p.bond.name, OTHER[self._answer(p)]) for _, ports in self.resistors for p in ports],
+            "D_out": [
+                (p.bond.name, OTHER[self._answer(p)]) for _, ports in self.resistors for p in ports
+            ],
             "u": [(self.g.ports[x.name][0].bond.name, x.imposes[0]) for x in self.sources],
             "xd_rate": [self._variable(s, s.letters[0]) for s in c.derivative],
         }
@@ -243,7 +265,9 @@ class Derivation:
         bond = self.g.bonds[variable[0]]
         return bool(bond.signal) and bond.tail == name and variable[1] != bond.signal[0]
 
-    def _at_junction(self, x: Element, port: Port, letter: str) -> list[tuple[Expression, Variable]]:
+    def _at_junction(
+        self, x: Element, port: Port, letter: str
+    ) -> list[tuple[Expression, Variable]]:
         """The common variable from the bond that brings it; that bond's other variable by the sum of the others."""
         common = "e" if x.kind == "0" else "f"
         ports = self.g.ports[x.name]
@@ -267,7 +291,11 @@ class Derivation:
         direct = gives == "e" if turns or port.into else gives == "f"
         row = matrix[place, :] if direct else _inverse(matrix.T, x)[place, :]
         letter = OTHER[gives] if turns else gives
-        return [(row[k], (p.bond.name, letter)) for k, p in enumerate(other) if row.sparsity().has_nz(0, k)]
+        return [
+            (row[k], (p.bond.name, letter))
+            for k, p in enumerate(other)
+            if row.sparsity().has_nz(0, k)
+        ]
 
     def _modulus(self, x: Element) -> Expression:
         if x.name not in self.moduli:
@@ -276,9 +304,13 @@ class Derivation:
 
     def _traced_modulus(self, x: Element) -> Expression:
         if isinstance(x.value, Traced):
-            return casadi.sparsify(x.value.function(*(self.symbolic(name) for name in x.value.arguments)))
+            return casadi.sparsify(
+                x.value.function(*(self.symbolic(name) for name in x.value.arguments))
+            )
         entries = x.value if isinstance(x.value, tuple) else ((x.value,),)
-        return casadi.sparsify(casadi.vertcat(*(casadi.horzcat(*(self.symbolic(e) for e in row)) for row in entries)))
+        return casadi.sparsify(
+            casadi.vertcat(*(casadi.horzcat(*(self.symbolic(e) for e in row)) for row in entries))
+        )
 
     def symbolic(self, value: Any) -> Expression:
         """A number or an expression in the symbols of its names."""
@@ -321,4 +353,6 @@ def _inverse(M: Expression, x: Element) -> Expression:
     try:
         return solve(M, casadi.SX.eye(M.shape[0]))
     except SingularError:
-        raise ModelError(f"causality asks for the inverse of the modulus of '{x.name}', which is singular.") from None
+        raise ModelError(
+            f"causality asks for the inverse of the modulus of '{x.name}', which is singular."
+        ) from None

@@ -48,7 +48,11 @@ def dissipated(x: Element, given: Expression, letters: list[str], value: Valued)
 def written(x: Element, own: Expression, value: Valued) -> Expression:
     """The law of an element as it is written, of its own variable."""
     assert x.law is not None
-    return casadi.SX(_said(x.law, resistor_input(x) if x.kind == RESISTOR else OWN_LETTERS[x.kind][0], own, value))
+    return casadi.SX(
+        _said(
+            x.law, resistor_input(x) if x.kind == RESISTOR else OWN_LETTERS[x.kind][0], own, value
+        )
+    )
 
 
 def energy(x: Element, own: Expression, value: Valued) -> Expression:
@@ -59,7 +63,9 @@ def energy(x: Element, own: Expression, value: Valued) -> Expression:
     if x.law is None:
         return casadi.dot(co_energy(x, own, value), own) / 2
     points, weights = np.polynomial.legendre.leggauss(20)
-    parts = [w / 2 * co_energy(x, (p + 1) / 2 * own, value) for p, w in zip(points, weights, strict=True)]
+    parts = [
+        w / 2 * co_energy(x, (p + 1) / 2 * own, value) for p, w in zip(points, weights, strict=True)
+    ]
     return sum(parts[1:], parts[0]) * own
 
 
@@ -75,7 +81,9 @@ def matrix(x: Element, value: Valued) -> Expression:
         return casadi.sparsify(casadi.SX(value(x.value)))
     if not isinstance(x.value, tuple):
         return casadi.SX(value(x.value))
-    return casadi.sparsify(casadi.vertcat(*(casadi.horzcat(*(casadi.SX(value(e)) for e in row)) for row in x.value)))
+    return casadi.sparsify(
+        casadi.vertcat(*(casadi.horzcat(*(casadi.SX(value(e)) for e in row)) for row in x.value))
+    )
 
 
 def _linear(x: Element, given: Expression, direct: list[bool], value: Valued) -> Expression:
@@ -86,7 +94,10 @@ def _linear(x: Element, given: Expression, direct: list[bool], value: Valued) ->
     if not isinstance(x.value, tuple | Traced):
         return value(x.value) * given if direct[0] else _quotient(x, given, value)
     K = matrix(x, value)
-    a, b = [k for k, own in enumerate(direct) if own], [k for k, own in enumerate(direct) if not own]
+    a, b = (
+        [k for k, own in enumerate(direct) if own],
+        [k for k, own in enumerate(direct) if not own],
+    )
     made = casadi.SX(given.shape[0], 1)
     try:
         made[b, :] = solve(K[b, b], given[b, :] - casadi.mtimes(K[b, a], given[a, :]))

@@ -20,13 +20,28 @@ from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X
 from eslabon.bonds.evaluation import Evaluation, stacked
 from eslabon.bonds.graph import Graph, Port
-from eslabon.bonds.items import EFFORT_SINK, GYRATORS, OWN_LETTERS, RESISTOR, TRANSFORMERS, Description, Element, Traced
+from eslabon.bonds.items import (
+    EFFORT_SINK,
+    GYRATORS,
+    OWN_LETTERS,
+    RESISTOR,
+    TRANSFORMERS,
+    Description,
+    Element,
+    Traced,
+)
 from eslabon.bonds.rewriting import Rewriting
 from eslabon.bonds.validation import resistor_input
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
-from eslabon.model.parameter_expressions import Number, ParameterExpression, leaves, number, parameter
+from eslabon.model.parameter_expressions import (
+    Number,
+    ParameterExpression,
+    leaves,
+    number,
+    parameter,
+)
 from eslabon.numerics.scalars import Expression, casadi
 
 STILL = 1e-9
@@ -56,7 +71,11 @@ def coefficients(g: Graph, x: Expression, u: Expression, t: Expression) -> Expre
     held = stacked([e.variable((g.ports[s.name][0].bond.name, "f")) for s in sinks(g)])
     v, moving = casadi.SX.sym("v", x.shape[0]), casadi.vertcat(e.xd, held)
     change = casadi.mtimes(casadi.jacobian(moving, x), v) + casadi.jacobian(moving, t)
-    slopes = casadi.substitute(casadi.jacobian(change, x), v, e.rates) if moving.numel() else casadi.SX(0, x.shape[0])
+    slopes = (
+        casadi.substitute(casadi.jacobian(change, x), v, e.rates)
+        if moving.numel()
+        else casadi.SX(0, x.shape[0])
+    )
     return casadi.densify(casadi.vertcat(made, casadi.vec(slopes.T)))
 
 
@@ -71,7 +90,11 @@ def _size(g: Graph, **_: Any) -> tuple[int]:
 
 
 COEFFICIENTS = Formula(
-    "linear_graph_coefficients", coefficients, (X, U, T), (Argument("coefficients", _size),), rare=True
+    "linear_graph_coefficients",
+    coefficients,
+    (X, U, T),
+    (Argument("coefficients", _size),),
+    rare=True,
 )
 
 
@@ -81,13 +104,19 @@ COEFFICIENTS = Formula(
 def _names(g: Graph, item: Any) -> list[str]:
     """The variables of the graph in an element's value or law."""
     found = [
-        n for leaf in leaves(item) if isinstance(leaf, ParameterExpression) for n in leaf.names() if n in g.signals
+        n
+        for leaf in leaves(item)
+        if isinstance(leaf, ParameterExpression)
+        for n in leaf.names()
+        if n in g.signals
     ]
     return list(dict.fromkeys(found))
 
 
 def _timed(item: Any) -> bool:
-    return any(isinstance(leaf, ParameterExpression) and "t" in leaf.names() for leaf in leaves(item))
+    return any(
+        isinstance(leaf, ParameterExpression) and "t" in leaf.names() for leaf in leaves(item)
+    )
 
 
 def _varies(g: Graph, x: Element) -> bool:
@@ -107,7 +136,9 @@ def _coefficients(g: Graph) -> Iterator[tuple[Key, Expression]]:
         if not isinstance(expression, ParameterExpression):
             return expression
         own = own or {}
-        return expression.evaluate({n: own[n] if n in own else symbol(n) for n in expression.names()})
+        return expression.evaluate(
+            {n: own[n] if n in own else symbol(n) for n in expression.names()}
+        )
 
     for x in g.elements.values():
         if x.law is not None:
@@ -134,13 +165,17 @@ def _letter(x: Element) -> str:
 # The graph -----------------------------------------------------------------------------------------------------------
 
 
-def linear_description(g: Graph, numbers: np.ndarray, e: Mapping[str, float], f: Mapping[str, float]) -> Description:
+def linear_description(
+    g: Graph, numbers: np.ndarray, e: Mapping[str, float], f: Mapping[str, float]
+) -> Description:
     """The linearized graph from the coefficients and the nominal efforts and flows of the bonds."""
     return _Linear(g, numbers, e, f).description()
 
 
 class _Linear:
-    def __init__(self, g: Graph, numbers: np.ndarray, e: Mapping[str, float], f: Mapping[str, float]) -> None:
+    def __init__(
+        self, g: Graph, numbers: np.ndarray, e: Mapping[str, float], f: Mapping[str, float]
+    ) -> None:
         own = keys(g.nominal)
         self.g, self.e, self.f, self.made = g, e, f, Rewriting(g)
         self.at = {key: float(x) for key, x in zip(own, numbers, strict=False)}
@@ -195,16 +230,22 @@ class _Linear:
         given, answer = OWN_LETTERS[x.kind] if x.stores else (letter, "f" if letter == "e" else "e")
         inverse = None if x.inverse is None or slope == 0 else parameter(answer) / slope
         if x.kind == RESISTOR and slope == 0:
-            self.made.elements[x.name] = Element(x.name, "Sf" if letter == "e" else "Se", 0.0, domain=x.domain)
+            self.made.elements[x.name] = Element(
+                x.name, "Sf" if letter == "e" else "Se", 0.0, domain=x.domain
+            )
         else:
-            self.made.elements[x.name] = replace(x, law=number(parameter(given) * slope), inverse=inverse)
+            self.made.elements[x.name] = replace(
+                x, law=number(parameter(given) * slope), inverse=inverse
+            )
         self._beside(port, "f" if letter == "e" else "e", self._slopes(x))
 
     def _modulated(self, x: Element) -> None:
         """Constant moduli, and what their variation adds: e_in = M e_out, f_out = M^T f_in; of gyrators e_in = M f_out,
         e_out = M^T f_in; of resistors e = R f."""
         rows, columns = x.shape
-        nominal = tuple(tuple(self.at[Key(x.name, i, j)] for j in range(columns)) for i in range(rows))
+        nominal = tuple(
+            tuple(self.at[Key(x.name, i, j)] for j in range(columns)) for i in range(rows)
+        )
         value = nominal if isinstance(x.value, tuple | Traced) else nominal[0][0]
         self.made.elements[x.name] = replace(x, kind=x.kind.removeprefix("M"), value=value)
         into = [p for p in self.g.ports[x.name] if p.into]
@@ -212,12 +253,18 @@ class _Linear:
         other = self.e if x.kind in TRANSFORMERS else self.f
         variation = [[self._slopes(x, i, j) for j in range(len(out))] for i in range(len(into))]
         for i, port in enumerate(into):
-            self._beside(port, "e", _sum((variation[i][j], other[p.bond.name]) for j, p in enumerate(out)))
+            self._beside(
+                port, "e", _sum((variation[i][j], other[p.bond.name]) for j, p in enumerate(out))
+            )
         if x.kind == RESISTOR:
             return
         letter = "e" if x.kind in GYRATORS else "f"
         for j, port in enumerate(out):
-            self._beside(port, letter, _sum((variation[i][j], self.f[p.bond.name]) for i, p in enumerate(into)))
+            self._beside(
+                port,
+                letter,
+                _sum((variation[i][j], self.f[p.bond.name]) for i, p in enumerate(into)),
+            )
 
     def _beside(self, port: Port, letter: str, terms: Terms) -> None:
         """Add terms to the effort or the flow at a port: a junction before the element, with a modulated source."""

@@ -36,7 +36,9 @@ def displacements(g: Graph) -> tuple[str, ...]:
 
 def velocities(g: Graph) -> tuple[str, ...]:
     """The flows of the inertias in integral causality."""
-    return tuple(s.port.bond.signal_name("f") for s in causality(g.nominal).integral if s.element.kind != "C")
+    return tuple(
+        s.port.bond.signal_name("f") for s in causality(g.nominal).integral if s.element.kind != "C"
+    )
 
 
 def products(g: Graph) -> tuple[tuple[str, str], ...]:
@@ -52,7 +54,9 @@ def motion_terms(g: Graph, q: Expression, t: Expression) -> list[Expression]:
             f"{g.name}: residual sinks ({', '.join(sinks)}) hold flows, so that the velocities depend on one another."
         )
     if not n:
-        raise ModelError(f"{g.name} has no inertias in integral causality, and so no equations of motion.")
+        raise ModelError(
+            f"{g.name} has no inertias in integral causality, and so no equations of motion."
+        )
     f, u = casadi.SX.sym("f", n), casadi.SX.sym("u", len(input_names(g)))
     M, rest = _motion(g, q, f, u, t)
     zero = casadi.SX.zeros(n)
@@ -66,12 +70,15 @@ def motion_terms(g: Graph, q: Expression, t: Expression) -> list[Expression]:
     B = casadi.horzcat(casadi.SX(n, 0), *(second[j][:, k] for j, k in pairs))
     C = casadi.horzcat(*(second[k][:, k] / 2 for k in range(n)))
     D, G, M, Q = (
-        casadi.substitute(x, casadi.vertcat(f, u), casadi.SX.zeros(n + u.shape[0])) for x in (slopes, without, M, Q)
+        casadi.substitute(x, casadi.vertcat(f, u), casadi.SX.zeros(n + u.shape[0]))
+        for x in (slopes, without, M, Q)
     )
     return [casadi.densify(x) for x in (M, B, C, D, G, Q)]
 
 
-def _motion(g: Graph, q: Expression, f: Expression, u: Expression, t: Expression) -> tuple[Expression, Expression]:
+def _motion(
+    g: Graph, q: Expression, f: Expression, u: Expression, t: Expression
+) -> tuple[Expression, Expression]:
     """M, and all that stands beside M f' on the left of M f' + rest = 0."""
     own = momenta(g)
     other = [k for k in range(causality(g.nominal).order) if k not in own]
@@ -80,14 +87,18 @@ def _motion(g: Graph, q: Expression, f: Expression, u: Expression, t: Expression
     flows = casadi.vertcat(*(e.z[k] for k in own))
     F = casadi.jacobian(flows, x)[:, list(own)]
     if casadi.depends_on(F, x) or casadi.jacobian(flows, x)[:, other].nnz():
-        raise ModelError(f"{g.name}: the law of an inertia is not linear, so that there is no M(q).")
+        raise ModelError(
+            f"{g.name}: the law of an inertia is not linear, so that there is no M(q)."
+        )
     inertia = casadi.inv(F)
     S14 = e.filled(e.structure.block("x_rate", "xd_rate"))
     E = e.own_rates - casadi.mtimes(S14, casadi.jacobian(e.xd, x))
     left = e.forces + casadi.mtimes(S14, casadi.jacobian(e.xd, t))
     change = e.forces[other]  # of displacements, on which no storage in derivative causality acts
     if E[other, :].nnz() != len(other):
-        raise ModelError(f"{g.name}: compliances depend on one another, so that the displacements are no coordinates.")
+        raise ModelError(
+            f"{g.name}: compliances depend on one another, so that the displacements are no coordinates."
+        )
     M = casadi.mtimes(E[list(own), list(own)], inertia)
     rest = casadi.mtimes(E[list(own), other], change) - left[list(own)]
     at = casadi.SX.zeros(x.numel())
@@ -100,7 +111,10 @@ def _require_constant(g: Graph, matrix: Expression, f: Expression) -> None:
     if not casadi.depends_on(matrix, f):
         return
     rng = np.random.default_rng(0)
-    one, other = (sample(casadi.substitute(matrix, f, casadi.DM(rng.uniform(0.3, 0.7, f.numel())))) for _ in range(2))
+    one, other = (
+        sample(casadi.substitute(matrix, f, casadi.DM(rng.uniform(0.3, 0.7, f.numel()))))
+        for _ in range(2)
+    )
     if np.abs(one - other).max() > SAME * (1 + np.abs(one).max()):
         raise ModelError(
             f"{g.name}: its equations are not M(q) f' + terms of second degree in the flows f; a law or a modulus is not of this kind."

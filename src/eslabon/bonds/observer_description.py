@@ -36,7 +36,9 @@ def observer_description(g: Graph, gains: np.ndarray) -> Description:
     _copy(g, made, ending)
     places: dict[str, str] = {}  # a junction at the bond of each storage that is corrected
     for k, detector in enumerate(detectors(g)):
-        own = [(s, float(h)) for s, h in zip(causality(g).integral, gains[:, k], strict=True) if h != 0]
+        own = [
+            (s, float(h)) for s, h in zip(causality(g).integral, gains[:, k], strict=True) if h != 0
+        ]
         if own:
             spread = _comparator(g, made, detector, ending)
             for s, gain in own:
@@ -52,15 +54,20 @@ def _copy(g: Graph, made: Rewriting, ending: str) -> None:
     """Everything once more, with other names; what the plant is given the copy is given too."""
     names = {state: f"{state}{ending}" for x in g.elements.values() for state in x.state}
     bonds = [
-        replace(b, name=f"{b.name}{ending}", tail=f"{b.tail}{ending}", head=f"{b.head}{ending}") for b in g.flat.bonds
+        replace(b, name=f"{b.name}{ending}", tail=f"{b.tail}{ending}", head=f"{b.head}{ending}")
+        for b in g.flat.bonds
     ]
     for old, new in zip(g.flat.bonds, bonds, strict=True):
         names |= {old.signal_name(letter): new.signal_name(letter) for letter in "efpq"}
     for x in g.elements.values():
-        copied = replace(renamed(x, names), name=f"{x.name}{ending}", state=tuple(names[s] for s in x.state))
+        copied = replace(
+            renamed(x, names), name=f"{x.name}{ending}", state=tuple(names[s] for s in x.state)
+        )
         if x.is_input:
             signal = g.ports[x.name][0].bond.signal_name(x.imposes[0])
-            copied = replace(copied, kind="MSe" if x.imposes == "effort" else "MSf", value=parameter(signal))
+            copied = replace(
+                copied, kind="MSe" if x.imposes == "effort" else "MSf", value=parameter(signal)
+            )
         made.elements[copied.name] = copied
     made.bonds += bonds
 
@@ -70,7 +77,10 @@ def _comparator(g: Graph, made: Rewriting, detector: Element, ending: str) -> st
     bond, letter = g.ports[detector.name][0].bond, detector.imposes[0]
     compare, common, source = ("0", "1", "MSf") if letter == "f" else ("1", "0", "MSe")
     estimate = replace(bond, name=f"{bond.name}{ending}")
-    error, spread = made.add(f"{_word(detector)}_error", compare), made.add(f"{_word(detector)}_spread", common)
+    error, spread = (
+        made.add(f"{_word(detector)}_error", compare),
+        made.add(f"{_word(detector)}_spread", common),
+    )
     plant = made.add(f"{_word(detector)}_measured", source, parameter(bond.signal_name(letter)))
     copy = made.add(f"{_word(detector)}_estimated", source, parameter(estimate.signal_name(letter)))
     made.join(plant, error, plant)
@@ -79,13 +89,17 @@ def _comparator(g: Graph, made: Rewriting, detector: Element, ending: str) -> st
     return spread
 
 
-def _correction(made: Rewriting, spread: str, place: str, s: Storage, detector: Element, gain: float) -> None:
+def _correction(
+    made: Rewriting, spread: str, place: str, s: Storage, detector: Element, gain: float
+) -> None:
     """A transformer where the output is of the kind that changes the state, else a gyrator (procedure 5.2, step 7)."""
     flow = detector.imposes == "flow"
     kind = "TF" if detector.imposes[0] == s.letters[0] else "GY"
     name = free_name(f"H_{s.name}_{_word(detector)}", made.parameters)
     made.parameters[name] = gain
-    modulus = parameter(name) if flow else 1.0 / parameter(name)  # e_in = m e_out, and e_in = m f_out
+    modulus = (
+        parameter(name) if flow else 1.0 / parameter(name)
+    )  # e_in = m e_out, and e_in = m f_out
     element = made.add(name, kind, modulus)
     made.join(spread, element, f"{name}_in", detector.imposes)
     made.join(element, place, name)

@@ -92,7 +92,9 @@ def with_detectors(g: Graph, measured: Mapping[str, str]) -> Description:
             )
         known_words([signal], signals, f"{g.name} has no effort or flow")
         if name in made.elements or name in [b.name for b in made.bonds]:
-            raise ModelError(f"{g.name} has an element or a bond '{name}' already; call the detector otherwise.")
+            raise ModelError(
+                f"{g.name} has an element or a bond '{name}' already; call the detector otherwise."
+            )
         letter, bond = signals[signal]
         kind, detector = ("0", "De") if letter == "e" else ("1", "Df")
         made.elements[name] = element(name, detector)

@@ -32,7 +32,11 @@ from eslabon.numerics.scalars import Expression, casadi, is_symbolic
 from eslabon.numerics.spatial import motion_transform, skew
 
 COMPONENTS = ("wx", "wy", "wz", "vx", "vy", "vz")
-RING = ((0, 1, 2), (1, 2, 0), (2, 0, 1))  # from one angular velocity to the next, by the third component of h
+RING = (
+    (0, 1, 2),
+    (1, 2, 0),
+    (2, 0, 1),
+)  # from one angular velocity to the next, by the third component of h
 GRAVITY = ("sources", "platform")
 ROUND_OFF = 4e-16
 
@@ -68,10 +72,16 @@ class TreeDrawing(Drawing):
             )
         self.plain = m
         self.t = casadi.SX.sym(TIME)
-        symbols = {name: casadi.SX.sym(name) for name in m.parameters} | ({TIME: self.t} if m.rheonomic else {})
+        symbols = {name: casadi.SX.sym(name) for name in m.parameters} | (
+            {TIME: self.t} if m.rheonomic else {}
+        )
         self.m = m.with_symbols(symbols) if symbols else m
-        self.q = casadi.vertcat(casadi.SX(0, 1), *(casadi.SX.sym(name) for name in displacement_names(m)))
-        self.moving: dict[str, list[int]] = {GROUND: []}  # components of each body's twist that are not always zero
+        self.q = casadi.vertcat(
+            casadi.SX(0, 1), *(casadi.SX.sym(name) for name in displacement_names(m))
+        )
+        self.moving: dict[str, list[int]] = {
+            GROUND: []
+        }  # components of each body's twist that are not always zero
         self.junctions: dict[tuple[str, int], str] = {}
         self.joint_junctions: dict[str, list[str]] = {}
         self.speeds: dict[str, str] = {}  # the same by the name of each velocity
@@ -95,7 +105,9 @@ class TreeDrawing(Drawing):
         made = self.joint_junctions[joint.name] = []
         for name, column in zip(speeds, joint.kind.velocities, strict=True):
             own = name.removeprefix("v_")
-            junction = self.element(f"speed_{own}", "1", domain="rotation" if column.unit == "rad/s" else "translation")
+            junction = self.element(
+                f"speed_{own}", "1", domain="rotation" if column.unit == "rad/s" else "translation"
+            )
             sink = self.element(f"motion_{own}", FLOW_SINK, state=(name,))
             self.bond(junction, sink, f"{own}_motion")
             made.append(junction)
@@ -132,9 +144,16 @@ class TreeDrawing(Drawing):
             return
         for k in alive:
             name = f"{identifier(body)}_{COMPONENTS[k]}"
-            self.junctions[body, k] = self.element(name, "1", domain="rotation" if k < 3 else "translation")
-        into = [*(self.junctions[joint.parent, k] for k in parent), *self.joint_junctions[joint.name]]
-        self.two_port("MTF", f"joint_{identifier(joint.name)}", into, whole[alive, :].T, self.twist(body))
+            self.junctions[body, k] = self.element(
+                name, "1", domain="rotation" if k < 3 else "translation"
+            )
+        into = [
+            *(self.junctions[joint.parent, k] for k in parent),
+            *self.joint_junctions[joint.name],
+        ]
+        self.two_port(
+            "MTF", f"joint_{identifier(joint.name)}", into, whole[alive, :].T, self.twist(body)
+        )
 
     def twist(self, body: str) -> list[str]:
         """The junctions of a body's twist."""
@@ -159,12 +178,19 @@ class TreeDrawing(Drawing):
             return
         field = self.element(f"inertia_{identifier(body.name)}", "I", matrix_value(own))
         flows = {
-            k: self.bond(self.junctions[body.name, k], field, f"{identifier(body.name)}_{COMPONENTS[k]}") for k in alive
+            k: self.bond(
+                self.junctions[body.name, k], field, f"{identifier(body.name)}_{COMPONENTS[k]}"
+            )
+            for k in alive
         }
         momentum = casadi.SX(6, 1)
         for k in range(6):  # of a component that does not move, by those that do
             name = flows[k].signal_name("p") if k in alive else ""
-            parts = [inertia[k, j] * casadi.SX.sym(flows[j].signal_name("f")) for j in alive if inertia[k, j].nnz()]
+            parts = [
+                inertia[k, j] * casadi.SX.sym(flows[j].signal_name("f"))
+                for j in alive
+                if inertia[k, j].nnz()
+            ]
             momentum[k] = casadi.SX.sym(name) if name else sum(parts, casadi.SX(0))
         self._rings(body.name, casadi.sparsify(momentum))
 
@@ -173,11 +199,17 @@ class TreeDrawing(Drawing):
         alive = self.moving[body]
         for k, (a, b, c) in enumerate(RING):
             if a in alive and b in alive and momentum[c].nnz():
-                gyrator = self.element(f"ring_{identifier(body)}_{'zxy'[k]}", "MGY", value(momentum[c]))
+                gyrator = self.element(
+                    f"ring_{identifier(body)}_{'zxy'[k]}", "MGY", value(momentum[c])
+                )
                 self.bond(self.junctions[body, a], gyrator)
                 self.bond(gyrator, self.junctions[body, b])
         turning, sliding = [k for k in alive if k < 3], [k for k in alive if k >= 3]
-        M = -skew(momentum[3:])[turning, [k - 3 for k in sliding]] if turning and sliding else casadi.SX(0, 0)
+        M = (
+            -skew(momentum[3:])[turning, [k - 3 for k in sliding]]
+            if turning and sliding
+            else casadi.SX(0, 0)
+        )
         into, out = ([self.junctions[body, k] for k in own] for own in (turning, sliding))
         self.two_port("MGY", f"ring_{identifier(body)}", into, M, out)
 
@@ -207,7 +239,9 @@ class TreeDrawing(Drawing):
         self.moving[GROUND] = [k + 3 for k in self.pulled]
         for k in self.pulled:
             junction = self.element(f"ground_v{'xyz'[k]}", "1", domain="translation")
-            source = self.element(f"platform_{'xyz'[k]}", "Sf", -self.plain.description.gravity[k] * parameter(TIME))
+            source = self.element(
+                f"platform_{'xyz'[k]}", "Sf", -self.plain.description.gravity[k] * parameter(TIME)
+            )
             self.bond(source, junction)
             self.junctions[GROUND, k + 3] = junction
 
@@ -226,15 +260,25 @@ class TreeDrawing(Drawing):
 
     def _whole(self, rows: Mapping[str, Expression]) -> Expression:
         """The columns of what moves, side by side."""
-        return casadi.sparsify(casadi.horzcat(*(own[:, self.moving[body]] for body, own in rows.items())))
+        return casadi.sparsify(
+            casadi.horzcat(*(own[:, self.moving[body]] for body, own in rows.items()))
+        )
 
     def act(
-        self, rows: Mapping[str, Expression], names: Sequence[str], efforts: Sequence[Number | None], junction: str
+        self,
+        rows: Mapping[str, Expression],
+        names: Sequence[str],
+        efforts: Sequence[Number | None],
+        junction: str,
     ) -> None:
         """A source of effort, or an input, for each row of what matrices make of bodies' twists."""
         used = sorted(set(self._whole(rows).sparsity().row()))
         places = [self.element(f"{junction}{names[i]}", "1") for i in used]
-        self.seen(f"{junction}{next(iter(rows))}", {body: own[used, :] for body, own in rows.items()}, places)
+        self.seen(
+            f"{junction}{next(iter(rows))}",
+            {body: own[used, :] for body, own in rows.items()},
+            places,
+        )
         for i, place in zip(used, places, strict=True):
             source = self.element(names[i], "Se", efforts[i])
             self.bond(source, place, names[i] if efforts[i] is None else "")
@@ -242,7 +286,10 @@ class TreeDrawing(Drawing):
     def wrench(self, body: str) -> list[int]:
         """Inputs for the components of a wrench on a body, in its own axes about its own origin: those that it can move in."""
         for k in self.moving[body]:
-            self.bond(self.element(f"wrench_{identifier(body)}_{COMPONENTS[k]}", "Se"), self.junctions[body, k])
+            self.bond(
+                self.element(f"wrench_{identifier(body)}_{COMPONENTS[k]}", "Se"),
+                self.junctions[body, k],
+            )
         return self.moving[body]
 
 
@@ -259,7 +306,9 @@ def _tidy(placed: Placement) -> Placement:
     R, p = placed
     if is_symbolic(R, p):
         return placed
-    return np.where(np.abs(R) < ROUND_OFF, 0.0, R), np.where(np.abs(p) < ROUND_OFF * np.abs(p).max(initial=0.0), 0.0, p)
+    return np.where(np.abs(R) < ROUND_OFF, 0.0, R), np.where(
+        np.abs(p) < ROUND_OFF * np.abs(p).max(initial=0.0), 0.0, p
+    )
 
 
 def _symbolic(placed: Placement) -> Placement:

@@ -19,7 +19,15 @@ from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X
 from eslabon.bonds.evaluation import Evaluation
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import DETECTORS, EFFORT_SINK, FLOW_SINK, RESISTOR, STORAGES, Element, Traced
+from eslabon.bonds.items import (
+    DETECTORS,
+    EFFORT_SINK,
+    FLOW_SINK,
+    RESISTOR,
+    STORAGES,
+    Element,
+    Traced,
+)
 from eslabon.bonds.junctions import OTHER, Derivation, Variable
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
@@ -100,7 +108,9 @@ class _Flow:
         if not isinstance(expression, ParameterExpression):
             return expression
         own = own or {}
-        return expression.evaluate({n: own[n] if n in own else self.derivation.symbol(n) for n in expression.names()})
+        return expression.evaluate(
+            {n: own[n] if n in own else self.derivation.symbol(n) for n in expression.names()}
+        )
 
     def _add_storage(self, x: Element) -> None:
         """From what a storage is given at each port, by its law, to what it answers."""
@@ -114,7 +124,10 @@ class _Flow:
         slopes = casadi.jacobian(laws.answers(x, given, integral, self._value), given)
         for j, s in enumerate(own):
             rate, co_energy = ((s.port.bond.name, letter) for letter in s.letters)
-            energy = (s.port.bond.name, x.letter)  # a variable of its own, as others may be modulated by it
+            energy = (
+                s.port.bond.name,
+                x.letter,
+            )  # a variable of its own, as others may be modulated by it
             if integral[j]:
                 self._add(rate, energy, Step(casadi.SX(1), -1, x))
             else:
@@ -128,13 +141,18 @@ class _Flow:
         ports = self.g.ports[x.name]
         letters = ["e" if self.causality.effort_in(p) else "f" for p in ports]
         given = casadi.vertcat(
-            *(self.derivation.symbol(p.bond.signal_name(n)) for p, n in zip(ports, letters, strict=True))
+            *(
+                self.derivation.symbol(p.bond.signal_name(n))
+                for p, n in zip(ports, letters, strict=True)
+            )
         )
         slopes = casadi.jacobian(laws.dissipated(x, given, letters, self._value), given)
         for j, port in enumerate(ports):
             for k, other in enumerate(ports):
                 effect = (port.bond.name, OTHER[letters[j]])
-                self._add((other.bond.name, letters[k]), effect, Step(casadi.sparsify(slopes[j, k]), 0, x))
+                self._add(
+                    (other.bond.name, letters[k]), effect, Step(casadi.sparsify(slopes[j, k]), 0, x)
+                )
 
     def _add_modulation(self, x: Element, value: ParameterExpression) -> None:
         """From the variables that a source is modulated by."""
@@ -175,7 +193,9 @@ def in_structure(step: Step) -> bool:
     return not (x.kind in (*STORAGES, RESISTOR) or x.is_source)
 
 
-def routes(g: Graph, start: Element, end: Element, preference: str, indirect: bool) -> Iterator[Route]:
+def routes(
+    g: Graph, start: Element, end: Element, preference: str, indirect: bool
+) -> Iterator[Route]:
     """The causal paths from one element to another, through the junction structure or also through other elements."""
     if indirect:
         refuse_sinks(g, "causal paths through elements")
@@ -201,7 +221,9 @@ def loops(g: Graph, preference: str, indirect: bool, limit: int) -> list[Route]:
     return at_most(g, found, limit, "causal loops")
 
 
-def shortest_route(flow: Flow, starts: Iterable[Variable], ends: Iterable[Variable]) -> Route | None:
+def shortest_route(
+    flow: Flow, starts: Iterable[Variable], ends: Iterable[Variable]
+) -> Route | None:
     """The shortest path between two sets of variables, or None."""
     targets = set(ends)
     best: list[Variable] | None = None
@@ -253,5 +275,10 @@ def _edges(g: Graph, preference: str) -> tuple[int]:
 
 
 FACTORS = Formula(
-    "signal_flow_factors", factors, (X, U, T), (Argument("factors", _edges),), {"preference": "integral"}, rare=True
+    "signal_flow_factors",
+    factors,
+    (X, U, T),
+    (Argument("factors", _edges),),
+    {"preference": "integral"},
+    rare=True,
 )

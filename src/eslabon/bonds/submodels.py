@@ -37,7 +37,9 @@ def flatten(d: Description, depth: int = 0) -> Description:
         elements += [x for x in inner.elements if x.kind != PORT]
         ports = {x.name for x in inner.elements if x.kind == PORT}
         inner_bonds += [b for b in inner.bonds if not {b.tail, b.head} & ports]
-    return replace(d, elements=tuple(elements), bonds=(*bonds, *inner_bonds), parameters=tuple(parameters))
+    return replace(
+        d, elements=tuple(elements), bonds=(*bonds, *inner_bonds), parameters=tuple(parameters)
+    )
 
 
 def _prefixed(name: str, inner: Description, outer: list[Bond], d: Description) -> Description:
@@ -47,7 +49,9 @@ def _prefixed(name: str, inner: Description, outer: list[Bond], d: Description) 
     for port in ports:
         own = [b for b in inner.bonds if port in (b.tail, b.head)]
         if len(own) != 1:
-            raise ModelError(f"the port '{port}' of '{name}' has {len(own)} bonds inside {inner.name}; it needs one.")
+            raise ModelError(
+                f"the port '{port}' of '{name}' has {len(own)} bonds inside {inner.name}; it needs one."
+            )
         ends = [b for b in outer if f"{name}.{port}" in (b.tail, b.head)]
         if len(ends) != 1:
             raise ModelError(
@@ -55,7 +59,12 @@ def _prefixed(name: str, inner: Description, outer: list[Bond], d: Description) 
             )
         joined[own[0].name] = ends[0].name
     bonds = [
-        replace(b, name=joined.get(b.name, f"{name}_{b.name}"), tail=f"{name}.{b.tail}", head=f"{name}.{b.head}")
+        replace(
+            b,
+            name=joined.get(b.name, f"{name}_{b.name}"),
+            tail=f"{name}.{b.tail}",
+            head=f"{name}.{b.head}",
+        )
         for b in inner.bonds
     ]
     names = {n: f"{name}_{n}" for n, _ in inner.parameters}
@@ -74,7 +83,9 @@ def _bound(element: Element, inner: Description) -> list[tuple[str, Number]]:
     """The submodel's parameters as those of the graph, with the values they are given there."""
     given: Mapping[str, Number] = {f"{element.name}_{n}": x for n, x in element.parameters}
     own = [n.removeprefix(f"{element.name}_") for n, _ in inner.parameters]
-    known_words([n for n, _ in element.parameters], own, f"the submodel '{element.name}' has no parameter")
+    known_words(
+        [n for n, _ in element.parameters], own, f"the submodel '{element.name}' has no parameter"
+    )
     return [(n, given.get(n, x)) for n, x in inner.parameters]
 
 
@@ -102,7 +113,9 @@ def _joined(bond: Bond, inner: Description, name: str) -> Bond:
             and "active" not in (bond.signal, inside.signal)
             and bond.signal != inside.signal
         ):
-            raise ModelError(f"bond {bond.name} carries the {bond.signal}, and inside '{port}' the {inside.signal}.")
+            raise ModelError(
+                f"bond {bond.name} carries the {bond.signal}, and inside '{port}' the {inside.signal}."
+            )
         signal = bond.signal if bond.signal not in ("", "active") else inside.signal or bond.signal
         bond = replace(bond, **{end: getattr(inside, end)}, signal=signal)
     return bond

@@ -41,27 +41,41 @@ DEEPEST = 20  # models in models
 
 def library() -> list[str]:
     """The names of the bond graphs that come with the package."""
-    return sorted(f.name.removesuffix(".toml") for f in _folder().iterdir() if f.name.endswith(".toml"))
+    return sorted(
+        f.name.removesuffix(".toml") for f in _folder().iterdir() if f.name.endswith(".toml")
+    )
 
 
 def load(source: str | Path) -> Description:
     """A graph of the library, by name, or of a .toml file."""
     if not isinstance(source, str | Path):
-        raise ReadError(f"load takes the name of a bond graph or of a file; it was given {format_value(source)}.")
-    if isinstance(source, str) and not Path(source).suffix and "/" not in source and "\\" not in source:
+        raise ReadError(
+            f"load takes the name of a bond graph or of a file; it was given {format_value(source)}."
+        )
+    if (
+        isinstance(source, str)
+        and not Path(source).suffix
+        and "/" not in source
+        and "\\" not in source
+    ):
         return _from_library(source)
     path = Path(source)
     if path.suffix.lower() != ".toml":
         raise ReadError(f"{path}: a bond graph is read from a file that ends in .toml.")
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise ReadError(f"the file has {path.stat().st_size} bytes; a description is smaller than that.")
+            raise ReadError(
+                f"the file has {path.stat().st_size} bytes; a description is smaller than that."
+            )
         return read(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ReadError(f"{path}: there is no such file.") from None
     except EslabonError as error:
         raise type(error)(f"{path}: {error}") from None
-    except (OSError, ValueError) as error:  # the latter for text in another encoding and for a NUL in the path
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # the latter for text in another encoding and for a NUL in the path
         raise ReadError(f"{str(path)!a}: the file cannot be read: {error}.") from None
 
 
@@ -86,13 +100,20 @@ def _described(name: str, data: Any, outer: Mapping[str, Description], depth: in
     known_words(data, TOP, f"{name} has the unknown key", ReadError)
     for key in TOP[2:]:
         if not isinstance(data.get(key, {}), dict):
-            raise ReadError(f"{key} must be a table of names and values; it is {format_value(data[key])}.")
+            raise ReadError(
+                f"{key} must be a table of names and values; it is {format_value(data[key])}."
+            )
     models = dict(outer)
     for key, inner in data.get("models", {}).items():
         models[key] = _described(key, inner, models, depth + 1)
     elements = {key: _with_model(key, x, models) for key, x in data.get("elements", {}).items()}
     return description(
-        name, elements, data.get("bonds", {}), data.get("parameters", {}), data.get("domains", {}), data.get("note", "")
+        name,
+        elements,
+        data.get("bonds", {}),
+        data.get("parameters", {}),
+        data.get("domains", {}),
+        data.get("note", ""),
     )
 
 
@@ -104,7 +125,9 @@ def _with_model(name: str, written: Any, models: Mapping[str, Description]) -> A
         raise ReadError(f"the model of '{name}' is a name; it is {format_value(model)}.")
     known = [*models, *library()]
     if model not in known:
-        raise ReadError(f"the submodel '{name}' is a '{model}', which is no model here{suggest(model, known)}")
+        raise ReadError(
+            f"the submodel '{name}' is a '{model}', which is no model here{suggest(model, known)}"
+        )
     return {**written, "model": models[model] if model in models else _from_library(model)}
 
 
@@ -152,7 +175,9 @@ def _table(d: Description, models: Mapping[str, Description]) -> dict[str, Any]:
         made["parameters"] = {name: _plain(x) for name, x in d.parameters}
     domains = dict.fromkeys(x.domain for x in d.elements if x.domain)
     if domains:
-        made["domains"] = {domain: [x.name for x in d.elements if x.domain == domain] for domain in domains}
+        made["domains"] = {
+            domain: [x.name for x in d.elements if x.domain == domain] for domain in domains
+        }
     made["elements"] = {x.name: _element(x) for x in d.elements}
     made["bonds"] = {b.name: _bond(b) for b in d.bonds}
     return made

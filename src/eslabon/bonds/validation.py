@@ -42,7 +42,9 @@ def checked(d: Description) -> Description:
     for bond in d.bonds:
         for end in (bond.tail, bond.head):
             if end not in elements:
-                raise ModelError(f"bond {bond.name} leads to '{end}', which is no element{suggest(end, elements)}")
+                raise ModelError(
+                    f"bond {bond.name} leads to '{end}', which is no element{suggest(end, elements)}"
+                )
         if bond.tail == bond.head:
             raise ModelError(f"bond {bond.name} leads from '{bond.tail}' to itself.")
     d = replace(d, bonds=tuple(_with_signal(b, elements) for b in d.bonds))
@@ -63,7 +65,9 @@ def _with_signal(bond: Bond, elements: dict[str, Element]) -> Bond:
     """The bond with the signal it carries if it is active, as the bond of every detector is."""
     tail, head = elements[bond.tail], elements[bond.head]
     if tail.kind in DETECTORS:
-        raise ModelError(f"bond {bond.name} leaves the detector '{tail.name}'; let it lead there instead.")
+        raise ModelError(
+            f"bond {bond.name} leaves the detector '{tail.name}'; let it lead there instead."
+        )
     if head.kind in DETECTORS:
         if not tail.is_junction or SIGNALS[tail.kind] != head.imposes:
             place = "0" if head.imposes == "effort" else "1"
@@ -118,7 +122,9 @@ def _check_two_port(x: Element, bonds: list[Bond], listed: str) -> None:
     into, out = [b for b in bonds if b.head == x.name], [b for b in bonds if b.tail == x.name]
     if x.value is None or x.law is not None:
         where = f" (bonds {listed})" if bonds else ""
-        raise ModelError(f"the {noun} '{x.name}'{where} has no modulus; write one, as in '{x.kind}: 2'.")
+        raise ModelError(
+            f"the {noun} '{x.name}'{where} has no modulus; write one, as in '{x.kind}: 2'."
+        )
     rows, columns = x.shape
     if (len(into), len(out)) != (rows, columns):
         raise ModelError(
@@ -133,16 +139,24 @@ def _check_one_side(x: Element, bonds: list[Bond], listed: str) -> None:
     if isinstance(x.value, tuple) and x.kind not in (*STORAGES, RESISTOR):
         raise ModelError(f"'{x.name}' is a {x.kind} and takes one number, not a matrix.")
     if width != count:
-        raise ModelError(f"the matrix of the field '{x.name}' is {count}x{width}; it must be square.")
+        raise ModelError(
+            f"the matrix of the field '{x.name}' is {count}x{width}; it must be square."
+        )
     if len(bonds) != count:
         raise ModelError(
             f"'{x.name}' ({x.kind}) has {len(bonds)} bonds ({listed}); it has {count} port{'s' * (count > 1)}."
         )
     if x.kind in (*STORAGES, RESISTOR):
         if (x.value is None) == (x.law is None):
-            raise ModelError(f"'{x.name}' ({x.kind}) needs a value, as in '{x.kind}: 2', or a law, and not both.")
-    elif x.law is not None or (x.kind in (*DETECTORS, FLOW_SINK, EFFORT_SINK, PORT) and x.value is not None):
-        raise ModelError(f"'{x.name}' is a {x.kind} and takes no {'law' if x.law is not None else 'value'}.")
+            raise ModelError(
+                f"'{x.name}' ({x.kind}) needs a value, as in '{x.kind}: 2', or a law, and not both."
+            )
+    elif x.law is not None or (
+        x.kind in (*DETECTORS, FLOW_SINK, EFFORT_SINK, PORT) and x.value is not None
+    ):
+        raise ModelError(
+            f"'{x.name}' is a {x.kind} and takes no {'law' if x.law is not None else 'value'}."
+        )
     if x.kind in (*STORAGES, RESISTOR, FLOW_SINK, EFFORT_SINK):
         for b in bonds:
             if b.head != x.name:
@@ -153,7 +167,9 @@ def _check_one_side(x: Element, bonds: list[Bond], listed: str) -> None:
     if x.inverse is not None and x.law is None:
         raise ModelError(f"'{x.name}' has the inverse of a law and no law.")
     if x.state and (not x.has_state or len(x.state) != count):
-        raise ModelError(f"'{x.name}' names {len(x.state)} states; it has {count if x.has_state else 0}.")
+        raise ModelError(
+            f"'{x.name}' names {len(x.state)} states; it has {count if x.has_state else 0}."
+        )
 
 
 # Names ---------------------------------------------------------------------------------------------------------------
@@ -189,7 +205,9 @@ def _check_names(d: Description) -> None:
             raise ModelError(
                 f"parameter '{name}' has the name of a variable of bond {known[name][1].name}; choose another."
             )
-        known_words(_names(parameters[name]), parameters, f"parameter '{name}' uses the unknown parameter")
+        known_words(
+            _names(parameters[name]), parameters, f"parameter '{name}' uses the unknown parameter"
+        )
     for x in d.elements:
         own = OWN_LETTERS.get(x.kind, ())
         allowed = [*parameters] if x.kind in (*STORAGES, "TF", "GY") else [*parameters, TIME]
@@ -197,11 +215,19 @@ def _check_names(d: Description) -> None:
             allowed += known
         for name in _names(x.value):
             if name in known and name not in allowed:
-                other = f"; let it be M{x.kind}." if x.kind in ("Se", "Sf", "TF", "GY") else "; it must be constant."
-                raise ModelError(f"the value of '{x.name}' depends on {name}, a variable of the graph{other}")
+                other = (
+                    f"; let it be M{x.kind}."
+                    if x.kind in ("Se", "Sf", "TF", "GY")
+                    else "; it must be constant."
+                )
+                raise ModelError(
+                    f"the value of '{x.name}' depends on {name}, a variable of the graph{other}"
+                )
             known_words([name], allowed, f"the value of '{x.name}' uses the unknown name")
         for law in (x.law, x.inverse):
-            known_words(_names(law), (*own, *allowed), f"the law of '{x.name}' uses the unknown name")
+            known_words(
+                _names(law), (*own, *allowed), f"the law of '{x.name}' uses the unknown name"
+            )
         if x.kind == RESISTOR and x.law is not None:
             resistor_input(x)
 
@@ -210,7 +236,9 @@ def resistor_input(x: Element) -> str:
     """What the law of a resistor is a function of: "f" gives the effort, "e" the flow."""
     used = {name for name in _names(x.law) if name in ("e", "f")}
     if len(used) == 2:
-        raise ModelError(f"the law of '{x.name}' is a function of its flow f or of its effort e, not of both.")
+        raise ModelError(
+            f"the law of '{x.name}' is a function of its flow f or of its effort e, not of both."
+        )
     return used.pop() if used else "f"
 
 
@@ -223,22 +251,30 @@ def check_numbers(d: Description, values: Mapping[str, Any]) -> None:
         if x.stores and x.value is not None:
             found = _numbers(x, values)
             if x.kind == "I" and found.ndim == 0 and not found > 0:
-                raise ModelError(f"the inertia '{x.name}' is {found:g}; it must be greater than zero.")
+                raise ModelError(
+                    f"the inertia '{x.name}' is {found:g}; it must be greater than zero."
+                )
             if x.kind == "C" and found.ndim == 0 and found == 0:
-                raise ModelError(f"the compliance '{x.name}' is zero; a rigid connection is a bond without it.")
+                raise ModelError(
+                    f"the compliance '{x.name}' is zero; a rigid connection is a bond without it."
+                )
             if found.ndim and not np.allclose(found, found.T, rtol=1e-12, atol=0):
                 raise ModelError(
                     f"the matrix of the field '{x.name}' is not symmetric; its energy would depend on the way."
                 )
             sizes = np.linalg.eigvalsh(found) if found.ndim else np.ones(1)
             if x.kind == "I" and sizes.min() < -1e-12 * sizes.max():
-                raise ModelError(f"the matrix of the inertia '{x.name}' is not positive: its energy could be negative.")
+                raise ModelError(
+                    f"the matrix of the inertia '{x.name}' is not positive: its energy could be negative."
+                )
 
 
 def _numbers(x: Element, values: Mapping[str, Any]) -> np.ndarray:
     """The value of an element."""
     if isinstance(x.value, Traced):
-        return np.array(x.value.function(*(substitute(name, values) for name in x.value.arguments)).full())
+        return np.array(
+            x.value.function(*(substitute(name, values) for name in x.value.arguments)).full()
+        )
     return np.array(substitute(x.value, values), dtype=float)
 
 

@@ -53,16 +53,21 @@ def description(
     known_words(own, elements, "domains names the unknown element")
     made = tuple(element(key, value, own.get(key, "")) for key, value in elements.items())
     values = tuple(
-        (parameter_name(n), number(x, f"parameter '{n}'")) for n, x in mapping(parameters, "parameters").items()
+        (parameter_name(n), number(x, f"parameter '{n}'"))
+        for n, x in mapping(parameters, "parameters").items()
     )
-    return Description(text(name, "the name of a bond graph"), made, bonds_of(bonds), values, text(note, "note"))
+    return Description(
+        text(name, "the name of a bond graph"), made, bonds_of(bonds), values, text(note, "note")
+    )
 
 
 def parameter_name(name: Any) -> str:
     """The name, if expressions and laws do not mean something else by it."""
     if name in RESERVED:
         what = "time" if name == TIME else "own variable of an element"
-        raise ModelError(f"parameter '{name}' has the name of the {what} in expressions; choose another.")
+        raise ModelError(
+            f"parameter '{name}' has the name of the {what} in expressions; choose another."
+        )
     return check_parameter_name(name)
 
 
@@ -71,28 +76,38 @@ def domains_of(domains: Mapping[str, Any]) -> dict[str, str]:
     made: dict[str, str] = {}
     for domain, members in domains.items():
         choice(domain, "a domain", DOMAINS)
-        for member in members.split() if isinstance(members, str) else names(members, f"members of {domain}"):
+        for member in (
+            members.split() if isinstance(members, str) else names(members, f"members of {domain}")
+        ):
             if made.setdefault(text(member, f"a member of the domain {domain}"), domain) != domain:
-                raise ModelError(f"'{member}' is put in two domains, {made[member]} and {domain}; keep one.")
+                raise ModelError(
+                    f"'{member}' is put in two domains, {made[member]} and {domain}; keep one."
+                )
     return made
 
 
 def element(name: str, written: Any, domain: str = "") -> Element:
     """One element."""
     if not isinstance(name, str) or not name or ARROWS.search(name) or name != name.strip():
-        raise ModelError(f"an element needs a name without arrows and blanks at its ends; it is {format_value(name)}.")
+        raise ModelError(
+            f"an element needs a name without arrows and blanks at its ends; it is {format_value(name)}."
+        )
     table = _table(name, written)
     known_words(table, KEYS, f"the element '{name}' has the unknown key")
     kind = choice(table.get("kind"), f"the kind of '{name}'", KINDS)
     if (kind == SUBMODEL) != ("model" in table):
         raise ModelError(f"'{name}' is a submodel if it has a model, and only then.")
     if kind != SUBMODEL and "parameters" in table:
-        raise ModelError(f"'{name}' is no submodel and has no parameters of its own; write them into its value.")
+        raise ModelError(
+            f"'{name}' is no submodel and has no parameters of its own; write them into its value."
+        )
     if "." in name:
         raise ModelError(
             f"'{name}' has a point in its name, which stands between a submodel and its port; choose another."
         )
-    own = choice(table["domain"], f"the domain of '{name}'", DOMAINS) if "domain" in table else domain
+    own = (
+        choice(table["domain"], f"the domain of '{name}'", DOMAINS) if "domain" in table else domain
+    )
     return Element(
         name,
         kind,
@@ -123,21 +138,33 @@ def _table(name: str, written: Any) -> Mapping[str, Any]:
 def _model(name: str, given: Any) -> Description:
     found = given if isinstance(given, Description) else getattr(given, "description", None)
     if not isinstance(found, Description):
-        raise ModelError(f"the model of the submodel '{name}' is a bond graph; it is {format_value(given)}.")
+        raise ModelError(
+            f"the model of the submodel '{name}' is a bond graph; it is {format_value(given)}."
+        )
     return found
 
 
 def _bindings(name: str, given: Any) -> tuple[tuple[str, Number], ...]:
     if not isinstance(given, Mapping):
-        raise ModelError(f"the parameters of the submodel '{name}' are given by name; they are {format_value(given)}.")
+        raise ModelError(
+            f"the parameters of the submodel '{name}' are given by name; they are {format_value(given)}."
+        )
     return tuple((key, number(x, f"parameter '{key}' of '{name}'")) for key, x in given.items())
 
 
 def _states(given: Any, name: str) -> tuple[str, ...]:
-    states = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple) else (None,)
+    states = (
+        (given,)
+        if isinstance(given, str)
+        else tuple(given)
+        if isinstance(given, list | tuple)
+        else (None,)
+    )
     for state in states:
         if not isinstance(state, str):
-            raise ModelError(f"the state of '{name}' is a name, or a list of names; it is {format_value(given)}.")
+            raise ModelError(
+                f"the state of '{name}' is a name, or a list of names; it is {format_value(given)}."
+            )
         check_parameter_name(state)
     return states
 
@@ -151,7 +178,9 @@ def value(given: Any, name: str) -> Number | Matrix:
         return number(given, what)
     rows = [row if isinstance(row, list | tuple) else [row] for row in given]
     if not rows or not rows[0] or len({len(row) for row in rows}) != 1 or len(rows) > PORTS:
-        raise ModelError(f"{what} is a matrix given by its rows, all of the same length; it is {format_value(given)}.")
+        raise ModelError(
+            f"{what} is a matrix given by its rows, all of the same length; it is {format_value(given)}."
+        )
     return tuple(tuple(number(x, what) for x in row) for row in rows)
 
 
@@ -169,7 +198,9 @@ def traced(function: Callable[[Any], Any], name: str) -> Traced:
     x = casadi.SX.sym("x")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # CasADi's, about its ways with NumPy's functions
+            warnings.simplefilter(
+                "ignore", FutureWarning
+            )  # CasADi's, about its ways with NumPy's functions
             made = casadi.Function("law", [x], [casadi.densify(casadi.SX(function(x)))])
         if made.size_out(0) != (1, 1):
             raise ValueError("it gives more than one number")
@@ -207,7 +238,9 @@ def bond(name: str, written: Any) -> Bond:
     if isinstance(written, Mapping):
         known_words(written, ("bond", "signal"), f"bond {name} has the unknown key")
         signal = (
-            choice(written["signal"], f"the signal of bond {name}", ("effort", "flow")) if "signal" in written else ""
+            choice(written["signal"], f"the signal of bond {name}", ("effort", "flow"))
+            if "signal" in written
+            else ""
         )
         written = written.get("bond")
     arrows = _arrows(written, f"bond {name}")
@@ -216,7 +249,9 @@ def bond(name: str, written: Any) -> Bond:
             f"bond {name} has {len(arrows)} arrows in {format_value(written)}; a bond with a name has one."
         )
     if not re.fullmatch(r"\w+", name):
-        raise ModelError(f"a bond's name has letters, digits and underscores only; it is {format_value(name)}.")
+        raise ModelError(
+            f"a bond's name has letters, digits and underscores only; it is {format_value(name)}."
+        )
     return _bond(name, *arrows[0], signal)
 
 
@@ -225,11 +260,15 @@ def _arrows(line: Any, what: str) -> Sequence[tuple[str, str, str]]:
         raise ModelError(f"{what} is a text such as 'V -> j'; it is {format_value(line)}.")
     parts = [part.strip() for part in ARROWS.split(line)]
     if len(parts) < 3 or not all(parts):
-        raise ModelError(f"{what} leads from one element to another, as in 'V -> j'; it is {format_value(line)}.")
+        raise ModelError(
+            f"{what} leads from one element to another, as in 'V -> j'; it is {format_value(line)}."
+        )
     return [(parts[k], parts[k + 1], parts[k + 2]) for k in range(0, len(parts) - 2, 2)]
 
 
 def _bond(name: str, tail: str, arrow: str, head: str, signal: str) -> Bond:
     if signal and arrow == "->":
-        raise ModelError(f"bond {name} carries a signal only and so is active: write '{tail} => {head}'.")
+        raise ModelError(
+            f"bond {name} carries a signal only and so is active: write '{tail} => {head}'."
+        )
     return Bond(name, tail, head, (signal or "active") if arrow == "=>" else "")

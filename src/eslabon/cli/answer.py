@@ -31,7 +31,11 @@ class Answer:
 
     @property
     def sheets(self) -> list[Sheet]:
-        return [part for part in self.shown if isinstance(part, Sheet)] if self.records is None else self.records
+        return (
+            [part for part in self.shown if isinstance(part, Sheet)]
+            if self.records is None
+            else self.records
+        )
 
 
 def printed(answer: Answer, form: str) -> int:
@@ -49,7 +53,9 @@ def printed(answer: Answer, form: str) -> int:
         sys.stdout.write(_json(plain(data)) + "\n")
     else:
         # Several tables have a comment with their title, and a blank line between them.
-        titled = [f"# {s.title}\n{s.csv()}" if len(answer.sheets) > 1 else s.csv() for s in answer.sheets]
+        titled = [
+            f"# {s.title}\n{s.csv()}" if len(answer.sheets) > 1 else s.csv() for s in answer.sheets
+        ]
         sys.stdout.write("\n".join(titled))
     aside = console if form == "table" else Console(stderr=True, highlight=False)
     for note in answer.notes:
@@ -63,7 +69,10 @@ def _json(value: Any, margin: str = "\n") -> str:
     if isinstance(value, dict) and value:
         return (
             "{"
-            + ",".join(f"{inner}{json.dumps(k, ensure_ascii=False)}: {_json(x, inner)}" for k, x in value.items())
+            + ",".join(
+                f"{inner}{json.dumps(k, ensure_ascii=False)}: {_json(x, inner)}"
+                for k, x in value.items()
+            )
             + margin
             + "}"
         )

@@ -33,7 +33,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON, w
 Csv = Annotated[bool, typer.Option("--csv", help="Print the results as CSV, with all digits.")]
 
 
-def command(name: str, example: str, data: bool = True) -> Callable[[Callable[..., Answer]], Callable[..., None]]:
+def command(
+    name: str, example: str, data: bool = True
+) -> Callable[[Callable[..., Answer]], Callable[..., None]]:
     """Declare a command: a function of what is typed that returns an answer. Data can be had as JSON and as CSV too."""
     EXAMPLES[name] = example
 
@@ -41,19 +43,28 @@ def command(name: str, example: str, data: bool = True) -> Callable[[Callable[..
         @functools.wraps(function)
         def run(*, as_json: bool = False, as_csv: bool = False, **typed: Any) -> None:
             if as_json and as_csv:
-                raise es.InputError("the answer is written as --json or as --csv; give one of them.")
-            code = printed(_asked(function, typed), "json" if as_json else "csv" if as_csv else "table")
+                raise es.InputError(
+                    "the answer is written as --json or as --csv; give one of them."
+                )
+            code = printed(
+                _asked(function, typed), "json" if as_json else "csv" if as_csv else "table"
+            )
             if code:
                 raise typer.Exit(code)
 
         hints = get_type_hints(function, include_extras=True)
-        own = [p.replace(annotation=hints[p.name]) for p in inspect.signature(function).parameters.values()]
+        own = [
+            p.replace(annotation=hints[p.name])
+            for p in inspect.signature(function).parameters.values()
+        ]
         shared = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
             for name, kind in (("as_json", Json), ("as_csv", Csv))
             if data
         ]
-        run.__signature__ = inspect.Signature([p.replace(kind=p.KEYWORD_ONLY) for p in own] + shared)  # type: ignore[attr-defined]
+        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [p.replace(kind=p.KEYWORD_ONLY) for p in own] + shared
+        )
         run.__annotations__ = {p.name: p.annotation for p in (*own, *shared)}
         del run.__wrapped__
         app.command(name, epilog=f"Example: [bold]{escape(example)}[/bold]")(run)
@@ -68,7 +79,11 @@ def _asked(function: Callable[..., Answer], typed: dict[str, Any]) -> Answer:
         warnings.simplefilter("always", es.ModelWarning)
         warnings.simplefilter("always", es.SingularityWarning)
         answer = function(**typed)
-    notes = [str(w.message) for w in told if issubclass(w.category, es.ModelWarning | es.SingularityWarning)]
+    notes = [
+        str(w.message)
+        for w in told
+        if issubclass(w.category, es.ModelWarning | es.SingularityWarning)
+    ]
     answer.notes.extend(dict.fromkeys(notes))
     return answer
 
@@ -82,7 +97,10 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
     pass

@@ -35,15 +35,24 @@ from eslabon.solvers.ranges import Ranges
 FORCE = {"rad/s": "N m", "m/s": "N"}
 SMOOTH = 401  # times of a curve
 V = Annotated[
-    str | None, typer.Option("--v", help="Velocities, of all joints or, with --actuated, of those; rest if left out.")
+    str | None,
+    typer.Option(
+        "--v", help="Velocities, of all joints or, with --actuated, of those; rest if left out."
+    ),
 ]
 A = Annotated[str | None, typer.Option("--a", help="Accelerations, as --v.")]
 
 
-def _rates(m: es.Mechanism, text: str | None, option: str, places: Any, degrees: bool) -> np.ndarray:
+def _rates(
+    m: es.Mechanism, text: str | None, option: str, places: Any, degrees: bool
+) -> np.ndarray:
     """Velocities or accelerations at these places."""
     turning = np.array(velocity_units(m))[places] == "rad/s"
-    return np.zeros(len(turning)) if text is None else in_radians(vector(text, option, len(turning)), turning, degrees)
+    return (
+        np.zeros(len(turning))
+        if text is None
+        else in_radians(vector(text, option, len(turning)), turning, degrees)
+    )
 
 
 def state(
@@ -56,7 +65,9 @@ def state(
     t: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Full q, v, a: as typed, or what follows from the actuated joints."""
-    configured = configuration(m, q, actuated, degrees and (q is not None or actuated is not None), t)
+    configured = configuration(
+        m, q, actuated, degrees and (q is not None or actuated is not None), t
+    )
     places = list(m.actuated_velocities) if actuated is not None else list(range(m.nv))
     va, aa = (_rates(m, text, option, places, degrees) for text, option in ((v, "--v"), (a, "--a")))
     if actuated is not None and m.closed:
@@ -89,8 +100,16 @@ def torques(
         tau = m.inverse_dynamics(*motion, **at)
     units = [FORCE[velocity_units(m)[k]] for k in m.actuated_velocities]
     names = [name for name in m.actuated for _ in range(m.joint(name).nv)]
-    sheet = Sheet("actuator forces", ("joint", "force", "unit"), list(zip(names, tau.tolist(), units, strict=True)))
-    data = {"mechanism": m.name, **{key: m.named(x) for key, x in zip("qva", motion, strict=True)}, "tau": m.named(tau)}
+    sheet = Sheet(
+        "actuator forces",
+        ("joint", "force", "unit"),
+        list(zip(names, tau.tolist(), units, strict=True)),
+    )
+    data = {
+        "mechanism": m.name,
+        **{key: m.named(x) for key, x in zip("qva", motion, strict=True)},
+        "tau": m.named(tau),
+    }
     return Answer([sheet], data)
 
 
@@ -138,22 +157,48 @@ def simulate(
     heads = ("t [s]", "energy [J]", *coordinate_heads(m, degrees))
     parts: list[Any] = [Sheet("", heads, [tuple(map(float, row)) for row in table])]
     if m.closed:
-        parts.append(f"Loop closure is violated by at most {np.max(motion.closure, initial=0.0):.2g} (m or rad).")
+        parts.append(
+            f"Loop closure is violated by at most {np.max(motion.closure, initial=0.0):.2g} (m or rad)."
+        )
     if (row := Ranges.of(m).first_passed(motion.q)) is not None:
         passed = f"At t = {motion.t[row]:.6g} s there is {Ranges.of(m).outside(motion.q[row])}"
-        parts.append(f"{passed}: nothing stops joints at their limits here; m.simulate(..., stops=...) does.")
+        parts.append(
+            f"{passed}: nothing stops joints at their limits here; m.simulate(..., stops=...) does."
+        )
     parts += [f"The motion is saved in {motion.save(out)}."] if out is not None else []
     if plot is not None or animate is not None:  # from as many times as a curve needs
-        drawn = m.simulate(q0, v0, start + np.linspace(0.0, time, max(rows, SMOOTH)), force, method=method, step=step)
+        drawn = m.simulate(
+            q0,
+            v0,
+            start + np.linspace(0.0, time, max(rows, SMOOTH)),
+            force,
+            method=method,
+            step=step,
+        )
     if plot is not None:
         parts.append(f"Figure: {save_figure(drawn.plot(*panels or (), theme=theme), plot)}")
     if animate is not None:
         parts.append(f"Animation: {drawn.animate(animate, theme=theme).path}")
     kinds = ("q", "v", "a", "tau")
     heads = tuple(
-        f"{c.joint}.{kind}{'.' * bool(c.name)}{c.name} [{c.unit}]" for kind in kinds for c in motion.columns[kind]
+        f"{c.joint}.{kind}{'.' * bool(c.name)}{c.name} [{c.unit}]"
+        for kind in kinds
+        for c in motion.columns[kind]
     )
-    columns = [motion.t, motion.energy.total, motion.closure, *(getattr(motion, kind) for kind in kinds)]
-    records = Sheet("motion", ("t [s]", "energy [J]", "closure", *heads), np.column_stack(columns).tolist())
-    data = {"mechanism": m.name, "t": motion.t, **{kind: m.named(getattr(motion, kind)) for kind in kinds}}
-    return Answer(parts, data | {"energy": motion.energy.total, "closure": motion.closure}, [records])
+    columns = [
+        motion.t,
+        motion.energy.total,
+        motion.closure,
+        *(getattr(motion, kind) for kind in kinds),
+    ]
+    records = Sheet(
+        "motion", ("t [s]", "energy [J]", "closure", *heads), np.column_stack(columns).tolist()
+    )
+    data = {
+        "mechanism": m.name,
+        "t": motion.t,
+        **{kind: m.named(getattr(motion, kind)) for kind in kinds},
+    }
+    return Answer(
+        parts, data | {"energy": motion.energy.total, "closure": motion.closure}, [records]
+    )

@@ -13,11 +13,17 @@ from eslabon.cli.typed import Source, load, paths
 from eslabon.sheets import Sheet
 
 FileName = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A .toml, .urdf or MJCF (.xml) file.", autocompletion=paths)
+    Path,
+    typer.Argument(
+        metavar="FILE", help="A .toml, .urdf or MJCF (.xml) file.", autocompletion=paths
+    ),
 ]
 Repair = Annotated[
     bool,
-    typer.Option("--repair", help="Of a .urdf: set missing entries and slightly negative moments of inertias to zero."),
+    typer.Option(
+        "--repair",
+        help="Of a .urdf: set missing entries and slightly negative moments of inertias to zero.",
+    ),
 ]
 
 
@@ -25,7 +31,10 @@ Repair = Annotated[
 def check(
     file: FileName,
     packages: Annotated[
-        list[Path] | None, typer.Option("--packages", help="Where package:// paths are looked for; may be given again.")
+        list[Path] | None,
+        typer.Option(
+            "--packages", help="Where package:// paths are looked for; may be given again."
+        ),
     ] = None,
 ) -> Answer:
     """Report all errors and warnings of a file, with line numbers.
@@ -36,10 +45,17 @@ def check(
     found = findings(file, packages)
     errors = sum(f.level == "error" for f in found)
     lines = [str(f) for f in found]
-    counts = [f"{n} {word}{'s' * (n != 1)}" for n, word in ((errors, "error"), (len(found) - errors, "warning")) if n]
+    counts = [
+        f"{n} {word}{'s' * (n != 1)}"
+        for n, word in ((errors, "error"), (len(found) - errors, "warning"))
+        if n
+    ]
     sheet = Sheet("findings", ("level", "file", "line", "sentence"), found)
     return Answer(
-        [*lines, f"{file}: {' and '.join(counts) or 'nothing is wrong or odd'}."], None, [sheet], code=int(errors > 0)
+        [*lines, f"{file}: {' and '.join(counts) or 'nothing is wrong or odd'}."],
+        None,
+        [sheet],
+        code=int(errors > 0),
     )
 
 
@@ -47,7 +63,10 @@ def check(
 def convert(
     source: Source,
     out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="A .toml file, or a .urdf with loops as <constraint> elements.")
+        Path,
+        typer.Argument(
+            metavar="OUT", help="A .toml file, or a .urdf with loops as <constraint> elements."
+        ),
     ],
     repair: Repair = False,
 ) -> Answer:

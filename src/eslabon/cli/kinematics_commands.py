@@ -43,8 +43,15 @@ def coordinate_sheet(m: es.Mechanism, q: Any, degrees: bool, title: str = "coord
     columns = coordinate_columns(m)
     values = as_typed(np.atleast_2d(q), angles(m), degrees).T
     units = ["deg" if degrees and c.unit == "rad" else c.unit for c in columns]
-    heads = ("value",) if values.shape[1] == 1 else tuple(f"value {k + 1}" for k in range(values.shape[1]))
-    rows = [(str(c), *map(float, row), unit) for c, row, unit in zip(columns, values, units, strict=True)]
+    heads = (
+        ("value",)
+        if values.shape[1] == 1
+        else tuple(f"value {k + 1}" for k in range(values.shape[1]))
+    )
+    rows = [
+        (str(c), *map(float, row), unit)
+        for c, row, unit in zip(columns, values, units, strict=True)
+    ]
     return Sheet(title, ("coordinate", *heads, "unit"), rows)
 
 
@@ -83,7 +90,11 @@ def pose(
     if m.closed and not (violation := abs(m.constraint(values, **at)).max(initial=0.0)) <= 1e-6:
         notes.append(f"This configuration violates loop closure by {violation:.3g} (m or rad).")
     parts: list[Any] = [
-        Sheet(f"pose of {name}", ("", "x", "y", "z"), [("position m", *row[:3]), ("roll pitch yaw deg", *row[3:])]),
+        Sheet(
+            f"pose of {name}",
+            ("", "x", "y", "z"),
+            [("position m", *row[:3]), ("roll pitch yaw deg", *row[3:])],
+        ),
         "",
         *("  ".join(f"{round(float(x), 9) + 0.0:12.9f}" for x in line) for line in T),
     ]
@@ -98,7 +109,9 @@ def pose(
         "matrix": T,
         "q": m.named(values),
     }
-    return Answer(parts, data, [Sheet("pose", heads, [(name, *row.tolist(), *values.tolist())])], notes)
+    return Answer(
+        parts, data, [Sheet("pose", heads, [(name, *row.tolist(), *values.tolist())])], notes
+    )
 
 
 @command("ik", 'eslabon ik puma560 --position "0.4 0.1 0.3" --rpy "0 90 0" --degrees')
@@ -112,7 +125,10 @@ def ik(
         typer.Option("--rpy", help="Its roll, pitch and yaw; any if left out."),
     ] = None,
     planar: Annotated[
-        str | None, typer.Option("--planar", help="In place of both, for a motion in the plane: 'x y' or 'x y angle'.")
+        str | None,
+        typer.Option(
+            "--planar", help="In place of both, for a motion in the plane: 'x y' or 'x y angle'."
+        ),
     ] = None,
     frame: Frame = None,
     guess: Annotated[str | None, typer.Option("--guess", help="Coordinates to start from.")] = None,
@@ -130,17 +146,25 @@ def ik(
     poses = m.pose(q, frame)
     heads, rows = coordinate_heads(m), np.concatenate([q, pose_rows(poses)], axis=-1).tolist()
     data = {"mechanism": m.name, "solutions": [m.named(x) for x in q]}
-    return Answer([coordinate_sheet(m, q, degrees)], data, [Sheet("solutions", (*heads, *POSE), rows)])
+    return Answer(
+        [coordinate_sheet(m, q, degrees)], data, [Sheet("solutions", (*heads, *POSE), rows)]
+    )
 
 
-def _target(position: str | None, rpy: str | None, planar: str | None, degrees: bool) -> dict[str, np.ndarray]:
+def _target(
+    position: str | None, rpy: str | None, planar: str | None, degrees: bool
+) -> dict[str, np.ndarray]:
     """What is to be reached, as `inverse_kinematics` takes it."""
     if (position is None) == (planar is None) or (planar is not None and rpy is not None):
-        raise es.ReadError("the target is --position, with --rpy or without, or --planar: give one of the two.")
+        raise es.ReadError(
+            "the target is --position, with --rpy or without, or --planar: give one of the two."
+        )
     if planar is not None:
         values = numbers(planar, "--planar")
         if len(values) not in (2, 3):
-            raise es.ReadError(f"--planar takes 2 or 3 numbers, x y and an angle; {len(values)} are given.")
+            raise es.ReadError(
+                f"--planar takes 2 or 3 numbers, x y and an angle; {len(values)} are given."
+            )
         return {"planar": in_radians(values, np.arange(len(values)) == 2, degrees)}
     place = vector(str(position), "--position", 3)
     if rpy is None:
@@ -149,17 +173,24 @@ def _target(position: str | None, rpy: str | None, planar: str | None, degrees: 
     return {"pose": es.algebra.pose(es.algebra.rotation_from_rpy(turn), place)}
 
 
-def _reached(m: es.Mechanism, target: dict[str, Any], guess: Any, frame: str | None, solutions: int) -> np.ndarray:
+def _reached(
+    m: es.Mechanism, target: dict[str, Any], guess: Any, frame: str | None, solutions: int
+) -> np.ndarray:
     """Configurations in rows."""
     if solutions > 1:
-        found: Any = m.inverse_kinematics(guess=guess, frame=frame, solutions=solutions, report=True, **target)
+        found: Any = m.inverse_kinematics(
+            guess=guess, frame=frame, solutions=solutions, report=True, **target
+        )
         if found.converged.any():
             return found.q[found.converged]
     # One, or a sentence that says how near the best comes.
     return np.atleast_2d(np.asarray(m.inverse_kinematics(guess=guess, frame=frame, **target)))
 
 
-@command("workspace", "eslabon workspace planar_3rrr --map 'x -0.2 0.2' --map 'y -0.2 0.2' --map 'angle 0' --shape 60")
+@command(
+    "workspace",
+    "eslabon workspace planar_3rrr --map 'x -0.2 0.2' --map 'y -0.2 0.2' --map 'angle 0' --shape 60",
+)
 def workspace(
     source: Source,
     frame: Frame = None,
@@ -186,14 +217,20 @@ def workspace(
     m = load(source)
     if over and (samples is not None or ranges):
         option = "--range" if ranges else "--samples"
-        raise es.InputError(f"{option} is for random samples, and --map for a grid; give one of them.")
+        raise es.InputError(
+            f"{option} is for random samples, and --map for a grid; give one of them."
+        )
     if over:
         return _mapped(m, frame, over, shape, modes, degrees, plot, theme)
     if shape is not None or modes:
         option = "--mode" if modes else "--shape"
-        raise es.InputError(f"{option} is for a map; give --map, as in --map 'x -0.2 0.2', or leave {option} out.")
+        raise es.InputError(
+            f"{option} is for a map; give --map, as in --map 'x -0.2 0.2', or leave {option} out."
+        )
     found = m.workspace(
-        frame, dict(_range(m, text, degrees) for text in ranges or ()), 2000 if samples is None else samples
+        frame,
+        dict(_range(m, text, degrees) for text in ranges or ()),
+        2000 if samples is None else samples,
     )
     place = found.poses[:, :3, 3]
     extent = Sheet(
@@ -201,7 +238,9 @@ def workspace(
         ("axis", "from [m]", "to [m]"),
         [
             (axis, *pair)
-            for axis, pair in zip("xyz", zip(place.min(axis=0), place.max(axis=0), strict=True), strict=True)
+            for axis, pair in zip(
+                "xyz", zip(place.min(axis=0), place.max(axis=0), strict=True), strict=True
+            )
         ],
     )
     kinds = {"parallel": found.conditions.parallel, "serial": found.conditions.serial}
@@ -250,14 +289,20 @@ def _mapped(
         if name in asked:
             raise es.ReadError(f"--map names '{name}' twice.")
         asked[name] = value
-    counts = None if shape is None else [int(n) if n == int(n) else n for n in numbers(shape, "--shape")]
+    counts = (
+        None if shape is None else [int(n) if n == int(n) else n for n in numbers(shape, "--shape")]
+    )
     shaped = counts[0] if counts and len(counts) == 1 else counts
     found = m.workspace_map(frame, asked, shaped, modes or "all")
     at = np.nonzero(found.reached)
     heads = [f"{name} [{found.unit(name)}]" for name in found.axes]
     values = [axis[k] for axis, k in zip(found.axes.values(), at[1:], strict=True)]
     numbers_at = [x[at] for x in (found.parallel, found.serial, found.components)]
-    rows = zip(np.array(found.modes)[at[0]].tolist(), *(x.tolist() for x in (*values, *numbers_at)), strict=True)
+    rows = zip(
+        np.array(found.modes)[at[0]].tolist(),
+        *(x.tolist() for x in (*values, *numbers_at)),
+        strict=True,
+    )
     sheet = Sheet("poses", ("mode", *heads, "parallel", "serial", "region"), list(rows))
     parts: list[Any] = [str(found).strip("<>"), "", found.table()]
     if plot is not None:
@@ -273,7 +318,9 @@ def _mapped(
     return Answer(parts, data, [sheet])
 
 
-def _coordinate(m: es.Mechanism, text: str, degrees: bool) -> tuple[str, float | tuple[float, float]]:
+def _coordinate(
+    m: es.Mechanism, text: str, degrees: bool
+) -> tuple[str, float | tuple[float, float]]:
     """A coordinate of a map, and its value or its range."""
     name, _, rest = text.strip().partition(" ")
     values = numbers(rest, f"--map of '{name}'")

@@ -24,13 +24,21 @@ def list_library() -> Answer:
         m = es.load(name)
         first = re.split(r"[:,;(]|\. ", " ".join(m.note.split()))[0].strip(" .")
         rows.append((name, len(m.joints), len(m.loops), m.nu, first))
-    return Answer([Sheet("", ("name", "joints", "loops", "motors", "what it is"), rows, prose=("what it is",))])
+    return Answer(
+        [
+            Sheet(
+                "", ("name", "joints", "loops", "motors", "what it is"), rows, prose=("what it is",)
+            )
+        ]
+    )
 
 
 @command("show", "eslabon show stewart_gough")
 def show(
     source: Source,
-    svg: Annotated[Path | None, typer.Option("--svg", help="Also draw the topology into this file.")] = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", help="Also draw the topology into this file.")
+    ] = None,
 ) -> Answer:
     """Print a mechanism's tables, its mobility and data warnings.
 
@@ -40,7 +48,9 @@ def show(
     m = load(source)
     parts: list[Any] = [describe(m)]
     if svg is not None:
-        parts.append(f"The topology is drawn in {write(svg, m.topology_svg())} (open it in a browser).")
+        parts.append(
+            f"The topology is drawn in {write(svg, m.topology_svg())} (open it in a browser)."
+        )
     tables = list(sheets(m))
     about = {
         "name": m.name,

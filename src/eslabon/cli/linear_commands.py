@@ -15,11 +15,18 @@ from eslabon.cli.typed import Actuated, Degrees, Q, Source, Time, as_typed, inst
 from eslabon.model.configuration import angles
 from eslabon.sheets import Sheet
 
-Tau = Annotated[str | None, typer.Option("--tau", help="Forces of the actuators; left out, those that hold the state.")]
-Constant = Annotated[str | None, typer.Option("--tau", help="Constant forces of the actuators; none if left out.")]
+Tau = Annotated[
+    str | None,
+    typer.Option("--tau", help="Forces of the actuators; left out, those that hold the state."),
+]
+Constant = Annotated[
+    str | None, typer.Option("--tau", help="Constant forces of the actuators; none if left out.")
+]
 
 
-def _matrix(title: str, rows: tuple[str, ...], columns: tuple[str, ...], values: np.ndarray) -> Sheet:
+def _matrix(
+    title: str, rows: tuple[str, ...], columns: tuple[str, ...], values: np.ndarray
+) -> Sheet:
     body = [(name, *map(float, row)) for name, row in zip(rows, values, strict=True)]
     return Sheet(title, ("", *columns), body)
 
@@ -42,7 +49,11 @@ def linearize(
         force = None if tau is None else vector(tau, "--tau", m.nu)
         lm = m.linearize(full, rates, force, outputs=output or None, **at)
         modes = lm.modes()
-    rows = [(mode.kind, f"{mode.pole + 0:.6g}", mode.frequency, mode.damping) for mode in modes] if lm.dof else []
+    rows = (
+        [(mode.kind, f"{mode.pole + 0:.6g}", mode.frequency, mode.damping) for mode in modes]
+        if lm.dof
+        else []
+    )
     parts: list[Any] = [
         _matrix("A", lm.states, lm.states, lm.A),
         _matrix("B", lm.states, lm.inputs, lm.B),
@@ -54,7 +65,9 @@ def linearize(
     matrices = {name: getattr(lm, name) for name in ("U", "V", "W", "A", "B", "C", "D", "drift")}
     names = {"states": lm.states, "inputs": lm.inputs, "outputs": lm.outputs}
     poles = {"real": lm.poles.real, "imaginary": lm.poles.imag}
-    return Answer(parts, {"mechanism": m.name, **names, **matrices, "poles": poles, "tau": m.named(lm.tau)})
+    return Answer(
+        parts, {"mechanism": m.name, **names, **matrices, "poles": poles, "tau": m.named(lm.tau)}
+    )
 
 
 @command("equilibrium", "eslabon equilibrium double_pendulum")
@@ -72,5 +85,9 @@ def equilibrium(source: Source, tau: Constant = None, degrees: Degrees = False) 
         for word, energy, row in zip(found.stability, found.energy, shown, strict=True)
     ]
     sheet = Sheet("equilibria", ("stability", "energy [J]", *coordinate_heads(m, degrees)), rows)
-    data = {"mechanism": m.name, "q": m.named(found.q), "stability": [str(x) for x in found.stability]}
+    data = {
+        "mechanism": m.name,
+        "q": m.named(found.q),
+        "stability": [str(x) for x in found.stability],
+    }
     return Answer([sheet], data | {"energy": found.energy, "tau": m.named(force)})

@@ -11,9 +11,23 @@ import eslabon as es
 from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
 from eslabon.cli.kinematics_commands import coordinate_sheet
-from eslabon.cli.typed import Actuated, Degrees, Q, Source, Theme, Time, configuration, frames, instant, load, vector
+from eslabon.cli.typed import (
+    Actuated,
+    Degrees,
+    Q,
+    Source,
+    Theme,
+    Time,
+    configuration,
+    frames,
+    instant,
+    load,
+    vector,
+)
 
-Labels = Annotated[bool, typer.Option("--labels", help="Write the names of joints, bodies and frames beside them.")]
+Labels = Annotated[
+    bool, typer.Option("--labels", help="Write the names of joints, bodies and frames beside them.")
+]
 
 
 @command("plot", 'eslabon plot five_bar --actuated "120 60" --degrees --labels --out five_bar.png')
@@ -38,13 +52,17 @@ def plot(
     Planar mechanisms are drawn with the symbols of kinematic diagrams, spatial ones as shaded solids."""
     m = load(source)
     if mode is not None and (q is not None or actuated is not None):
-        raise es.ReadError("--mode names a configuration, and --q and --actuated give one; give one of them.")
+        raise es.ReadError(
+            "--mode names a configuration, and --q and --actuated give one; give one of them."
+        )
     at = instant(m, time)
     looking = view if view is None or view.strip().isalpha() else tuple(vector(view, "--view", 2))
     with patience("drawing"):
         values = mode if mode is not None else configuration(m, q, actuated, degrees, **at)
         if reactions and at:
-            raise es.InputError(f"--reactions are those at rest, and the constraints of {m.name} move with the time.")
+            raise es.InputError(
+                f"--reactions are those at rest, and the constraints of {m.name} move with the time."
+            )
         m.plot(
             values, path=(where := out or Path(f"{m.name}.png")), labels=labels, frames=frame or True, coms=coms,
             reactions=reactions, view=looking, theme=theme, size=None if size is None else vector(size, "--size", 2),

@@ -36,7 +36,10 @@ def reproduce(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Also write the report to this file: .html with its figures, .md, or else text."),
+        typer.Option(
+            "--out",
+            help="Also write the report to this file: .html with its figures, .md, or else text.",
+        ),
     ] = None,
     folder: Annotated[
         Path | None,
@@ -47,7 +50,10 @@ def reproduce(
         ),
     ] = None,
     language: Annotated[
-        str, typer.Option("--language", help="Of the report: en or es.", autocompletion=lambda: list(LANGUAGES))
+        str,
+        typer.Option(
+            "--language", help="Of the report: en or es.", autocompletion=lambda: list(LANGUAGES)
+        ),
     ] = "en",
 ) -> Answer:
     """Recompute a document and compare with its printed values.
@@ -66,7 +72,9 @@ def reproduce(
         parts.append(translated(text, language))
     with patience("drawing its figures"):
         parts += _written(report, folder or Path("out/reproductions") / name)
-    rows = [(section.title, *(getattr(row, x) for x in COLUMNS[1:])) for section, row in report.rows()]
+    rows = [
+        (section.title, *(getattr(row, x) for x in COLUMNS[1:])) for section, row in report.rows()
+    ]
     return Answer(parts, records=[Sheet("rows", COLUMNS, rows)])
 
 
@@ -74,7 +82,10 @@ def _written(report: Report, folder: Path) -> list[str]:
     """What was written into the folder; without figures where there is nothing to draw them with."""
     try:
         handout, markdown, text, *pictures = report.write(folder)
-        said = [translated(phrase("Figure: {path}", path=Verbatim(path)), report.language) for path in pictures]
+        said = [
+            translated(phrase("Figure: {path}", path=Verbatim(path)), report.language)
+            for path in pictures
+        ]
     except MissingDependencyError as error:
         handout, markdown, text = report.write(folder, figures=False)
         said = [f"No figures are drawn: {error}"]
@@ -100,9 +111,13 @@ def _all(folder: Path, language: str, out: Path | None) -> Answer:
         with patience(f"recomputing {name}"):
             reports.append(made(name).in_language(language))
             written = _written(reports[-1], folder / name)[0]
-        Console(stderr=True, highlight=False, soft_wrap=True).print(Text(written))  # minutes before all are there
+        Console(stderr=True, highlight=False, soft_wrap=True).print(
+            Text(written)
+        )  # minutes before all are there
         lines += [(name, *(getattr(row, x) for x in COLUMNS[1:])) for _, row in reports[-1].rows()]
-    index = translated(phrase("All of them: {path}", path=Verbatim(write_index(reports, folder))), language)
+    index = translated(
+        phrase("All of them: {path}", path=Verbatim(write_index(reports, folder))), language
+    )
     summary = Sheet("", ("document", *COLUMNS[1:]), lines)
     counts = Sheet(translated("Rows by verdict", language), *_counts(reports, language))
     return Answer([counts, index], records=[summary])

@@ -28,7 +28,10 @@ Studied = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", help="A page (.html), or a folder for NAME_study.html; the folder out if left out."),
+    typer.Option(
+        "--output",
+        help="A page (.html), or a folder for NAME_study.html; the folder out if left out.",
+    ),
 ]
 
 
@@ -63,17 +66,27 @@ def study_of(
     from eslabon.studies.study_file import is_study, read_study
     from eslabon.studies.study_file import save_study as saved
 
-    asked: dict[str, Any] = {"motion": motion, "tip": tip, "sections": section or None, "language": language}
+    asked: dict[str, Any] = {
+        "motion": motion,
+        "tip": tip,
+        "sections": section or None,
+        "language": language,
+    }
     place = None if output is None else str(output)
     if is_study(source):
         file = read_study(source)
         source, place = file.mechanism, place or file.output
-        asked = {**file.choices, **{key: value for key, value in asked.items() if value is not None}}
+        asked = {
+            **file.choices,
+            **{key: value for key, value in asked.items() if value is not None},
+        }
     m = load(source)
     if at is not None:
         asked["at"] = _typed(m, at, degrees)
     elif degrees:
-        raise es.ReadError("--degrees says how --at is given; give --at too, or leave --degrees out.")
+        raise es.ReadError(
+            "--degrees says how --at is given; give --at too, or leave --degrees out."
+        )
     asked = {key: value for key, value in asked.items() if value is not None}
     notes = []
     if save_study is not None:
@@ -88,7 +101,9 @@ def _typed(m: es.Mechanism, at: str, degrees: bool) -> Any:
     if at in m.modes:
         return at
     if not any(x.isdigit() for x in at):
-        raise es.ReadError(f"--at takes numbers or the name of a mode; it is {at!r}{suggest(at, m.modes, '.')}")
+        raise es.ReadError(
+            f"--at takes numbers or the name of a mode; it is {at!r}{suggest(at, m.modes, '.')}"
+        )
     values = numbers(at, "--at")
     turning = angles(m) if len(values) == m.nq else angles(m)[list(m.actuated_coordinates)]
     return in_radians(values, turning, degrees).tolist()
@@ -111,7 +126,9 @@ def _made(m: es.Mechanism, asked: dict[str, Any], place: str, notes: list[str]) 
     def told(section: Section) -> None:
         mark, style = ("!", "yellow") if section.troubles else ("✓", "green")
         line = Text.assemble(
-            (f"  {mark} ", style), f"{translated(section.title, language):<30}", (f"{section.seconds:6.1f} s", "dim")
+            (f"  {mark} ", style),
+            f"{translated(section.title, language):<30}",
+            (f"{section.seconds:6.1f} s", "dim"),
         )
         console.print(line)
         for sentence in section.troubles:
@@ -130,12 +147,19 @@ def _made(m: es.Mechanism, asked: dict[str, Any], place: str, notes: list[str]) 
     ]  # fmt: skip
     if made.troubles:
         failed = Verbatim(", ".join(made.troubles))
-        said.append(spoken("Some of it could not be computed, in: {sections}. The page says why.", sections=failed))
+        said.append(
+            spoken(
+                "Some of it could not be computed, in: {sections}. The page says why.",
+                sections=failed,
+            )
+        )
     return Answer(said, code=1 if made.troubles else 0)
 
 
 @command("demo", "eslabon demo", data=False)
-def demo(folder: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("out")) -> Answer:
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("out"),
+) -> Answer:
     """Write the study of a parallel robot: a good first command."""
     from eslabon.studies.demo import introduce
 

@@ -99,7 +99,9 @@ def _confirm(points: int, most: int) -> None:
     """Ask on a terminal; elsewhere say what to add."""
     said = f"The sweep has {points:,} points, more than most = {most:,}."
     if not on_terminal():
-        raise es.InputError(f"{said.rstrip('.')}; give --yes to run it, raise `most`, or take fewer samples.")
+        raise es.InputError(
+            f"{said.rstrip('.')}; give --yes to run it, raise `most`, or take fewer samples."
+        )
     try:
         wanted = typer.confirm(f"{said} Run it?", err=True)
     except typer.Abort:
@@ -122,7 +124,13 @@ def _told(
     theme: str | None,
 ) -> Answer:
     from eslabon.sweeps.table_display import counted
-    from eslabon.sweeps.table_sheets import ends_sheet, failures_sheet, rounded, values_sheet, varied_sheet
+    from eslabon.sweeps.table_sheets import (
+        ends_sheet,
+        failures_sheet,
+        rounded,
+        values_sheet,
+        varied_sheet,
+    )
 
     found = table.contents
     sheets = [varied_sheet(table), values_sheet(table), ends_sheet(table)]
@@ -141,4 +149,6 @@ def _told(
         **{key: sheet.records() for key, sheet in zip(("varied", "values", "ends"), sheets, strict=True)},
         "failures": failures_sheet(table).records(),
     }  # fmt: skip
-    return Answer(shown, data, [values_sheet(table)], code=1 if found.failed == found.designs else 0)
+    return Answer(
+        shown, data, [values_sheet(table)], code=1 if found.failed == found.designs else 0
+    )

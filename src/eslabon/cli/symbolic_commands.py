@@ -15,7 +15,9 @@ from eslabon.export.equations import written
 from eslabon.sheets import Sheet
 
 Quantity = typer.Argument(
-    metavar="QUANTITY", help="Such as pose, jacobian, mass_matrix or inverse_dynamics.", autocompletion=quantities
+    metavar="QUANTITY",
+    help="Such as pose, jacobian, mass_matrix or inverse_dynamics.",
+    autocompletion=quantities,
 )
 
 
@@ -29,8 +31,12 @@ def equations(
     quantity: Annotated[str | None, Quantity] = None,
     frame: Frame = None,
     latex: Annotated[bool, typer.Option("--latex", help="As LaTeX.")] = False,
-    values: Annotated[bool, typer.Option("--values", help="Put the parameters' values in.")] = False,
-    long: Annotated[bool, typer.Option("--long", help="Even if there are thousands of operations.")] = False,
+    values: Annotated[
+        bool, typer.Option("--values", help="Put the parameters' values in.")
+    ] = False,
+    long: Annotated[
+        bool, typer.Option("--long", help="Even if there are thousands of operations.")
+    ] = False,
 ) -> Answer:
     """Print the equations of a quantity, with parameters as symbols.
 
@@ -45,11 +51,18 @@ def equations(
     rows = [("definition", str(name), written(expression)) for name, expression in made.definitions]
     for name, matrix in zip(made.names, made.results, strict=True):
         entries = product(*(range(n) for n in matrix.shape))
-        rows += [(name, " ".join(str(k + 1) for k in place), written(matrix[place])) for place in entries]
+        rows += [
+            (name, " ".join(str(k + 1) for k in place), written(matrix[place])) for place in entries
+        ]
     sheet = Sheet("equations", ("of", "entry", "expression"), rows)
     return Answer(
         [text],
-        {"mechanism": m.name, "quantity": quantity, "latex": made.latex(), **{"equations": sheet.records()}},
+        {
+            "mechanism": m.name,
+            "quantity": quantity,
+            "latex": made.latex(),
+            **{"equations": sheet.records()},
+        },
         [sheet],
     )
 
@@ -79,5 +92,7 @@ def c(
         )
     sheet = Sheet("files", ("file", "text"), list(files.items()))
     return Answer(
-        ["\n".join(files.values()).rstrip("\n")], {"mechanism": m.name, "quantity": quantity, "files": files}, [sheet]
+        ["\n".join(files.values()).rstrip("\n")],
+        {"mechanism": m.name, "quantity": quantity, "files": files},
+        [sheet],
     )

@@ -48,7 +48,9 @@ def paths(incomplete: str) -> Iterator[str]:
 
 
 def frames(ctx: typer.Context, incomplete: str) -> list[str]:
-    return _names(ctx, incomplete, lambda m: [*(f.name for f in m.frames), *(b.name for b in m.bodies)])
+    return _names(
+        ctx, incomplete, lambda m: [*(f.name for f in m.frames), *(b.name for b in m.bodies)]
+    )
 
 
 def joints(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -82,29 +84,45 @@ Source = Annotated[
     ),
 ]
 Q = Annotated[
-    str | None, typer.Option("--q", help="All coordinates, as in --q '0 0.5 -1' or --q=-1,0.5; home if left out.")
+    str | None,
+    typer.Option(
+        "--q", help="All coordinates, as in --q '0 0.5 -1' or --q=-1,0.5; home if left out."
+    ),
 ]
 Actuated = Annotated[
     str | None,
-    typer.Option("--actuated", help="The coordinates of the actuated joints; loops are closed, the others are home."),
+    typer.Option(
+        "--actuated",
+        help="The coordinates of the actuated joints; loops are closed, the others are home.",
+    ),
 ]
 Frame = Annotated[
     str | None,
-    typer.Option(help="A named frame or a body; the only frame if left out.", autocompletion=frames),
+    typer.Option(
+        help="A named frame or a body; the only frame if left out.", autocompletion=frames
+    ),
 ]
 Time = Annotated[
-    float | None, typer.Option("--time", help="When, in seconds, for constraints that depend on the time.")
+    float | None,
+    typer.Option("--time", help="When, in seconds, for constraints that depend on the time."),
 ]
 Theme = Annotated[
-    str | None, typer.Option("--theme", help="Of a figure: light or dark; ESLABON_THEME, else light, if left out.")
+    str | None,
+    typer.Option(
+        "--theme", help="Of a figure: light or dark; ESLABON_THEME, else light, if left out."
+    ),
 ]
-Degrees = Annotated[bool, typer.Option("--degrees", help="Angles are given, and shown in tables, in degrees.")]
+Degrees = Annotated[
+    bool, typer.Option("--degrees", help="Angles are given, and shown in tables, in degrees.")
+]
 
 
 def needed(option: str, given: Any, by: str, *others: Any) -> None:
     """Refuse an option that says something of another one, where that is not given."""
     if given is not None and all(other is None for other in others):
-        raise es.InputError(f"{option} is about what {by} draws; give {by} with a file, or leave {option} out.")
+        raise es.InputError(
+            f"{option} is about what {by} draws; give {by} with a file, or leave {option} out."
+        )
 
 
 def numbers(text: str, option: str) -> np.ndarray:
@@ -114,7 +132,9 @@ def numbers(text: str, option: str) -> np.ndarray:
     except ValueError:
         values = np.array([np.nan])
     if not np.isfinite(values).all():
-        raise es.ReadError(f"{option} takes finite numbers with blanks or commas between them; it is {text!r}.")
+        raise es.ReadError(
+            f"{option} takes finite numbers with blanks or commas between them; it is {text!r}."
+        )
     return values
 
 
@@ -129,7 +149,11 @@ def vector(text: str, option: str, size: int) -> np.ndarray:
 def in_radians(values: np.ndarray, turning: np.ndarray, degrees: bool) -> np.ndarray:
     """What was typed in degrees, where it is an angle or the rate of one; lengths and quaternions stay. Of a wrong
     number of values the library tells."""
-    return np.where(turning, np.radians(values), values) if degrees and len(values) == len(turning) else values
+    return (
+        np.where(turning, np.radians(values), values)
+        if degrees and len(values) == len(turning)
+        else values
+    )
 
 
 def as_typed(values: Any, turning: np.ndarray, degrees: bool) -> np.ndarray:
@@ -142,7 +166,9 @@ def configuration(
 ) -> np.ndarray:
     """All coordinates: as typed, or with the loops closed on what the actuated joints have, or home."""
     if q is not None and actuated is not None:
-        raise es.ReadError("--q gives all coordinates and --actuated those of the actuated joints; give one of them.")
+        raise es.ReadError(
+            "--q gives all coordinates and --actuated those of the actuated joints; give one of them."
+        )
     if degrees and q is None and actuated is None:
         raise es.ReadError(
             "--degrees says how coordinates are given; give --q or --actuated too, or leave --degrees out."
@@ -163,13 +189,19 @@ def configuration(
 def instant(m: es.Mechanism, time: float | None) -> dict[str, Any]:
     """The time as the verbs take it: where the constraints depend on it, and only there."""
     if time is None and m.rheonomic:
-        raise es.InputError(f"the constraints of {m.name} depend on the time; give it, as --time 0.5.")
+        raise es.InputError(
+            f"the constraints of {m.name} depend on the time; give it, as --time 0.5."
+        )
     if time is not None and not m.rheonomic:
-        raise es.InputError(f"the constraints of {m.name} do not depend on the time; leave --time out.")
+        raise es.InputError(
+            f"the constraints of {m.name} do not depend on the time; leave --time out."
+        )
     return {} if time is None else {"t": time}
 
 
 def known_joint(m: es.Mechanism, name: str, option: str) -> str:
     if name not in m.actuated:
-        raise es.ReadError(f"{option} names '{name}', which is no actuated joint{suggest(name, m.actuated)}")
+        raise es.ReadError(
+            f"{option} names '{name}', which is no actuated joint{suggest(name, m.actuated)}"
+        )
     return name

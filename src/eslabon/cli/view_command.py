@@ -16,7 +16,9 @@ from eslabon.solvers.assembly.prescription import home
 Sources = Annotated[
     list[str],
     typer.Argument(
-        metavar="NAME|FILE...", help="Names from `eslabon list`, or files: .toml, .urdf, .xml.", autocompletion=sources
+        metavar="NAME|FILE...",
+        help="Names from `eslabon list`, or files: .toml, .urdf, .xml.",
+        autocompletion=sources,
     ),
 ]
 
@@ -24,9 +26,13 @@ Sources = Annotated[
 @command("view", "eslabon view stewart_gough", data=False)
 def view(
     source: Sources,
-    port: Annotated[int, typer.Option("--port", help="The port on this machine; any that is free if left out.")] = 0,
+    port: Annotated[
+        int, typer.Option("--port", help="The port on this machine; any that is free if left out.")
+    ] = 0,
     dark: Annotated[bool, typer.Option("--dark", help="On a dark ground.")] = False,
-    open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Whether to open a browser.")] = True,
+    open_browser: Annotated[
+        bool, typer.Option("--open/--no-open", help="Whether to open a browser.")
+    ] = True,
     motion: Annotated[
         Path | None,
         typer.Option(
@@ -56,7 +62,12 @@ def view(
             own = movement(mechanisms[0], str(motion), home(mechanisms[0]), None)
             played = own.t, own.q
         shown = in_browser(
-            *mechanisms, motion=played, port=port, dark=dark, open_browser=open_browser, hosts=hosts or ()
+            *mechanisms,
+            motion=played,
+            port=port,
+            dark=dark,
+            open_browser=open_browser,
+            hosts=hosts or (),
         )
     typer.echo(f"{', '.join(shown.mechanisms)} at {shown.url} (Ctrl-C ends it)")
     shown.wait()

@@ -16,8 +16,12 @@ from eslabon.numerics.scalars import casadi
 if TYPE_CHECKING:
     from eslabon.compiler.calls import Operator
 
-RECENT = 64  # operators whose functions are kept for the next call, so that equal calls have equal nodes
-_NUMBERS = count()  # for names: CasADi takes callbacks of one name for the same where it shares subexpressions
+RECENT = (
+    64  # operators whose functions are kept for the next call, so that equal calls have equal nodes
+)
+_NUMBERS = (
+    count()
+)  # for names: CasADi takes callbacks of one name for the same where it shares subexpressions
 
 
 @cache

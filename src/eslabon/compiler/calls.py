@@ -84,7 +84,9 @@ def _fitted(f: Any, arguments: Sequence[Expression]) -> list[Expression]:
     given = [casadi.SX(a) for a in arguments]
     for k, a in enumerate(given):
         if a.shape != f.size_in(k):
-            raise GraphError(f"argument {k + 1} of {f.name()} is {f.size_in(k)}; {a.shape} was given.")
+            raise GraphError(
+                f"argument {k + 1} of {f.name()} is {f.size_in(k)}; {a.shape} was given."
+            )
     return [casadi.project(a, f.sparsity_in(k)) for k, a in enumerate(given)]
 
 
@@ -93,7 +95,9 @@ def operate(operator: Operator, *arguments: Expression) -> Any:
     return call(function_of(operator), *arguments)
 
 
-def subroutine(name: str, formula: Callable[..., Any], *sizes: int | tuple[int, int]) -> Callable[..., Any]:
+def subroutine(
+    name: str, formula: Callable[..., Any], *sizes: int | tuple[int, int]
+) -> Callable[..., Any]:
     """A formula of columns, or matrices, of these sizes that native code contains once and calls.
 
     Whatever else it depends on, such as parameters and wrenches, goes along as one more argument.
@@ -111,7 +115,10 @@ def subroutine(name: str, formula: Callable[..., Any], *sizes: int | tuple[int, 
     own = {s.element_hash() for s in casadi.symvar(casadi.veccat(*inputs))}
     used = casadi.symvar(casadi.veccat(*outputs))
     free = casadi.vertcat(casadi.SX(0, 1), *(s for s in used if s.element_hash() not in own))
-    taken, also = [k for k, shape in enumerate(shapes) if all(shape)], [free] if free.numel() else []
+    taken, also = (
+        [k for k, shape in enumerate(shapes) if all(shape)],
+        [free] if free.numel() else [],
+    )
     f = casadi.Function(name, [*(inputs[k] for k in taken), *also], outputs, NO_DERIVATIVES)
     return lambda *arguments: call(f, *(arguments[k] for k in taken), *also)
 
@@ -152,7 +159,9 @@ def repeat(f: Any, *arguments: tuple[Expression, Sequence[int]]) -> Any:
 
 def unrolled(f: Any, *arguments: tuple[Expression, Sequence[int]]) -> Any:
     """The same as plain expressions, which leave out what is zero: for few columns."""
-    made = Repeated(f, (), _table(arguments), (None,) * len(arguments)).expressions(*(A for A, _ in arguments))
+    made = Repeated(f, (), _table(arguments), (None,) * len(arguments)).expressions(
+        *(A for A, _ in arguments)
+    )
     return made[0] if len(made) == 1 else tuple(made)
 
 
@@ -172,7 +181,12 @@ def scan(
     """
     earlier = [(first, [-1 - r if r >= 0 else 0 for r in rows]) for _, rows, first in back]
     every = [*arguments, *earlier]
-    return _over(f, [A for A, _ in every], _table(every), (*(None for _ in arguments), *(o for o, _, _ in back)))
+    return _over(
+        f,
+        [A for A, _ in every],
+        _table(every),
+        (*(None for _ in arguments), *(o for o, _, _ in back)),
+    )
 
 
 def _table(arguments: Sequence[tuple[Expression, Sequence[int]]]) -> Table:
@@ -183,8 +197,12 @@ def _over(f: Any, given: list[Expression], columns: Table, back: tuple[int | Non
     """A function called for many columns."""
     matrices = [casadi.densify(casadi.SX(A)) for A in given]
     shapes = [f.size_in(k) for k in range(f.n_in())]
-    if [(A.shape[0], 1) for A in matrices] != shapes or any(f.size_out(k)[1] != 1 for k in range(f.n_out())):
-        raise GraphError(f"{f.name()} cannot be repeated: it must take and give columns as long as those it is given.")
+    if [(A.shape[0], 1) for A in matrices] != shapes or any(
+        f.size_out(k)[1] != 1 for k in range(f.n_out())
+    ):
+        raise GraphError(
+            f"{f.name()} cannot be repeated: it must take and give columns as long as those it is given."
+        )
     if not columns:
         nothing = [casadi.SX(f.size_out(k)[0], 0) for k in range(f.n_out())]
         return nothing[0] if len(nothing) == 1 else tuple(nothing)
@@ -208,7 +226,9 @@ class Repeated(Operator):
 
     def structure(self) -> tuple[list[Any], list[Any]]:
         f = self.function
-        inputs = [casadi.Sparsity.dense(f.size_in(k)[0], width) for k, width in enumerate(self.widths)]
+        inputs = [
+            casadi.Sparsity.dense(f.size_in(k)[0], width) for k, width in enumerate(self.widths)
+        ]
         outputs = [casadi.repmat(f.sparsity_out(k), 1, len(self.columns)) for k in range(f.n_out())]
         return inputs, outputs
 
@@ -222,7 +242,8 @@ class Repeated(Operator):
             ]
             made.append(_results(f, self.function, chosen))
         return [
-            casadi.horzcat(casadi.SX(f.size_out(k)[0], 0), *(results[k] for results in made)) for k in range(f.n_out())
+            casadi.horzcat(casadi.SX(f.size_out(k)[0], 0), *(results[k] for results in made))
+            for k in range(f.n_out())
         ]
 
 
@@ -256,7 +277,9 @@ def _results(plain: Any, f: Any, given: list[Expression]) -> list[Expression]:
     return [casadi.project(x, f.sparsity_out(k)) for k, x in enumerate(made)]
 
 
-def nonzeros(matrices: Sequence[Expression]) -> list[Any]:  # of CasADi's scalars, which are taken where matrices are
+def nonzeros(
+    matrices: Sequence[Expression],
+) -> list[Any]:  # of CasADi's scalars, which are taken where matrices are
     """All nonzeros, one matrix after the other."""
     return [e for x in matrices if x.nnz() for e in x.nz[:].elements()]
 
@@ -273,7 +296,9 @@ class _Inliner:
         if not _has_calls(f):
             return f
         if hash(f) not in self._plain:
-            plain = casadi.Function(f.name(), f.sx_in(), self.outputs(f), f.name_in(), f.name_out(), SAME)
+            plain = casadi.Function(
+                f.name(), f.sx_in(), self.outputs(f), f.name_in(), f.name_out(), SAME
+            )
             self._plain[hash(f)] = f, plain
         return self._plain[hash(f)][1]
 
@@ -306,7 +331,9 @@ class _Inliner:
                 value[target[0]] = stands[k]
                 anew.discard(target[0])
         return [
-            casadi.SX(f.sparsity_out(k), casadi.vertcat(casadi.SX(0, 1), *(x[n] for n in range(len(x)))))
+            casadi.SX(
+                f.sparsity_out(k), casadi.vertcat(casadi.SX(0, 1), *(x[n] for n in range(len(x))))
+            )
             for k, x in enumerate(made)
         ]
 
@@ -325,4 +352,6 @@ class _Inliner:
 
 def _filled(sparsity: Any, values: Iterator[Expression]) -> Expression:
     """A matrix of the next values."""
-    return casadi.SX(sparsity, casadi.vertcat(casadi.SX(0, 1), *(next(values) for _ in range(sparsity.nnz()))))
+    return casadi.SX(
+        sparsity, casadi.vertcat(casadi.SX(0, 1), *(next(values) for _ in range(sparsity.nnz())))
+    )

@@ -75,7 +75,9 @@ def _compiled(owner: Owner, request: Request, key: str) -> Any:
         )  # fmt: skip
 
 
-def refuse_guards(owner: Owner, request: Request, arrays: list[Any], results: list[Any]) -> list[Any]:
+def refuse_guards(
+    owner: Owner, request: Request, arrays: list[Any], results: list[Any]
+) -> list[Any]:
     """A sentence for inputs that a guard refuses; else the results without those of the guards."""
     guards = request.guards(owner)
     count = len(results) - len(guards)

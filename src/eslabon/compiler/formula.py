@@ -159,8 +159,14 @@ class Request:
     def inputs(self, owner: Owner) -> list[Argument]:
         """What goes in: the formula's own inputs, then external ones, then parameters."""
         own = [self._sized(owner, x) for x in self.formula.inputs]
-        external = [replace(self.formula.external or Argument(name), name=name) for name in self.external]
-        return own + external + [Argument(name, (), "parameter", group="parameters") for name in self.parameters]
+        external = [
+            replace(self.formula.external or Argument(name), name=name) for name in self.external
+        ]
+        return (
+            own
+            + external
+            + [Argument(name, (), "parameter", group="parameters") for name in self.parameters]
+        )
 
     def outputs(self, owner: Owner) -> list[Argument]:
         """What comes out: values, checks, guards. A derivative by an input has that input's numbers as its last axis."""
@@ -168,7 +174,11 @@ class Request:
         made = [self._sized(owner, x) for x in formula.outputs]
         if self.by is not None and self.by in formula.input_names:
             by = formula.inputs[formula.input_names.index(self.by)]
-            count = math.prod(self._sized(owner, by).shape) if by.tangent is None else by.tangent.count(owner)
+            count = (
+                math.prod(self._sized(owner, by).shape)
+                if by.tangent is None
+                else by.tangent.count(owner)
+            )
             made = [replace(x, shape=(*(x.shape or ()), count)) for x in made]
         return [*made, *formula.checks, *(guard.output for guard in self.guards(owner))]
 
@@ -179,7 +189,11 @@ class Request:
 
     def _sized(self, owner: Owner, x: Argument) -> Argument:
         """An argument as native code knows it."""
-        return replace(x, shape=x.shape(owner, **dict(self.options)) if callable(x.shape) else x.shape, tangent=None)
+        return replace(
+            x,
+            shape=x.shape(owner, **dict(self.options)) if callable(x.shape) else x.shape,
+            tangent=None,
+        )
 
     def guards(self, owner: Owner) -> list[Guard]:
         """Those that apply here."""
@@ -188,7 +202,13 @@ class Request:
     @cached_property
     def identity(self) -> tuple[Any, ...]:
         """Tells requests apart by content: two that are equal have one graph."""
-        return self.formula, canonical_options(self.formula, self.options), self.parameters, self.external, self.by
+        return (
+            self.formula,
+            canonical_options(self.formula, self.options),
+            self.parameters,
+            self.external,
+            self.by,
+        )
 
     def key(self, owner: Owner) -> str:
         """Determines the graph in every process: the owner, the request, and the code that traces it."""
@@ -208,7 +228,9 @@ def requested(
     cannot be told from another one."""
     for option in options:
         if option not in formula.options:
-            raise ModelError(f"{formula.name} has no option '{option}'{suggest(option, formula.options)}")
+            raise ModelError(
+                f"{formula.name} has no option '{option}'{suggest(option, formula.options)}"
+            )
     if parameters:
         owner.check_parameters(parameters)
     if external and formula.external is None:
@@ -220,7 +242,9 @@ def requested(
         )
     known = dict.fromkeys((*formula.input_names, *owner.parameters, *parameters))
     if by is not None and by not in known:
-        raise ModelError(f"{formula.name} of {owner.name} does not depend on '{by}'{suggest(by, known)}")
+        raise ModelError(
+            f"{formula.name} of {owner.name} does not depend on '{by}'{suggest(by, known)}"
+        )
     values = tuple((name, options.get(name, default)) for name, default in formula.options.items())
     request = Request(formula, values, parameters, external, by)
     request.identity  # noqa: B018 - which looks at every value
@@ -268,10 +292,14 @@ def canonical(value: Any) -> Any:
         return type(value), *map(canonical, value)
     if is_dataclass(value) and not isinstance(value, type) and value.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         return type(value), *(canonical(getattr(value, x.name)) for x in fields(value))
-    raise TypeError(f"{format_value(value)} cannot be told from another {type(value).__name__}: it has no digest.")
+    raise TypeError(
+        f"{format_value(value)} cannot be told from another {type(value).__name__}: it has no digest."
+    )
 
 
-def canonical_options(formula: Formula, options: Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
+def canonical_options(
+    formula: Formula, options: Iterable[tuple[str, Any]]
+) -> tuple[tuple[str, Any], ...]:
     """Options as a part of a key; an error where a value cannot be told from another one."""
     made = []
     for name, value in options:

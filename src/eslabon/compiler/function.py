@@ -33,10 +33,16 @@ if TYPE_CHECKING:
 
 Results = Floats | tuple[Floats, ...]
 Violation = Callable[[list[Floats], list[Floats]], list[Floats]]
-GROUPS = ("external", "parameters", "t")  # keywords by which inputs may be given: two dictionaries and a value
+GROUPS = (
+    "external",
+    "parameters",
+    "t",
+)  # keywords by which inputs may be given: two dictionaries and a value
 COMPARISONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 _FLOAT64 = np.dtype(np.float64)
-_LARGE = 1 << 14  # numbers, from which on fresh memory can take longer than to compute what goes into it
+_LARGE = (
+    1 << 14
+)  # numbers, from which on fresh memory can take longer than to compute what goes into it
 
 
 class SymbolsError(InputError, TypeError):
@@ -93,25 +99,34 @@ class Function:
         """All outputs, those with a bound too, whatever they are."""
         return self.general.all_outputs(values)
 
-    def with_checks(self, limits: Mapping[str, float], on_violation: Violation | None = None) -> Function:
+    def with_checks(
+        self, limits: Mapping[str, float], on_violation: Violation | None = None
+    ) -> Function:
         """The same code with other limits of some outputs, and a handler for states that do not keep them.
 
         `on_violation(inputs, outputs)` gets all of them, and gives the values of the outputs that have no bound; without it a
         violation is an error that names the bound.
         """
         call = self.general
-        return Function(GeneralCall(call.signature.bounded(limits), call.code, call.bound, on_violation))
+        return Function(
+            GeneralCall(call.signature.bounded(limits), call.code, call.bound, on_violation)
+        )
 
     def by_keyword(self, parameter: str) -> Function:
         """The same code with one of its parameters given as `t` instead of among the others."""
         call, signature = self.general, self.general.signature
-        inputs = tuple(replace(a, group="t") if a.name == parameter and a.group else a for a in signature.inputs)
+        inputs = tuple(
+            replace(a, group="t") if a.name == parameter and a.group else a
+            for a in signature.inputs
+        )
         return Function(replace(call, signature=replace(signature, inputs=inputs)))
 
     def bind(self, values: Mapping[str, float]) -> Function:
         """The same code with the values of some parameters put in, the last of its inputs."""
         call = self.general
-        return Function(GeneralCall(call.signature, call.code, {**call.bound, **values}, call.on_violation))
+        return Function(
+            GeneralCall(call.signature, call.code, {**call.bound, **values}, call.on_violation)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +142,9 @@ class GeneralCall:
         own = {a.name for a in self.signature.inputs if a.group == "parameters"}
         assert own >= set(self.bound), "only parameters are bound"
 
-    def __call__(self, *values: Any, out: Any = None, threads: int | None = None, **named: Any) -> Results:
+    def __call__(
+        self, *values: Any, out: Any = None, threads: int | None = None, **named: Any
+    ) -> Results:
         arrays, outs = self._arrays([*values, *self._named(len(values), named)]), self._given(out)
         threads = None if threads is None else count(threads, "threads", 1)
         batch = check(self.signature, arrays, outs)
@@ -141,7 +158,10 @@ class GeneralCall:
             for o in outs
         ]
         shapes = [batch + s for s in self.signature.output_shapes]
-        results = [o if o is not None and mine else np.empty(s) for o, mine, s in zip(outs, apart, shapes, strict=True)]
+        results = [
+            o if o is not None and mine else np.empty(s)
+            for o, mine, s in zip(outs, apart, shapes, strict=True)
+        ]
         self._computed(arrays, results, batch, threads)
         return self._returned(arrays, outs, results)
 
@@ -161,7 +181,10 @@ class GeneralCall:
             if word not in GROUPS:
                 raise TypeError(f"{self.signature.name} got an unexpected keyword '{word}'.")
         given = {group: x for group, x in named.items() if x is not None}
-        free = {g: [n for n in names if n not in self.bound] for g, names in self.signature.groups.items()}
+        free = {
+            g: [n for n in names if n not in self.bound]
+            for g, names in self.signature.groups.items()
+        }
         absent = named and count < len(self.signature.inputs) - len(self.bound)
         for group, names in free.items() if given or absent else ():
             values = given.get(group, {})
@@ -175,7 +198,9 @@ class GeneralCall:
         arguments = self.signature.inputs[: len(self.signature.inputs) - len(self.bound)]
         if len(values) != len(arguments):
             names = ", ".join(a.name for a in arguments)
-            raise InputError(f"{self.signature.name} takes {len(arguments)} arguments ({names}), not {len(values)}.")
+            raise InputError(
+                f"{self.signature.name} takes {len(arguments)} arguments ({names}), not {len(values)}."
+            )
         try:
             arrays = [
                 v if type(v) is np.ndarray and v.dtype is _FLOAT64 else floats(v, a.name)
@@ -183,10 +208,14 @@ class GeneralCall:
             ]
         except InputError:
             if has_symbols(*values):
-                raise SymbolsError(f"{self.signature.name} takes numbers here, not CasADi's symbols.") from None
+                raise SymbolsError(
+                    f"{self.signature.name} takes numbers here, not CasADi's symbols."
+                ) from None
             raise
         arrays = [a if a.flags.aligned else a.copy() for a in arrays]
-        return arrays + [np.array(self.bound[a.name]) for a in self.signature.inputs[len(arguments) :]]
+        return arrays + [
+            np.array(self.bound[a.name]) for a in self.signature.inputs[len(arguments) :]
+        ]
 
     def _given(self, out: Any) -> list[Floats | None]:
         """`out` as a list with one place for each output; those with a bound are not the caller's."""
@@ -198,13 +227,17 @@ class GeneralCall:
         if len(outs) != wanted or not all(o is None or _is_writable(o) for o in outs):
             what = "the array" if wanted == 1 else f"a tuple of {wanted} arrays"
             found = f"{out.dtype} array" if isinstance(out, np.ndarray) else type(out).__name__
-            raise InputError(f"out is {what} of floats that {self.signature.name} writes into; it is a {found}.")
+            raise InputError(
+                f"out is {what} of floats that {self.signature.name} writes into; it is a {found}."
+            )
         given = iter(outs)
         return [None if a.bound else next(given) for a in outputs]
 
     # -- results ------------------------------------------------------------------------------------------------------
 
-    def _computed(self, arrays: list[Floats], results: list[Floats], batch: Shape, threads: int | None) -> None:
+    def _computed(
+        self, arrays: list[Floats], results: list[Floats], batch: Shape, threads: int | None
+    ) -> None:
         """Fill the results, in several threads where it pays; each state is computed alone, so that cuts change nothing."""
         if 0 in batch:
             return
@@ -215,13 +248,17 @@ class GeneralCall:
         ]
         in_threads(self.code.run, inputs, results, batch, self.signature.operations, threads)
 
-    def _returned(self, arrays: list[Floats], outs: list[Floats | None], results: list[Floats]) -> Results:
+    def _returned(
+        self, arrays: list[Floats], outs: list[Floats | None], results: list[Floats]
+    ) -> Results:
         """The outputs without a bound, where the others keep theirs, in the arrays that were given for them."""
         wanted = [k for k, a in enumerate(self.signature.outputs) if not a.bound]
         found = [results[k] for k in wanted]
         if any(True for _ in self._violated(results)):
             found = (self.on_violation or self._refuse)(arrays, results)
-        if not any(o is not None for o in outs):  # what looks closer may give something else instead
+        if not any(
+            o is not None for o in outs
+        ):  # what looks closer may give something else instead
             made = [_put(x, None) for x in found]
         else:
             made = [_put(x, outs[k]) for x, k in zip(found, wanted, strict=True)]
@@ -275,7 +312,11 @@ class Signature:
 
     @staticmethod
     def of(
-        program: Program, inputs: Sequence[Argument] | None, outputs: Sequence[Argument] | None, name: str, owner: str
+        program: Program,
+        inputs: Sequence[Argument] | None,
+        outputs: Sequence[Argument] | None,
+        name: str,
+        owner: str,
     ) -> Signature:
         """Arguments as the caller describes them, checked against the program, or as CasADi names them."""
         made = Signature(
@@ -289,9 +330,14 @@ class Signature:
         return made
 
     @staticmethod
-    def of_graph(f: Any, inputs: Sequence[Argument], outputs: Sequence[Argument], name: str, owner: str) -> Signature:
+    def of_graph(
+        f: Any, inputs: Sequence[Argument], outputs: Sequence[Argument], name: str, owner: str
+    ) -> Signature:
         """The same of a `casadi.Function`, without reading its instructions."""
-        sizes_in, sizes_out = [f.size_in(k) for k in range(f.n_in())], [f.size_out(k) for k in range(f.n_out())]
+        sizes_in, sizes_out = (
+            [f.size_in(k) for k in range(f.n_in())],
+            [f.size_out(k) for k in range(f.n_out())],
+        )
         described = (
             _described(inputs, f.name_in(), sizes_in, "inputs"),
             _described(outputs, f.name_out(), sizes_out, "outputs"),
@@ -305,7 +351,8 @@ class Signature:
     def bounded(self, limits: Mapping[str, float]) -> Signature:
         """The same with other limits of some outputs."""
         outputs = (
-            replace(a, bound=(a.bound[0], limits[a.name])) if a.bound and a.name in limits else a for a in self.outputs
+            replace(a, bound=(a.bound[0], limits[a.name])) if a.bound and a.name in limits else a
+            for a in self.outputs
         )
         return replace(self, outputs=tuple(outputs))
 
@@ -351,21 +398,33 @@ class Signature:
 
         def arguments(given: list[dict[str, Any]]) -> tuple[Argument, ...]:
             return tuple(
-                Argument(**{**a, "shape": tuple(a["shape"]), "bound": tuple(a["bound"]) if a["bound"] else None})
+                Argument(
+                    **{
+                        **a,
+                        "shape": tuple(a["shape"]),
+                        "bound": tuple(a["bound"]) if a["bound"] else None,
+                    }
+                )
                 for a in given
             )
 
-        return Signature(**{**data, "inputs": arguments(data["inputs"]), "outputs": arguments(data["outputs"])})
+        return Signature(
+            **{**data, "inputs": arguments(data["inputs"]), "outputs": arguments(data["outputs"])}
+        )
 
 
 def _described(
-    given: Sequence[Argument] | None, names: Sequence[str], shapes: Sequence[tuple[int, int]], what: str
+    given: Sequence[Argument] | None,
+    names: Sequence[str],
+    shapes: Sequence[tuple[int, int]],
+    what: str,
 ) -> tuple[Argument, ...]:
     given = [Argument(n) for n in names] if given is None else given
     if len(given) != len(shapes):
         raise GraphError(f"the graph has {len(shapes)} {what}; {len(given)} were described.")
     return tuple(
-        replace(a, shape=checked_shape(a.shape, *shape, a.name)) for a, shape in zip(given, shapes, strict=True)
+        replace(a, shape=checked_shape(a.shape, *shape, a.name))
+        for a, shape in zip(given, shapes, strict=True)
     )
 
 
@@ -375,10 +434,14 @@ def _check_bounds(signature: Signature) -> None:
             raise GraphError(f"{a.name} of {signature.name} has shape {a.shape} and the bound {a.bound}; a bound is a "
                 f"comparison ({', '.join(COMPARISONS)}) of a single number with a limit.")  # fmt: skip
     if signature.outputs and all(a.bound for a in signature.outputs):
-        raise GraphError(f"all outputs of {signature.name} have bounds, so that nothing is left to return.")
+        raise GraphError(
+            f"all outputs of {signature.name} have bounds, so that nothing is left to return."
+        )
 
 
-def check(signature: Signature, arrays: Sequence[NDArray[Any]], outs: Sequence[NDArray[Any] | None] = ()) -> Shape:
+def check(
+    signature: Signature, arrays: Sequence[NDArray[Any]], outs: Sequence[NDArray[Any] | None] = ()
+) -> Shape:
     """The common leading axes of all arguments, or a sentence on what does not fit."""
     leading = []
     for argument, array in zip(signature.inputs, arrays, strict=True):
@@ -390,7 +453,9 @@ def check(signature: Signature, arrays: Sequence[NDArray[Any]], outs: Sequence[N
     batch = leading[0] if len(set(leading)) == 1 else _common(leading, signature)
     for argument, out in zip(signature.outputs, outs, strict=False):
         if out is not None and out.shape != batch + argument.shape:
-            raise InputError(f"out for {argument.name} has shape {out.shape}; {batch + argument.shape} is expected.")
+            raise InputError(
+                f"out for {argument.name} has shape {out.shape}; {batch + argument.shape} is expected."
+            )
     return batch
 
 
@@ -398,19 +463,29 @@ def _refuse_shape(argument: Argument, array: NDArray[Any], owner: str) -> NoRetu
     shape: Shape = argument.shape
     got = array.shape[array.ndim - len(shape) :] if array.ndim >= len(shape) else array.shape
     size = "x".join(map(str, shape))
-    expected = f"{owner} has {size} {argument.noun}" if owner else f"{size} {argument.noun} are expected"
+    expected = (
+        f"{owner} has {size} {argument.noun}" if owner else f"{size} {argument.noun} are expected"
+    )
     if array.ndim == 0:
         raise InputError(f"{argument.name} is a single number; {expected}.")
     if len(shape) == 1:
-        raise InputError(f"{argument.name} has {got[0]} value{'s' * (got[0] != 1)} in its last axis; {expected}.")
-    raise InputError(f"{argument.name} has shape {array.shape}; {expected} in its last {len(shape)} axes.")
+        raise InputError(
+            f"{argument.name} has {got[0]} value{'s' * (got[0] != 1)} in its last axis; {expected}."
+        )
+    raise InputError(
+        f"{argument.name} has shape {array.shape}; {expected} in its last {len(shape)} axes."
+    )
 
 
 def _common(leading: Sequence[Shape], signature: Signature) -> Shape:
     try:
         return np.broadcast_shapes(*leading)
     except ValueError:
-        parts = [f"{a.name} has {s}" for a, s in zip(signature.inputs, leading, strict=True) if math.prod(s) != 1]
+        parts = [
+            f"{a.name} has {s}"
+            for a, s in zip(signature.inputs, leading, strict=True)
+            if math.prod(s) != 1
+        ]
         raise InputError(f"leading axes do not fit together: {', '.join(parts)}.") from None
 
 

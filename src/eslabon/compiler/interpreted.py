@@ -17,7 +17,9 @@ from eslabon.numerics.scalars import casadi
 
 def warn() -> None:
     """Say once that this is what computes."""
-    warn_once("native code needs llvmlite on a 64-bit machine; CasADi evaluates instead, much slower.")
+    warn_once(
+        "native code needs llvmlite on a 64-bit machine; CasADi evaluates instead, much slower."
+    )
 
 
 class Evaluator:
@@ -44,7 +46,9 @@ class Evaluator:
                 alike = len(stacked) < states  # evaluated once, since no input has a number
                 results[k][...] = stacked.reshape(core[k] if alike else batch + core[k])
 
-    def repeat(self, arrays: Sequence[Floats], results: Sequence[Floats], rows: int, every: int) -> None:
+    def repeat(
+        self, arrays: Sequence[Floats], results: Sequence[Floats], rows: int, every: int
+    ) -> None:
         """The loop over steps in Python."""
         inputs, shapes = list(arrays), self._signature.input_shapes
         outputs = self._signature.output_shapes

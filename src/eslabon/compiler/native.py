@@ -25,7 +25,15 @@ from eslabon.compiler.repeated_step import RepeatedStep, check_roles
 from eslabon.compiler.store import NativeWarning
 from eslabon.errors import InputError
 
-__all__ = ["Argument", "InputError", "NativeWarning", "RepeatedStep", "Signature", "compile", "load"]
+__all__ = [
+    "Argument",
+    "InputError",
+    "NativeWarning",
+    "RepeatedStep",
+    "Signature",
+    "compile",
+    "load",
+]
 
 
 def compile(  # noqa: A001 - the verb of the field
@@ -75,9 +83,13 @@ def compile(  # noqa: A001 - the verb of the field
         code = interpreted.Evaluator(f, signature, states, varying)
         return RepeatedStep(signature, code) if states else Function.of(signature, code)
     # Shapes belong to the code as the graph does; bounds, names and groups are data.
-    identity = repr((program.digest, signature.input_shapes, signature.output_shapes, bool(states), quick))
+    identity = repr(
+        (program.digest, signature.input_shapes, signature.output_shapes, bool(states), quick)
+    )
     facts = {"identity": identity, "signature": signature.to_dict(), "repeated": [states, varying]}
-    kept = store.entry(key or identity, facts, lambda: _assembled(program, bool(states), quick), cache)
+    kept = store.entry(
+        key or identity, facts, lambda: _assembled(program, bool(states), quick), cache
+    )
     return _function(kept)
 
 
@@ -122,7 +134,9 @@ class NativeCode:
 
         cpython.here()  # whose elementary functions the kernels call
         scratch, alone = self._kept.facts["scratch"]
-        return cpython.Kernels(machine.Loaded(self._kept.code), scratch, alone, self.states, self.varying)
+        return cpython.Kernels(
+            machine.Loaded(self._kept.code), scratch, alone, self.states, self.varying
+        )
 
     @cached_property
     def _descriptor(self) -> Any:
@@ -136,12 +150,21 @@ class NativeCode:
 
         run_batch(self._descriptor, [*arrays, *results], self._cores)
 
-    def repeat(self, arrays: Sequence[Floats], results: Sequence[Floats], rows: int, every: int) -> None:
+    def repeat(
+        self, arrays: Sequence[Floats], results: Sequence[Floats], rows: int, every: int
+    ) -> None:
         """All steps of a batch, and a row of results after every so many of them."""
         from eslabon.compiler.llvm.cpython import run_steps
 
         with_rows = [self.states <= k < self.states + self.varying for k in range(len(arrays))]
-        run_steps(self._descriptor, [*arrays, *results], self._cores, with_rows + [True] * len(results), rows, every)
+        run_steps(
+            self._descriptor,
+            [*arrays, *results],
+            self._cores,
+            with_rows + [True] * len(results),
+            rows,
+            every,
+        )
 
     def quick(self, call: GeneralCall, otherwise: Callable[..., Any]) -> Callable[..., Any]:
         """A builtin function that takes plain calls by itself, where the insides of CPython are as we know them."""

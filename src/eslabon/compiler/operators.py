@@ -47,7 +47,9 @@ class Rows:
     def packed(self, A: Expression) -> Expression:
         """The entries as one column."""
         dense = casadi.densify(A)
-        return casadi.vertcat(casadi.SX(0, 1), *(dense[i, list(row)].T for i, row in enumerate(self.columns) if row))
+        return casadi.vertcat(
+            casadi.SX(0, 1), *(dense[i, list(row)].T for i, row in enumerate(self.columns) if row)
+        )
 
 
 def lower(M: Expression) -> Rows:
@@ -88,7 +90,11 @@ class MatrixOperator(Operator):
         packed, height, k = (self.rows.size, 1), len(self.rows.columns), self.columns
         if self.kind == "factor":
             return [packed]
-        return [packed, (height, k)] if self.kind == "solve" else [packed, (self.rows.width, k), (height, k)]
+        return (
+            [packed, (height, k)]
+            if self.kind == "solve"
+            else [packed, (self.rows.width, k), (height, k)]
+        )
 
     @property
     def operations(self) -> int:
@@ -102,7 +108,11 @@ class MatrixOperator(Operator):
         return made, made[-1:]
 
     def expressions(self, *arguments: Expression) -> list[Expression]:
-        formulas: dict[str, Callable[..., Expression]] = {"factor": _factor, "solve": _solve, "multiply": _multiply}
+        formulas: dict[str, Callable[..., Expression]] = {
+            "factor": _factor,
+            "solve": _solve,
+            "multiply": _multiply,
+        }
         made = formulas[self.kind](self.rows, *arguments)
         return [-made if self.negative else made]
 
@@ -203,7 +213,9 @@ class Lookup(Operator):
 
     def expressions(self, *arguments: Expression) -> list[Expression]:
         passed: list[Any] = [arguments[0] >= i for i in range(1, len(self.values))]
-        here = casadi.vertcat(*(a * (1 - b) for a, b in zip([1, *passed], [*passed, 0], strict=True)))
+        here = casadi.vertcat(
+            *(a * (1 - b) for a, b in zip([1, *passed], [*passed, 0], strict=True))
+        )
         table = casadi.sparsify(casadi.DM(np.array(self.values).T))
         return [casadi.densify(casadi.mtimes(table, here))]
 

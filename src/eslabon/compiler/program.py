@@ -88,15 +88,21 @@ class Program:
         """How many operations one evaluation takes, those of the functions it calls included."""
         if self.operator is not None:
             return int(self.operator.operations)
-        own, often = sum(i.name not in MOVES for i in self.instructions), {r.call: len(r.table) for r in self.repeated}
-        return own + sum(self.functions[f].operations * often.get(call, 1) for call, f in self.called.items())
+        own, often = (
+            sum(i.name not in MOVES for i in self.instructions),
+            {r.call: len(r.table) for r in self.repeated},
+        )
+        return own + sum(
+            self.functions[f].operations * often.get(call, 1) for call, f in self.called.items()
+        )
 
     @cached_property
     def length(self) -> int:
         """How many instructions there are to compile: every function once, and no number that stays where it is."""
         still = {"input", "const", "result"}
         return sum(
-            i.name not in still and (i.name not in ("output", "argument") or p.instructions[i.args[0]].name != "result")
+            i.name not in still
+            and (i.name not in ("output", "argument") or p.instructions[i.args[0]].name != "result")
             for p in self.family()
             for i in p.instructions
         )
@@ -120,7 +126,11 @@ class Program:
         The bits of a constant count, so that 0.0 and -0.0 differ.
         """
         h = hashlib.sha256(repr((self.input_shapes, self.output_shapes)).encode())
-        h.update(repr(([f.digest for f in self.functions], self.repeated, self.moves, self.operator)).encode())
+        h.update(
+            repr(
+                ([f.digest for f in self.functions], self.repeated, self.moves, self.operator)
+            ).encode()
+        )
         h.update(repr([(i.name, i.args, i.place) for i in self.instructions]).encode())
         h.update(array("d", [i.value for i in self.instructions]).tobytes())
         return h.hexdigest()
@@ -134,13 +144,20 @@ def starts(shapes: Sequence[tuple[int, int]]) -> list[int]:
 @cache
 def _operation_names() -> dict[int, str]:
     """CasADi's names of operations, in lower case, which are ours too."""
-    return {getattr(casadi, n): n.removeprefix("OP_").lower() for n in dir(casadi) if n.startswith("OP_")}
+    return {
+        getattr(casadi, n): n.removeprefix("OP_").lower()
+        for n in dir(casadi)
+        if n.startswith("OP_")
+    }
 
 
 def row_ordered(sparsity: Any) -> list[int]:
     """For each nonzero in CasADi's column order, its position in the dense row-ordered array."""
     columns = sparsity.size2()
-    return [row * columns + column for row, column in zip(sparsity.row(), sparsity.get_col(), strict=True)]
+    return [
+        row * columns + column
+        for row, column in zip(sparsity.row(), sparsity.get_col(), strict=True)
+    ]
 
 
 def read(f: Any) -> Program:
@@ -172,13 +189,20 @@ class _Reader:
     def _made(self, f: Any) -> Program:
         operator = operator_of(f)
         f = f if operator is not None or f.is_a("SXFunction") else _expanded(f)
-        into, out_of = ([size(k) for k in range(n)] for size, n in ((f.size_in, f.n_in()), (f.size_out, f.n_out())))
+        into, out_of = (
+            [size(k) for k in range(n)]
+            for size, n in ((f.size_in, f.n_in()), (f.size_out, f.n_out()))
+        )
         about = f.name(), tuple(f.name_in()), tuple(f.name_out()), tuple(into), tuple(out_of)
         if operator is not None:
             return Program(*about, operator=operator)
         steps = _Steps(f, self.program)
         return Program(
-            *about, tuple(steps.made), tuple(steps.functions.values()), tuple(steps.repeated), tuple(steps.moves)
+            *about,
+            tuple(steps.made),
+            tuple(steps.functions.values()),
+            tuple(steps.repeated),
+            tuple(steps.moves),
         )
 
 
@@ -191,14 +215,18 @@ class _Steps:
 
     def __init__(self, f: Any, program: Callable[[Any], Program]) -> None:
         if f.has_free():
-            raise GraphError(f"{f.name()} depends on symbols that are not inputs: {', '.join(map(str, f.free_sx()))}.")
+            raise GraphError(
+                f"{f.name()} depends on symbols that are not inputs: {', '.join(map(str, f.free_sx()))}."
+            )
         self.made: list[Instruction] = []
         self.functions: dict[str, Program] = {}  # by digest
         self.repeated: list[Repetition] = []
         self.moves: list[Move] = []
         self._program = program
         self._results: list[tuple[int, int]] = []  # call and place
-        self._known: dict[Any, int] = {}  # instructions by what they compute, calls by their first result
+        self._known: dict[
+            Any, int
+        ] = {}  # instructions by what they compute, calls by their first result
         self._read(f)
 
     def _read(self, f: Any) -> None:
@@ -212,7 +240,9 @@ class _Steps:
         for k in range(f.n_instructions()):
             name, source, target = names[identity(k)], inputs(k), outputs(k)
             if name == "input":
-                slot[target[0]] = self._one(Instruction(name, place=(source[0], into[source[0]][source[1]])))
+                slot[target[0]] = self._one(
+                    Instruction(name, place=(source[0], into[source[0]][source[1]]))
+                )
             elif name == "output":
                 held, place = slot[source[0]], (target[0], out_of[target[0]][target[1]])
                 if held < 0 and many:
@@ -242,20 +272,28 @@ class _Steps:
 
     def _value(self, held: int) -> int:
         """The instruction whose result is held."""
-        return held if held >= 0 else self._one(Instruction("result", place=self._results[-1 - held]))
+        return (
+            held if held >= 0 else self._one(Instruction("result", place=self._results[-1 - held]))
+        )
 
     def _call(self, f: Any, given: list[int]) -> int:
         """A call with what slots hold, and its first result; the others have the numbers below."""
         operator = operator_of(f)
         repeated = operator if isinstance(operator, Repeated) else None
         callee = self._program(f if repeated is None else repeated.function)
-        key = callee.digest, repeated and (repeated.widths, repeated.columns, repeated.back), tuple(given)
+        key = (
+            callee.digest,
+            repeated and (repeated.widths, repeated.columns, repeated.back),
+            tuple(given),
+        )
         if key not in self._known:
             self._known[key] = -1 - len(self._results)
             self._new_call(f, callee, repeated, given)
         return self._known[key]
 
-    def _new_call(self, f: Any, callee: Program, repeated: Repeated | None, given: list[int]) -> None:
+    def _new_call(
+        self, f: Any, callee: Program, repeated: Repeated | None, given: list[int]
+    ) -> None:
         call = self._results[-1][0] + 1 if self._results else 0
         if repeated is not None:
             repetition = _repetition(call, repeated, callee)
@@ -266,7 +304,9 @@ class _Steps:
             results = _places(callee.output_shapes, f.sparsity_out)
         self.functions.setdefault(callee.digest, callee)
         self._hand_over(call, given, arguments)
-        self.made.append(Instruction("call", place=(call, list(self.functions).index(callee.digest))))
+        self.made.append(
+            Instruction("call", place=(call, list(self.functions).index(callee.digest)))
+        )
         self._results += [(call, place) for place in results]
 
     def _hand_over(self, call: int, given: list[int], places: list[int]) -> None:
@@ -276,9 +316,13 @@ class _Steps:
             if held < 0 and many:
                 self.moves.append(Move(call, place, *self._results[-1 - held]))
         values = [
-            (self._value(held), place) for held, place in zip(given, places, strict=True) if held >= 0 or not many
+            (self._value(held), place)
+            for held, place in zip(given, places, strict=True)
+            if held >= 0 or not many
         ]
-        self.made += [Instruction("argument", (value,), place=(call, place)) for value, place in values]
+        self.made += [
+            Instruction("argument", (value,), place=(call, place)) for value, place in values
+        ]
 
 
 def _places(shapes: Sequence[tuple[int, int]], structure: Callable[[int], Any]) -> list[int]:
@@ -292,7 +336,10 @@ def _repeated_places(f: Repeated, callee: Program) -> list[int]:
     *begin, size = starts(callee.output_shapes)
     rows = [f.function.sparsity_out(k).row() for k in range(len(begin))]
     return [
-        r * size + first + p for first, own in zip(begin, rows, strict=True) for r in range(len(f.columns)) for p in own
+        r * size + first + p
+        for first, own in zip(begin, rows, strict=True)
+        for r in range(len(f.columns))
+        for p in own
     ]
 
 
@@ -317,14 +364,18 @@ def _expanded(f: Any) -> Any:
     try:
         return f.expand()
     except RuntimeError as error:
-        raise GraphError(f"{f.name()} is not made of scalar operations and cannot be expanded into them.") from error
+        raise GraphError(
+            f"{f.name()} is not made of scalar operations and cannot be expanded into them."
+        ) from error
 
 
 def simplified(f: Any) -> Any:
     """The same function without calls, common subexpressions shared."""
     f = inlined(f if f.is_a("SXFunction") else _expanded(f))
     symbols = f.sx_in()
-    return casadi.Function(f.name(), symbols, casadi.cse(f.call(symbols)), f.name_in(), f.name_out(), SAME)
+    return casadi.Function(
+        f.name(), symbols, casadi.cse(f.call(symbols)), f.name_in(), f.name_out(), SAME
+    )
 
 
 def default_shape(rows: int, columns: int) -> Shape:
@@ -337,5 +388,7 @@ def checked_shape(wanted: Shape | None, rows: int, columns: int, name: str) -> S
     if wanted is None:
         return default_shape(rows, columns)
     if math.prod(wanted) != rows * columns:
-        raise GraphError(f"{name} is {rows}x{columns} in the graph; shape {wanted} does not hold as many values.")
+        raise GraphError(
+            f"{name} is {rows}x{columns} in the graph; shape {wanted} does not hold as many values."
+        )
     return tuple(int(n) for n in wanted)  # plain ones, that can be written to a file

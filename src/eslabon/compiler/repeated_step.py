@@ -30,7 +30,9 @@ class StepCode(Protocol):
     states: int
     varying: int
 
-    def repeat(self, arrays: Sequence[Floats], results: Sequence[Floats], rows: int, every: int) -> None: ...
+    def repeat(
+        self, arrays: Sequence[Floats], results: Sequence[Floats], rows: int, every: int
+    ) -> None: ...
 
 
 def check_roles(signature: Signature, states: int, varying: int) -> None:
@@ -49,7 +51,9 @@ def check_roles(signature: Signature, states: int, varying: int) -> None:
     if any(0 in s for s in (*inputs, *outputs)):
         raise GraphError(f"{name} has an argument without numbers; leave it out.")
     if signature.bounds:
-        raise GraphError(f"an output of {name} has a bound, which a step that is repeated cannot keep.")
+        raise GraphError(
+            f"an output of {name} has a bound, which a step that is repeated cannot keep."
+        )
 
 
 class RepeatedStep:
@@ -66,7 +70,9 @@ class RepeatedStep:
 
     def __repr__(self) -> str:
         names = ", ".join(a.name for a in self.signature.inputs)
-        return f"<native step {self.signature.name}({names}), {self.signature.operations} operations>"
+        return (
+            f"<native step {self.signature.name}({names}), {self.signature.operations} operations>"
+        )
 
     def __call__(
         self,
@@ -79,7 +85,9 @@ class RepeatedStep:
         arguments = self.signature.inputs
         if len(values) != len(arguments):
             names = ", ".join(a.name for a in arguments)
-            raise InputError(f"{self.signature.name} takes {len(arguments)} arguments ({names}), not {len(values)}.")
+            raise InputError(
+                f"{self.signature.name} takes {len(arguments)} arguments ({names}), not {len(values)}."
+            )
         arrays = [floats(v, a.name) for v, a in zip(values, arguments, strict=True)]
         arrays = [a if a.flags.aligned else a.copy() for a in arrays]
         total = self._steps(arrays, steps)
@@ -88,13 +96,24 @@ class RepeatedStep:
                 f"{total} steps cannot be reported every {every}; the one must be a multiple of the other."
             )
         run, rows = self._run(total, total // every), total // every
-        outs = (None,) * len(run.outputs) if out is None else out if isinstance(out, tuple) else (out,)
+        outs = (
+            (None,) * len(run.outputs) if out is None else out if isinstance(out, tuple) else (out,)
+        )
         batch = check(run, arrays, outs)
         results = [
-            np.empty(batch + s) if o is None or any(np.may_share_memory(o, a) for a in arrays) else o
+            np.empty(batch + s)
+            if o is None or any(np.may_share_memory(o, a) for a in arrays)
+            else o
             for o, s in zip(outs, run.output_shapes, strict=True)
         ]
-        self._computed(run, arrays, results, rows, every, None if threads is None else count(threads, "threads", 1))
+        self._computed(
+            run,
+            arrays,
+            results,
+            rows,
+            every,
+            None if threads is None else count(threads, "threads", 1),
+        )
         for result, given in zip(results, outs, strict=True):
             if given is not None and given is not result:
                 given[...] = result
@@ -106,13 +125,28 @@ class RepeatedStep:
         return BoundStep(self, tuple(values.values()))
 
     def _computed(
-        self, run: Signature, arrays: list[Floats], results: list[Floats], rows: int, every: int, threads: int | None
+        self,
+        run: Signature,
+        arrays: list[Floats],
+        results: list[Floats],
+        rows: int,
+        every: int,
+        threads: int | None,
     ) -> None:
         batch = results[0].shape[: results[0].ndim - len(run.output_shapes[0])]
-        inputs = [np.broadcast_to(a, batch + s) for a, s in zip(arrays, run.input_shapes, strict=True)]
+        inputs = [
+            np.broadcast_to(a, batch + s) for a, s in zip(arrays, run.input_shapes, strict=True)
+        ]
         if 0 in batch or not rows:
             return
-        in_threads(partial(self._code.repeat, rows=rows, every=every), inputs, results, batch, run.operations, threads)
+        in_threads(
+            partial(self._code.repeat, rows=rows, every=every),
+            inputs,
+            results,
+            batch,
+            run.operations,
+            threads,
+        )
 
     def _steps(self, arrays: Sequence[Floats], steps: int | None) -> int:
         """How many rows there are, which all inputs that vary must agree on."""
@@ -121,11 +155,15 @@ class RepeatedStep:
             array, shape = arrays[k], self.signature.input_shapes[k]
             if array.ndim <= len(shape):
                 expected = ", ".join(["...", "steps", *map(str, shape)])
-                raise InputError(f"{self.signature.inputs[k].name} has shape {array.shape}; ({expected}) is expected.")
+                raise InputError(
+                    f"{self.signature.inputs[k].name} has shape {array.shape}; ({expected}) is expected."
+                )
             counts.add(array.shape[-1 - len(shape)])
         if len(counts) != 1:
             found = ", ".join(map(str, sorted(counts))) or "not given"
-            raise InputError(f"the number of steps of {self.signature.name} is {found}; one number is expected.")
+            raise InputError(
+                f"the number of steps of {self.signature.name} is {found}; one number is expected."
+            )
         return counts.pop()
 
     def _run(self, steps: int, rows: int) -> Signature:
@@ -134,10 +172,15 @@ class RepeatedStep:
         def longer(a: Argument, count: int) -> Argument:
             return replace(a, shape=(count, *(a.shape or ())))
 
-        inputs = [longer(a, steps) if k in self._with_rows else a for k, a in enumerate(self.signature.inputs)]
+        inputs = [
+            longer(a, steps) if k in self._with_rows else a
+            for k, a in enumerate(self.signature.inputs)
+        ]
         outputs = [longer(a, rows) for a in self.signature.outputs]
         operations = self.signature.operations * steps
-        return replace(self.signature, inputs=tuple(inputs), outputs=tuple(outputs), operations=operations)
+        return replace(
+            self.signature, inputs=tuple(inputs), outputs=tuple(outputs), operations=operations
+        )
 
 
 class BoundStep:

@@ -35,8 +35,18 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None), Enum)
 NAMED = (FunctionType, ModuleType, type)
 DESCRIPTORS = (property, staticmethod, classmethod, cached_property)
 # Entries of modules and classes that say where their text stands.
-PLACES = {*vars(ModuleType("")), "__builtins__", "__cached__", "__file__", "__firstlineno__", "__module__", "__path__"}
-UNREADABLE: dict[int, Any] = {}  # by identity; they stay alive, so that no other object takes the identity of one
+PLACES = {
+    *vars(ModuleType("")),
+    "__builtins__",
+    "__cached__",
+    "__file__",
+    "__firstlineno__",
+    "__module__",
+    "__path__",
+}
+UNREADABLE: dict[
+    int, Any
+] = {}  # by identity; they stay alive, so that no other object takes the identity of one
 
 
 def source_digest(modules: Iterable[str]) -> str:
@@ -84,7 +94,9 @@ def data_digest(*values: Any) -> str | None:
     text = reader.text(values)
     if reader.opaque:
         return None
-    return hashlib.sha256(f"{text}\n{source_digest(reader.ours)}".encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(
+        f"{text}\n{source_digest(reader.ours)}".encode("utf-8", "surrogatepass")
+    ).hexdigest()
 
 
 # Files ---------------------------------------------------------------------------------------------------------------
@@ -101,7 +113,9 @@ def _wing(module: str) -> str:
 @cache
 def _digest_of_wings(owners: frozenset[str]) -> str:
     rows = {wing: k for k, row in enumerate(WINGS) for wing in row}
-    highest = min((rows.get(x, -1) for x in owners), default=len(WINGS))  # what has no row may use every wing
+    highest = min(
+        (rows.get(x, -1) for x in owners), default=len(WINGS)
+    )  # what has no row may use every wing
     below = {wing for wing, k in rows.items() if k > highest and wing not in SHOWING}
     return hashlib.sha256(b"".join(_digest_of_wing(x) for x in sorted(below | owners))).hexdigest()
 
@@ -170,7 +184,9 @@ class _Reader:
         self._optional = False  # whether a value that cannot be read may count by its kind
         self._inside: list[Any] = []  # of which values this one is a part
         self._numbers: dict[int, int] = {}  # of functions, classes and modules, by identity
-        self._named: list[tuple[Any, bool]] = []  # the same by number, and whether they are optional
+        self._named: list[
+            tuple[Any, bool]
+        ] = []  # the same by number, and whether they are optional
 
     def text(self, values: Any) -> str:
         texts = [self._value(values)]
@@ -211,7 +227,9 @@ class _Reader:
 
     def _composed(self, x: Any) -> str:
         if isinstance(x, np.ndarray):
-            numbers = x.ravel().tolist() if x.dtype.hasobject else hashlib.sha256(x.tobytes()).digest()
+            numbers = (
+                x.ravel().tolist() if x.dtype.hasobject else hashlib.sha256(x.tobytes()).digest()
+            )
             return f"array {x.shape} {x.dtype} {self._value(numbers)}"
         if isinstance(x, Mapping):  # in its order, on which numbers may depend
             return f"{{{self._value([*x.items()])}}}"
@@ -223,9 +241,13 @@ class _Reader:
             return f"method {self._value((x.__func__, x.__self__))}"
         if isinstance(x, CodeType):
             kind = (x.co_flags, x.co_argcount, x.co_kwonlyargcount, x.co_names, x.co_varnames)
-            return f"{x.co_code.hex()} {x.co_exceptiontable.hex()} {kind} {self._value(x.co_consts)}"
+            return (
+                f"{x.co_code.hex()} {x.co_exceptiontable.hex()} {kind} {self._value(x.co_consts)}"
+            )
         if isinstance(x, DESCRIPTORS):
-            functions = [getattr(x, name, None) for name in ("fget", "fset", "fdel", "__func__", "func")]
+            functions = [
+                getattr(x, name, None) for name in ("fget", "fset", "fdel", "__func__", "func")
+            ]
             return f"{type(x).__name__} {self._value(functions)}"
         return f"{self._value(type(x))} {self._state(x)}"
 
@@ -235,12 +257,18 @@ class _Reader:
             return digest
         if callable(fingerprint := getattr(x, "fingerprint", None)):
             return str(fingerprint())
-        if is_dataclass(x):  # arrays are often not compared, but a private field that is not is a cache
+        if is_dataclass(
+            x
+        ):  # arrays are often not compared, but a private field that is not is a cache
             names = [f.name for f in fields(x) if f.compare or not f.name.startswith("_")]
             return self._value([(name, getattr(x, name)) for name in names])
-        if type(x) is object or (parts := _pickled(x)) is None:  # a mere object is nothing but itself
+        if (
+            type(x) is object or (parts := _pickled(x)) is None
+        ):  # a mere object is nothing but itself
             return self._unreadable(x)
-        if isinstance(parts, str):  # the name of what a module has, such as a function in C or with a cache
+        if isinstance(
+            parts, str
+        ):  # the name of what a module has, such as a function in C or with a cache
             module = str(getattr(x, "__module__", None))
             return f"{'' if _users_own(module) else module} {parts} {self._value(getattr(x, '__wrapped__', None))}"
         return self._value(parts)
@@ -255,12 +283,17 @@ class _Reader:
 
     def _function(self, f: FunctionType) -> str:
         """By its code, which needs no file, the values it was given, and those that it takes from its module."""
-        module, given = str(f.__module__), (f.__defaults__, f.__kwdefaults__, [_cell(x) for x in f.__closure__ or ()])
+        module, given = (
+            str(f.__module__),
+            (f.__defaults__, f.__kwdefaults__, [_cell(x) for x in f.__closure__ or ()]),
+        )
         self._module(module)
         if not _users_own(module) and not f.__code__.co_filename.startswith(
             "<"
         ):  # which was typed, whatever its module is called
-            local = self._value(f.__code__) if "<" in f.__qualname__ else ""  # all lambdas have one name
+            local = (
+                self._value(f.__code__) if "<" in f.__qualname__ else ""
+            )  # all lambdas have one name
             return f"function {module}.{f.__qualname__} {self._value(given)} {local}"
         self.opaque = True
         used = self._entries(f.__globals__, _global_names(f.__code__) & f.__globals__.keys())
@@ -277,12 +310,17 @@ class _Reader:
         return f"{x.__name__ if isinstance(x, type) else 'module'} {bases} {used}"
 
     def _entries(self, space: Mapping[str, Any], names: Iterable[str]) -> str:
-        return ", ".join(f"{name}: {self._read(self._value, space[name])}" for name in sorted(names))
+        return ", ".join(
+            f"{name}: {self._read(self._value, space[name])}" for name in sorted(names)
+        )
 
     def _module(self, name: str) -> None:
         if name == PACKAGE or name.startswith(f"{PACKAGE}."):
             self.ours.add(name)
-        elif _users_own(name) and (file := getattr(sys.modules.get(name), "__file__", None)) is not None:
+        elif (
+            _users_own(name)
+            and (file := getattr(sys.modules.get(name), "__file__", None)) is not None
+        ):
             self.files.add(str(file))
 
 
@@ -294,7 +332,10 @@ def _users_own(module: str) -> bool:
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None:
         return module == "__main__" or module not in sys.modules
-    libraries = {Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    libraries = {
+        Path(sysconfig.get_path(kind)).resolve()
+        for kind in ("stdlib", "platstdlib", "purelib", "platlib")
+    }
     return not any(Path(file).resolve().is_relative_to(place) for place in libraries)
 
 
@@ -316,7 +357,11 @@ def _pickled(x: Any) -> Any:
         return parts
     parts = [list(part) if isinstance(part, Iterator) else part for part in parts]
     if len(parts) > 2 and isinstance(parts[2], dict):
-        cached = {name for name in parts[2] if isinstance(getattr(type(x), str(name), None), cached_property)}
+        cached = {
+            name
+            for name in parts[2]
+            if isinstance(getattr(type(x), str(name), None), cached_property)
+        }
         parts[2] = [(name, parts[2][name]) for name in sorted(parts[2].keys() - cached, key=str)]
     return parts
 

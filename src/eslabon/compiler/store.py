@@ -29,9 +29,7 @@ from eslabon.compiler.source_digest import source_digest
 
 MAGIC = b"eslabon native 2\n"
 LIMIT = 512 * 2**20  # bytes; the oldest files go first
-SELDOM = (
-    "04"  # names are random: one file in 64 looks whether there are too many, which takes as long as there are files
-)
+SELDOM = "04"  # names are random: one file in 64 looks whether there are too many, which takes as long as there are files
 ABANDONED = 3600  # seconds after which a file half written belongs to a process that was killed
 
 
@@ -52,7 +50,9 @@ def folder() -> Path:
         return _absolute(chosen)
     if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
         return Path(local) / "eslabon" / "Cache"
-    if sys.platform not in ("win32", "darwin") and os.path.isabs(above := os.environ.get("XDG_CACHE_HOME", "")):
+    if sys.platform not in ("win32", "darwin") and os.path.isabs(
+        above := os.environ.get("XDG_CACHE_HOME", "")
+    ):
         return Path(above) / "eslabon"
     try:
         home = Path.home()
@@ -99,7 +99,9 @@ def _is_trusted(place: Path) -> bool:
         seen = [place.lstat(), place.stat()]
     except OSError:  # not there yet, or out of reach: whoever writes finds out
         return True
-    doubt = next(filter(None, map(_doubt, seen)), "" if stat.S_ISDIR(seen[1].st_mode) else "is a file")
+    doubt = next(
+        filter(None, map(_doubt, seen)), "" if stat.S_ISDIR(seen[1].st_mode) else "is a file"
+    )
     if doubt:
         warn_once(
             f"compiled code is neither taken from {place} nor kept there, since it {doubt}; set ESLABON_CACHE to a folder that "
@@ -196,7 +198,12 @@ def _write(path: Path, data: bytes) -> None:
         prune(path.parent)
 
 
-def entry(key: str, facts: dict[str, Any], make: Callable[[], tuple[dict[str, Any], bytes]], use: bool = True) -> Entry:
+def entry(
+    key: str,
+    facts: dict[str, Any],
+    make: Callable[[], tuple[dict[str, Any], bytes]],
+    use: bool = True,
+) -> Entry:
     """The entry kept under a key if it is that of these facts' identity; else it is made, with more facts, and kept unless `use` is off."""
     kept = fetch(key) if use else None
     if kept is not None and kept.facts["identity"] == facts["identity"]:
@@ -243,7 +250,11 @@ def _decoded(data: bytes, origin: dict[str, Any] | None = None) -> Entry | None:
         return None
     end = 8 + int.from_bytes(payload[:8], "little")
     about = json.loads(payload[8:end])
-    return Entry(about["facts"], payload[end:]) if origin is None or about["origin"] == origin else None
+    return (
+        Entry(about["facts"], payload[end:])
+        if origin is None or about["origin"] == origin
+        else None
+    )
 
 
 @cache

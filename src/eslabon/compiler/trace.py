@@ -14,7 +14,9 @@ from eslabon.compiler.program import simplified
 from eslabon.errors import InputError
 from eslabon.numerics.scalars import casadi
 
-graphs_traced: Counter[str] = Counter()  # how many graphs this process has made, by the formula's name
+graphs_traced: Counter[str] = (
+    Counter()
+)  # how many graphs this process has made, by the formula's name
 
 
 def trace(owner: Owner, request: Request, checks: bool = True) -> Any:
@@ -29,7 +31,9 @@ def trace(owner: Owner, request: Request, checks: bool = True) -> Any:
     external = dict(zip(request.external, symbols[len(formula.inputs) : count], strict=True))
     values = dict(zip(request.parameters, symbols[count:], strict=True))
     if request.by is not None and request.by not in (*values, *formula.input_names):
-        values[request.by] = casadi.SX.sym(request.by)  # a parameter of the owner, which gets its value at the end
+        values[request.by] = casadi.SX.sym(
+            request.by
+        )  # a parameter of the owner, which gets its value at the end
     traced = owner.with_symbols(values) if values else owner
     options = {**dict(request.options), **(formula.prepare(owner) if formula.prepare else {})}
     if external:
@@ -38,14 +42,18 @@ def trace(owner: Owner, request: Request, checks: bool = True) -> Any:
     found = _values(traced, request, own, options, values)
     outputs = [casadi.SX(x) for x in found[: len(wanted)]]
     if request.by in values and request.by not in request.parameters:
-        outputs = casadi.substitute(outputs, [values[request.by]], [casadi.SX(owner.parameters[request.by])])
+        outputs = casadi.substitute(
+            outputs, [values[request.by]], [casadi.SX(owner.parameters[request.by])]
+        )
     # CasADi takes identifiers; the name of an external input may be any text.
     names = [x.name if x.name.isidentifier() else f"input_{k}" for k, x in enumerate(arguments)]
     made = [x.name for x in wanted[: len(outputs)]]
     for guard in request.guards(owner) if checks else ():
         outputs.append(guard.expression(traced, request, own))
         made.append(guard.output.name)
-    outputs = [casadi.sparsify(x) for x in outputs]  # formulas need not care for zeros that turned up on the way
+    outputs = [
+        casadi.sparsify(x) for x in outputs
+    ]  # formulas need not care for zeros that turned up on the way
     return casadi.Function(formula.name, symbols, outputs, names, made, SAME)
 
 
@@ -56,7 +64,11 @@ def expression(m: Owner, request: Request, values: Sequence[Any]) -> Any:
     """
     given, name = [], request.formula.name
     for x, argument in zip(values, request.inputs(m), strict=True):
-        matrix = casadi.SX(casadi.vertcat(*x) if isinstance(x, list | tuple | np.ndarray) and np.ndim(x) == 1 else x)
+        matrix = casadi.SX(
+            casadi.vertcat(*x)
+            if isinstance(x, list | tuple | np.ndarray) and np.ndim(x) == 1
+            else x
+        )
         expected = _symbol(argument).shape
         if matrix.shape != expected:
             raise InputError(
@@ -64,7 +76,9 @@ def expression(m: Owner, request: Request, values: Sequence[Any]) -> Any:
                 f"{'x'.join(map(str, expected))} is expected."
             )
         given.append(matrix)
-    graph = remembered(m, ("graph", request.identity), lambda: simplified(trace(m, request, checks=False)))
+    graph = remembered(
+        m, ("graph", request.identity), lambda: simplified(trace(m, request, checks=False))
+    )
     made = []
     for x, argument in zip(graph.call(given, True, False), request.outputs(m), strict=False):
         shape: tuple[int, ...] = argument.shape
@@ -75,7 +89,11 @@ def expression(m: Owner, request: Request, values: Sequence[Any]) -> Any:
 
 
 def _values(
-    m: Owner, request: Request, own: list[Any], options: dict[str, Any], parameters: Mapping[str, Any]
+    m: Owner,
+    request: Request,
+    own: list[Any],
+    options: dict[str, Any],
+    parameters: Mapping[str, Any],
 ) -> list[Any]:
     """What a formula gives, or the derivatives by its own formula or by the graph."""
     formula, by = request.formula, request.by

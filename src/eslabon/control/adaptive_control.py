@@ -51,7 +51,9 @@ class AdaptiveLaw(ControlLaw):
     adaptation: Floats = field(kw_only=True)
 
 
-def adaptive(m: Model, reference: Any, rate: ArrayLike, Kd: ArrayLike, adaptation: ArrayLike = 1.0) -> AdaptiveLaw:
+def adaptive(
+    m: Model, reference: Any, rate: ArrayLike, Kd: ArrayLike, adaptation: ArrayLike = 1.0
+) -> AdaptiveLaw:
     """The law that follows a motion without knowing the inertias. With the reference velocity v_r = v_d + rate (q_d - q) and
     s = v - v_r,
 
@@ -84,10 +86,14 @@ def adaptive(m: Model, reference: Any, rate: ArrayLike, Kd: ArrayLike, adaptatio
     followed, own = reference_of(m, reference), list(commanded(m))
     require_full(m, "adaptive control")
     if m.rheonomic:
-        raise ModelError(f"the constraints of {m.name} depend on the time, which adaptive control has no place for.")
+        raise ModelError(
+            f"the constraints of {m.name} depend on the time, which adaptive control has no place for."
+        )
     base = base_parameters(m)
     if not len(base):
-        raise ModelError(f"no motion of {m.name} tells anything of its inertias: there is nothing to adapt.")
+        raise ModelError(
+            f"no motion of {m.name} tells anything of its inertias: there is nothing to adapt."
+        )
     w, D = numbers(rate, "rate", len(own)), matrix(Kd, "Kd", len(own))
     gamma = numbers(adaptation, "adaptation", len(base))
 
@@ -98,10 +104,22 @@ def adaptive(m: Model, reference: Any, rate: ArrayLike, Kd: ArrayLike, adaptatio
         ar = reference_accelerations(m, q, v, vr, ad[own, :] + w * slip)
         Y = passive_regressor(m, q, v, vr, ar)[:, list(base.columns)]
         s = v - vr
-        known = joint_resistance(m, q, v) + motor_inertia(m) * ar - virtual_work(m, q, wrenches(m, q, v, {}))
+        known = (
+            joint_resistance(m, q, v)
+            + motor_inertia(m) * ar
+            - virtual_work(m, q, wrenches(m, q, v, {}))
+        )
         needed = Y @ p + known - spread(m, D @ s[own, :])
         return actuators(m, q, needed), -gamma * (Y.T @ s)
 
     return AdaptiveLaw(
-        law, base.values, m=m, title="adaptive", base=base, reference=followed, rate=w, Kd=D, adaptation=gamma
+        law,
+        base.values,
+        m=m,
+        title="adaptive",
+        base=base,
+        reference=followed,
+        rate=w,
+        Kd=D,
+        adaptation=gamma,
     )

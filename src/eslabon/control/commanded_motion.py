@@ -24,7 +24,9 @@ from eslabon.numerics.scalars import Expression, casadi
 def commanded(m: Model) -> tuple[int, ...]:
     """The places of the commanded velocities."""
     if not m.nu:
-        raise ModelError(f"{m.name} has no actuators, so that no law can drive it; add some with m.with_actuated.")
+        raise ModelError(
+            f"{m.name} has no actuators, so that no law can drive it; add some with m.with_actuated."
+        )
     own = m.actuated_velocities
     independent = structure(m.nominal).partition.independent
     if not independent:
@@ -46,7 +48,11 @@ def fully_actuated(m: Model) -> bool:
 
 def require_full(m: Model, what: str) -> None:
     """Refuse a mechanism with motions that no actuator determines."""
-    loose = [velocity_names(m)[k] for k in structure(m.nominal).partition.independent if k not in m.actuated_velocities]
+    loose = [
+        velocity_names(m)[k]
+        for k in structure(m.nominal).partition.independent
+        if k not in m.actuated_velocities
+    ]
     if loose:
         raise ModelError(
             f"{what} of {m.name}: its actuators leave {', '.join(loose)} uncontrolled; actuate it too, or use "
@@ -81,7 +87,9 @@ def whole_accelerations(m: Model, q: Expression, v: Expression, own: Expression)
     return _followed(m, J, own, gamma)
 
 
-def reference_accelerations(m: Model, q: Expression, v: Expression, w: Expression, own: Expression) -> Expression:
+def reference_accelerations(
+    m: Model, q: Expression, v: Expression, w: Expression, own: Expression
+) -> Expression:
     """The rate of all reference velocities w, along the true motion v: J w' = -(dJ/dt) w."""
     if not m.closed:
         return spread(m, own)
@@ -114,7 +122,9 @@ def velocity_coefficients(m: Model, q: Expression) -> Expression:
 def forces_for(m: Model, q: Expression, v: Expression, a: Expression) -> Expression:
     """The actuators' forces that give the commanded velocities the accelerations a, whatever the others do."""
     if fully_actuated(m):
-        return actuators(m, q, trees.joint_forces(m, q, v, whole_accelerations(m, q, v, a), None, {}))
+        return actuators(
+            m, q, trees.joint_forces(m, q, v, whole_accelerations(m, q, v, a), None, {})
+        )
     return loops.hybrid_dynamics(m, q, v, spread(m, a), structure=structure(m.nominal))[0]
 
 
@@ -123,7 +133,9 @@ def actuators(m: Model, q: Expression, needed: Expression) -> Expression:
     if not m.closed:
         return needed[list(m.actuated_velocities), :]
     p = structure(m.nominal).partition
-    return actuator_forces(needed, _closure(m, q, None).J, p, m.actuated_velocities, None, "elimination").forces
+    return actuator_forces(
+        needed, _closure(m, q, None).J, p, m.actuated_velocities, None, "elimination"
+    ).forces
 
 
 def error(m: Model, first: Any, second: Any) -> Any:

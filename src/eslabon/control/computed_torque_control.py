@@ -14,7 +14,9 @@ from eslabon.model import Model
 from eslabon.model.configuration import difference
 
 
-def computed_torque(m: Model, reference: Any, frequency: ArrayLike, damping: ArrayLike = 1.0) -> ControlLaw:
+def computed_torque(
+    m: Model, reference: Any, frequency: ArrayLike, damping: ArrayLike = 1.0
+) -> ControlLaw:
     """The law that makes the error of the commanded coordinates obey e'' + 2 zeta w e' + w^2 e = 0:
 
         tau = ID(q, v, a_d + 2 zeta w (v_d - v) + w^2 (q_d - q)).

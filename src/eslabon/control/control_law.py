@@ -120,8 +120,12 @@ class ControlLaw(Traced):
         sizes = {"t": 1, "q": self.m.nq, "v": self.m.nv} | ({"x": size} if size else {})
         symbols = [casadi.SX.sym(word, size) for word, size in sizes.items()]
         found = columns(self.law, symbols, bool(size))
-        word = f"{self.title} {self.m.name}".replace(" ", "_") if name is None else text(name, "name")
-        made = casadi.Function("law", symbols, found, list(sizes), ["tau", self.changed][: len(found)])
+        word = (
+            f"{self.title} {self.m.name}".replace(" ", "_") if name is None else text(name, "name")
+        )
+        made = casadi.Function(
+            "law", symbols, found, list(sizes), ["tau", self.changed][: len(found)]
+        )
         return source(made, word, f"{self.title} of {self.m.name}")
 
     def __repr__(self) -> str:

@@ -46,7 +46,9 @@ def at_samples(motion: Motion, period: float) -> Samples:
     """Those of a motion's times at which a law that is asked once a period, from the start on, was asked."""
     part = (motion.t - motion.t[0]) / period
     own = np.abs(part - np.round(part)) < 1e-6
-    return Samples(motion.t[own], motion.q[..., own, :], motion.v[..., own, :], motion.x[..., own, :])
+    return Samples(
+        motion.t[own], motion.q[..., own, :], motion.v[..., own, :], motion.x[..., own, :]
+    )
 
 
 @displayed
@@ -81,7 +83,9 @@ class Estimates:
         """The normalized estimation error squared e^T P^-1 e, (..., times): of a consistent filter its mean is the number of
         states."""
         if self.covariance is None:
-            raise InputError(f"{self!r} have no covariance, by which their errors could be measured.")
+            raise InputError(
+                f"{self!r} have no covariance, by which their errors could be measured."
+            )
         try:
             weighed = np.linalg.solve(self.covariance, self.error[..., None])[..., 0]
         except np.linalg.LinAlgError:
@@ -95,7 +99,9 @@ class Estimates:
         """The root mean square of the error from a time on, over times and trajectories: one for each state."""
         own = self.error[..., self.t >= number(after, "after"), :]
         if not own.size:
-            raise InputError(f"the estimates end at {self.t[-1]:g} s; there is none after {format_value(after)}.")
+            raise InputError(
+                f"the estimates end at {self.t[-1]:g} s; there is none after {format_value(after)}."
+            )
         return np.sqrt((own**2).mean(axis=tuple(range(own.ndim - 1))))
 
     def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
@@ -133,7 +139,9 @@ def positions(m: Model, q: Floats) -> Floats:
 
 def _figure(e: Estimates, theme: str | None) -> Any:
     units = list(dict.fromkeys(e.units))
-    made, axes = panels(2 * len(units), theme=theme, title=repr(e)[1:-1], bottom=axis_label("t", "s"))
+    made, axes = panels(
+        2 * len(units), theme=theme, title=repr(e)[1:-1], bottom=axis_label("t", "s")
+    )
     for unit, left, right in zip(units, axes[::2], axes[1::2], strict=True):
         places = [k for k, u in enumerate(e.units) if u == unit]
         colours = {e.states[k]: made.theme.curve(n)["color"] for n, k in enumerate(places)}
@@ -142,19 +150,34 @@ def _figure(e: Estimates, theme: str | None) -> Any:
     return made
 
 
-def _states(ax: Any, e: Estimates, places: list[int], colours: dict[str, str], title: str, unit: str) -> None:
+def _states(
+    ax: Any, e: Estimates, places: list[int], colours: dict[str, str], title: str, unit: str
+) -> None:
     """Each state as it is, and dashed as estimated: that they coincide is what is looked for."""
     true, estimated = ({e.states[k]: x[..., k] for k in places} for x in (e.x, e.x_hat))
     styles = {name: {"color": colour, "linestyle": (0, (5, 2))} for name, colour in colours.items()}
-    curves(ax, e.t, true, styles={name: {"color": colour, "alpha": 0.55} for name, colour in colours.items()})
+    curves(
+        ax,
+        e.t,
+        true,
+        styles={name: {"color": colour, "alpha": 0.55} for name, colour in colours.items()},
+    )
     curves(ax, e.t, estimated, unit=unit, title=title, styles=styles, where="none")
 
 
 def _errors(ax: Any, e: Estimates, places: list[int], colours: dict[str, str], unit: str) -> None:
     bands = ", dotted: three standard deviations" if e.deviation is not None else ""
-    curves(ax, e.t, {e.states[k]: e.error[..., k] for k in places}, unit=unit, title=f"errors{bands}")
+    curves(
+        ax, e.t, {e.states[k]: e.error[..., k] for k in places}, unit=unit, title=f"errors{bands}"
+    )
     if e.deviation is None:
         return
     for k in places:
         band = 3 * e.deviation[..., k].reshape(-1, len(e.t)).mean(axis=0)
-        ax.plot(e.t, np.stack([band, -band], axis=1), color=colours[e.states[k]], linewidth=0.8, linestyle=":")
+        ax.plot(
+            e.t,
+            np.stack([band, -band], axis=1),
+            color=colours[e.states[k]],
+            linewidth=0.8,
+            linestyle=":",
+        )

@@ -12,7 +12,14 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, choice, count, finite, known_words, positive, states
 from eslabon.compiler.evaluate import evaluate
 from eslabon.control.covariances import covariance as covariance_of
-from eslabon.control.estimates import SENSING, Estimates, as_motion, at_samples, positions, state_units
+from eslabon.control.estimates import (
+    SENSING,
+    Estimates,
+    as_motion,
+    at_samples,
+    positions,
+    state_units,
+)
 from eslabon.control.kalman_formulas import packed, unpacked
 from eslabon.control.measurements import sensors
 from eslabon.control.stepwise_law import c_source, stepwise
@@ -83,7 +90,9 @@ class ExtendedKalmanFilter:
         """
         if not self.m.nu:
             raise ModelError(f"{self.m.name} has no actuators that a law could drive; use follow.")
-        if isinstance(control, Sampled) or (isinstance(control, Traced) and control.state is not None):
+        if isinstance(control, Sampled) or (
+            isinstance(control, Traced) and control.state is not None
+        ):
             raise InputError(
                 "control is a law of t, q and v without states or samples of its own; the filter has both."
             )
@@ -92,7 +101,9 @@ class ExtendedKalmanFilter:
         known_words(options, SENSING, "the law has no option", InputError)
         late = positive(delay, "delay", zero=True)
         if late > self.period * (1 + 1e-9):
-            raise InputError(f"delay is {late:g} s; it is at most the filter's period of {self.period:g} s.")
+            raise InputError(
+                f"delay is {late:g} s; it is at most the filter's period of {self.period:g} s."
+            )
         belief, limit = self._belief(q0, v0, covariance), effort_limits(self.m, saturate)
         state = concatenate(belief, belief, np.zeros(self.m.nu))
         law = control.law if isinstance(control, Traced) else control
@@ -103,7 +114,9 @@ class ExtendedKalmanFilter:
         own = stepwise(sample, self.m, "filtered law")
         return sampled(own, self.period, delay=late, state=state, **options)
 
-    def c_source(self, control: Any, *, delay: float = 0.0, saturate: bool = False, name: str | None = None) -> CSource:
+    def c_source(
+        self, control: Any, *, delay: float = 0.0, saturate: bool = False, name: str | None = None
+    ) -> CSource:
         """The filter with its law as C99: one function of t, what is measured of q and v, and its states x, that gives tau and the
         next x. x is that of `law(...).state` at the start."""
         return c_source(self.law(control, self.m.home(), delay=delay, saturate=saturate), name)
@@ -142,8 +155,14 @@ class ExtendedKalmanFilter:
 
         m = self.m
         times = finite(t, "t")
-        if times.ndim != 1 or len(times) < 2 or not np.allclose(np.diff(times), self.period, rtol=1e-6):
-            raise InputError(f"t are two times or more, the filter's period of {self.period:g} s apart.")
+        if (
+            times.ndim != 1
+            or len(times) < 2
+            or not np.allclose(np.diff(times), self.period, rtol=1e-6)
+        ):
+            raise InputError(
+                f"t are two times or more, the filter's period of {self.period:g} s apart."
+            )
         if v is None and any(y.order for y in self.design.outputs):
             raise InputError(
                 f"the outputs {', '.join(self.outputs)} have velocities among them; give what was measured of v."
@@ -158,12 +177,17 @@ class ExtendedKalmanFilter:
                     f"{name} has shape {x.shape}; a record of {len(times)} times is (..., {len(times)}, {x.shape[-1]})."
                 )
         seen_q, seen_v, forces = given
-        before = np.concatenate([forces[..., :1, :], forces[..., :-1, :]], axis=-2)  # those since the sample before
+        before = np.concatenate(
+            [forces[..., :1, :], forces[..., :-1, :]], axis=-2
+        )  # those since the sample before
         rows = concatenate(before, normalize(m, seen_q), seen_v)
-        first = evaluate(m, FIRST, design=self.design)(self._belief(q0, v0, covariance), rows[..., 0, :])
+        first = evaluate(m, FIRST, design=self.design)(
+            self._belief(q0, v0, covariance), rows[..., 0, :]
+        )
         later = evaluate(m, RECORDED, design=self.design)(first, rows[..., 1:, :])
         made = np.concatenate(
-            [np.broadcast_to(first[..., None, :], (*later.shape[:-2], 1, later.shape[-1])), later], axis=-2
+            [np.broadcast_to(first[..., None, :], (*later.shape[:-2], 1, later.shape[-1])), later],
+            axis=-2,
         )
         return self._followed(times, made[..., self.design.size(m) :])
 
@@ -181,7 +205,11 @@ class ExtendedKalmanFilter:
 
     def _followed(self, t: Floats, x: Floats) -> FollowedState:
         m = self.m
-        q, v, P = x[..., : m.nq], x[..., m.nq : m.nq + m.nv], unpacked(x[..., m.nq + m.nv :], self.design.n)
+        q, v, P = (
+            x[..., : m.nq],
+            x[..., m.nq : m.nq + m.nv],
+            unpacked(x[..., m.nq + m.nv :], self.design.n),
+        )
         return FollowedState(self, t, q, v, P)
 
     def _belief(self, q0: ArrayLike, v0: ArrayLike | None, covariance: ArrayLike) -> Floats:
@@ -189,7 +217,10 @@ class ExtendedKalmanFilter:
         q = normalize(m, states(q0, "q0", m.nq, m.name))
         v = np.zeros(m.nv) if v0 is None else states(v0, "v0", m.nv, m.name, "velocities")
         x = project(m, project(m, concatenate(q, v)))
-        if m.closed and not (worst := float(np.max(evaluate(m, VIOLATIONS)(x)[0]))) <= CLOSURE_TOLERANCE:
+        if (
+            m.closed
+            and not (worst := float(np.max(evaluate(m, VIOLATIONS)(x)[0]))) <= CLOSURE_TOLERANCE
+        ):
             raise AssemblyError(f"q0 violates loop closure of {m.name} by {worst:.3g} (m or rad) even when projected; assemble it from "
                 "the actuated joints.")  # fmt: skip
         P = covariance_of(covariance, "covariance", self.design.n, "states")
@@ -217,10 +248,20 @@ class FollowedState:
         x, x_hat = (
             np.concatenate([positions(m, s.q)[..., i], s.v[..., i]], axis=-1) for s in (motion, self)
         )  # fmt: skip
-        error = np.concatenate([difference(m, motion.q, self.q)[..., i], (motion.v - self.v)[..., i]], axis=-1)
+        error = np.concatenate(
+            [difference(m, motion.q, self.q)[..., i], (motion.v - self.v)[..., i]], axis=-1
+        )
         deviation = np.sqrt(np.maximum(np.diagonal(self.covariance, axis1=-2, axis2=-1), 0.0))
         return Estimates(
-            self.t, x, x_hat, error, f.states, state_units(m, tuple(i)), m.name, deviation, self.covariance
+            self.t,
+            x,
+            x_hat,
+            error,
+            f.states,
+            state_units(m, tuple(i)),
+            m.name,
+            deviation,
+            self.covariance,
         )
 
     def __repr__(self) -> str:
@@ -232,7 +273,9 @@ def _rows(matrix: Floats) -> tuple[tuple[float, ...], ...]:
 
 
 def _column(tau: Any, m: Model) -> Any:
-    made = casadi.SX(casadi.vertcat(*np.ravel(tau)) if isinstance(tau, list | tuple | np.ndarray) else tau)
+    made = casadi.SX(
+        casadi.vertcat(*np.ravel(tau)) if isinstance(tau, list | tuple | np.ndarray) else tau
+    )
     if made.shape != (m.nu, 1):
         raise InputError(
             f"the control law gives {'x'.join(map(str, made.shape))} forces; {m.name} has {m.nu} actuators."
@@ -287,16 +330,24 @@ def extended_kalman_filter(
             f"the constraints of {m.name} depend on the time, which its state does not tell; leave its drives out."
         )
     refuse_massless(m.nominal)
-    p = structure(m.nominal).partition if independent is None else partition_by(m, independent, "elimination")
+    p = (
+        structure(m.nominal).partition
+        if independent is None
+        else partition_by(m, independent, "elimination")
+    )
     n = len(p.independent)
     if not n:
         raise ModelError(f"{m.name} has no degrees of freedom: there is nothing to estimate.")
     names, sensed = sensors(m, outputs, p.independent)
     choice(through, "through", THROUGH)
     if through == "forces" and not m.nu:
-        raise InputError(f"{m.name} has no actuators whose forces could be noisy; say through='accelerations'.")
+        raise InputError(
+            f"{m.name} has no actuators whose forces could be noisy; say through='accelerations'."
+        )
     noises = {"forces": m.nu, "accelerations": n, "states": 2 * n}[through]
     W = covariance_of(process, "process", noises, "noises")
     V = covariance_of(measurement, "measurement", len(sensed), "outputs", definite=True)
-    design = Design(p, sensed, through, _rows(W), _rows(V), positive(period, "period"), count(steps, "steps", 1))
+    design = Design(
+        p, sensed, through, _rows(W), _rows(V), positive(period, "period"), count(steps, "steps", 1)
+    )
     return ExtendedKalmanFilter(m, design, state_names(m, p.independent), names)

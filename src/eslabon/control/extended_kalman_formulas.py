@@ -107,7 +107,9 @@ class Filter:
         C, R = self.design.constant_outputs, casadi.SX(casadi.DM(self.design.measurement))
         if C is None:
             C = casadi.reshape(
-                self._call(self._output_matrix, casadi.vertcat(*belief[:2])), len(self.design.outputs), self.design.n
+                self._call(self._output_matrix, casadi.vertcat(*belief[:2])),
+                len(self.design.outputs),
+                self.design.n,
             )
         gain, P = corrected(belief.P, C, R)
         moved = gain @ displacement(self.m, q, v, belief.q, belief.v, self.design.outputs)
@@ -116,7 +118,9 @@ class Filter:
         dv[list(self.design.partition.independent), :] = moved[n:]
         shift = moved[:n]
         if self.design.partition.dependent:
-            shift = casadi.reshape(self._call(self._independent_map, belief.q), self.m.nv, n) @ shift
+            shift = (
+                casadi.reshape(self._call(self._independent_map, belief.q), self.m.nv, n) @ shift
+            )
         return Belief(*self._closed(integrate(self.m, belief.q, shift), belief.v + dv), P)
 
     def _step(self, belief: Belief, tau: Expression, h: float) -> Belief:
@@ -142,13 +146,19 @@ class Filter:
         W = casadi.SX(casadi.DM(self.design.process))
         if through == "states":
             return casadi.vec(casadi.horzcat(made.A, W))
-        G = made.B if through == "forces" else casadi.vertcat(zeros(n // 2, n // 2), casadi.SX.eye(n // 2))
+        G = (
+            made.B
+            if through == "forces"
+            else casadi.vertcat(zeros(n // 2, n // 2), casadi.SX.eye(n // 2))
+        )
         return casadi.vec(casadi.horzcat(made.A, G @ W @ G.T))
 
     def _output_matrix(self, x: Expression) -> Expression:
         m, d = self.m, self.design
         q, v = x[: m.nq], x[m.nq :]
-        made = linear_model(m, q, v, zeros(m.nu), d.partition, d.outputs, structure=structure(m.nominal))
+        made = linear_model(
+            m, q, v, zeros(m.nu), d.partition, d.outputs, structure=structure(m.nominal)
+        )
         return casadi.vec(made.C)
 
     def _independent_map(self, q: Expression) -> Expression:
@@ -222,4 +232,6 @@ FIRST = Formula(
     "extended_kalman_first", first_step, (Argument("x", lambda m, design: (design.size(m),)), _U), (_X,), {"design": None},
     rare=True,
 )  # fmt: skip
-RECORDED = Formula("extended_kalman", recorded_step, (_X, _U), (_X,), {"design": None}, states=1, varying=1)
+RECORDED = Formula(
+    "extended_kalman", recorded_step, (_X, _U), (_X,), {"design": None}, states=1, varying=1
+)

@@ -25,7 +25,9 @@ def schedule_times(reference: Reference, times: ArrayLike | None) -> Floats | No
     """The times that the user wants; None where they are to be found."""
     if times is None:
         if reference.span == ENDLESS and not reference.held:
-            raise InputError("this reference has no end; say by times=... when gains are to be tabulated.")
+            raise InputError(
+                "this reference has no end; say by times=... when gains are to be tabulated."
+            )
         return np.zeros(1) if reference.held else None
     made = finite(times, "times")
     if made.ndim != 1 or len(made) < 2 or not (np.diff(made) > 0).all():
@@ -34,7 +36,9 @@ def schedule_times(reference: Reference, times: ArrayLike | None) -> Floats | No
     return made
 
 
-def tabulated(f: Callable[[Floats], Floats], reference: Reference, times: ArrayLike | None) -> tuple[Floats, Floats]:
+def tabulated(
+    f: Callable[[Floats], Floats], reference: Reference, times: ArrayLike | None
+) -> tuple[Floats, Floats]:
     """Times and the values of a function there, so many that what lies between them comes near."""
     chosen = schedule_times(reference, times)
     if chosen is not None:
@@ -44,7 +48,9 @@ def tabulated(f: Callable[[Floats], Floats], reference: Reference, times: ArrayL
     values = f(t)
     while intervals < MOST:
         between = _between(t[::2], values[::2])
-        if np.abs(between(t[1::2]) - values[1::2]).max() <= CLOSE * max(1e-300, np.abs(values).max()):
+        if np.abs(between(t[1::2]) - values[1::2]).max() <= CLOSE * max(
+            1e-300, np.abs(values).max()
+        ):
             break
         intervals *= 2
         t = np.linspace(*reference.span, 2 * intervals + 1)

@@ -23,7 +23,9 @@ def matrix(value: Any, name: str, n: int, zero: bool = False) -> Floats:
     """
     given = finite(value, name)
     if given.shape not in ((), (n,), (n, n)):
-        raise InputError(f"{name} is a number, {n} of them or a {n}x{n} matrix; its shape is {given.shape}.")
+        raise InputError(
+            f"{name} is a number, {n} of them or a {n}x{n} matrix; its shape is {given.shape}."
+        )
     made = given.copy() if given.ndim == 2 else np.diag(np.broadcast_to(given, n)).copy()
     least = float(np.linalg.eigvalsh((made + made.T) / 2).min(initial=np.inf))
     size = float(np.abs(made).max(initial=0.0))
@@ -37,7 +39,11 @@ def numbers(value: Any, name: str, n: int, zero: bool = False) -> Floats:
     """A positive number for each of n coordinates; zero too, where that makes sense."""
     given = finite(value, name)
     if given.shape not in ((), (n,)):
-        raise InputError(f"{name} is a number, or one for each of the {n} coordinates; its shape is {given.shape}.")
+        raise InputError(
+            f"{name} is a number, or one for each of the {n} coordinates; its shape is {given.shape}."
+        )
     if not (given >= 0 if zero else given > 0).all():
-        raise InputError(f"{name} is {'not less' if zero else 'greater'} than zero; it is {given.tolist()}.")
+        raise InputError(
+            f"{name} is {'not less' if zero else 'greater'} than zero; it is {given.tolist()}."
+        )
     return np.broadcast_to(given, n).copy()

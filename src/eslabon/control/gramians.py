@@ -30,7 +30,9 @@ def controllability_gramian(system: Any, horizon: float | None = None) -> Floats
     array([[12.]])
     """
     made, B = with_inputs(system)
-    return _discrete_gramian(made, made.A, B, horizon) if made.step else _gramian(made.A, B, horizon)
+    return (
+        _discrete_gramian(made, made.A, B, horizon) if made.step else _gramian(made.A, B, horizon)
+    )
 
 
 @explained("the Gramian")
@@ -43,7 +45,11 @@ def observability_gramian(system: Any, horizon: float | None = None) -> Floats:
     array([[0.5]])
     """
     made, C = with_outputs(system)
-    return _discrete_gramian(made, made.A.T, C.T, horizon) if made.step else _gramian(made.A.T, C.T, horizon)
+    return (
+        _discrete_gramian(made, made.A.T, C.T, horizon)
+        if made.step
+        else _gramian(made.A.T, C.T, horizon)
+    )
 
 
 def _discrete_gramian(system: System, A: Floats, B: Floats, horizon: float | None) -> Floats:
@@ -51,7 +57,9 @@ def _discrete_gramian(system: System, A: Floats, B: Floats, horizon: float | Non
     from scipy.linalg import solve_discrete_lyapunov
 
     if horizon is not None:
-        raise InputError("a horizon is for systems in continuous time; this one has steps: leave it out.")
+        raise InputError(
+            "a horizon is for systems in continuous time; this one has steps: leave it out."
+        )
     poles = np.linalg.eigvals(A)
     worst = poles[np.argmax(np.abs(poles))]
     if abs(worst) >= 1 - 1e-12:

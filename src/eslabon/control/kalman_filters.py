@@ -56,14 +56,22 @@ def kalman(
     return _settled_steps(*_stepwise(plant, W, period), V)
 
 
-def _given(system: Any, process: Any, measurement: Any, through: Any) -> tuple[Plant, Floats, Floats]:
+def _given(
+    system: Any, process: Any, measurement: Any, through: Any
+) -> tuple[Plant, Floats, Floats]:
     """The plant, the intensity of noise along its states, and that of the measurements."""
     plant = plant_of(system)
     G = np.eye(plant.n) if through is None else finite(through, "through")
     if G.ndim != 2 or len(G) != plant.n:
-        raise InputError(f"through has shape {G.shape}; it has a row for each of the {plant.n} states.")
+        raise InputError(
+            f"through has shape {G.shape}; it has a row for each of the {plant.n} states."
+        )
     W = covariance_of(process, "process", G.shape[1], "noises")
-    return plant, G @ W @ G.T, covariance_of(measurement, "measurement", len(plant.C), "outputs", definite=True)
+    return (
+        plant,
+        G @ W @ G.T,
+        covariance_of(measurement, "measurement", len(plant.C), "outputs", definite=True),
+    )
 
 
 def _stepwise(plant: Plant, W: Floats, period: float | None) -> tuple[Plant, Floats]:
@@ -165,7 +173,9 @@ class KalmanFilter:
 
     def start(self, estimate: Floats) -> Floats:
         """Its states for an estimate to start from."""
-        return concatenate(numbers_or_symbols(estimate, "estimate", self.plant.n, "states"), packed(self.initial))
+        return concatenate(
+            numbers_or_symbols(estimate, "estimate", self.plant.n, "states"), packed(self.initial)
+        )
 
     def estimate(self, z: Any, y: Any) -> Any:
         """The estimate from its states and what is measured."""
@@ -177,9 +187,13 @@ class KalmanFilter:
         """Its states a step later."""
         _, P = self._parts(z)
         _, P = corrected(P, self.plant.C, self.measurement)
-        return concatenate(times(self.plant.A, x) + drive, packed(predicted(P, self.plant.A, self.process)))
+        return concatenate(
+            times(self.plant.A, x) + drive, packed(predicted(P, self.plant.A, self.process))
+        )
 
-    def follow(self, t: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, start: ArrayLike | None = None) -> Floats:
+    def follow(
+        self, t: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, start: ArrayLike | None = None
+    ) -> Floats:
         """The estimates (..., times, n) from records of outputs (..., times, ny) and inputs (..., times, nu); as for an
         `Observer`."""
         from eslabon.control.records import sampled
@@ -188,7 +202,11 @@ class KalmanFilter:
 
     def _parts(self, z: Any) -> tuple[Any, Any]:
         n = self.plant.n
-        return (z[:n, :], unpacked(z[n:, :], n)) if is_symbolic(z) else (z[..., :n], unpacked(z[..., n:], n))
+        return (
+            (z[:n, :], unpacked(z[n:, :], n))
+            if is_symbolic(z)
+            else (z[..., :n], unpacked(z[..., n:], n))
+        )
 
     def __repr__(self) -> str:
         return f"<Kalman filter of {self.plant.n} states from {', '.join(self.plant.outputs)}, every {self.period:g} s>"

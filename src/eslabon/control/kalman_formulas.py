@@ -41,7 +41,9 @@ def packed(P: Any) -> Any:
     n = P.shape[-1]
     rows, columns = _places(n)
     if is_symbolic(P):
-        return casadi.densify(casadi.vertcat(*(P[i, k] for i, k in zip(rows, columns, strict=True))))
+        return casadi.densify(
+            casadi.vertcat(*(P[i, k] for i, k in zip(rows, columns, strict=True)))
+        )
     return P[..., rows, columns]
 
 

@@ -29,9 +29,14 @@ class System(NamedTuple):
     def combination(self, weights: Any) -> str:
         """A combination of states in a sentence, its largest terms only."""
         size = np.abs(weights).max()
-        terms = [(weights[k] / size, self.states[k]) for k in range(self.size) if np.abs(weights[k]) > 0.05 * size]
+        terms = [
+            (weights[k] / size, self.states[k])
+            for k in range(self.size)
+            if np.abs(weights[k]) > 0.05 * size
+        ]
         texts = [
-            name if np.isclose(x, 1) else f"-{name}" if np.isclose(x, -1) else f"{x:.2g} {name}" for x, name in terms
+            name if np.isclose(x, 1) else f"-{name}" if np.isclose(x, -1) else f"{x:.2g} {name}"
+            for x, name in terms
         ]
         return " + ".join([*texts[:4], *(["..."] if len(texts) > 4 else [])]).replace("+ -", "- ")
 
@@ -53,25 +58,35 @@ def with_outputs(system: Any) -> tuple[System, Floats]:
 def _of(system: Any, second: str, pair: str) -> System:
     if isinstance(system, tuple | list) and not hasattr(system, "A"):
         if len(system) != 2:
-            raise InputError(f"a linear system is a linear model or a pair {pair}; {len(system)} arrays were given.")
+            raise InputError(
+                f"a linear system is a linear model or a pair {pair}; {len(system)} arrays were given."
+            )
         given = {"A": system[0], second: system[1]}
     elif hasattr(system, "A") and hasattr(system, second):
         given = {name: getattr(system, name) for name in "ABC" if hasattr(system, name)}
     else:
-        raise InputError(f"a linear system is a linear model or a pair {pair}; it is {format_value(system)}.")
+        raise InputError(
+            f"a linear system is a linear model or a pair {pair}; it is {format_value(system)}."
+        )
     arrays = {name: finite(x, name) for name, x in given.items()}
     A = arrays["A"]
     if A.ndim > 2:
-        raise InputError(f"A has shape {A.shape}: this is many linear models; take one of them, as in lm[0].")
+        raise InputError(
+            f"A has shape {A.shape}: this is many linear models; take one of them, as in lm[0]."
+        )
     if A.ndim != 2 or A.shape[0] != A.shape[1] or not A.size:
         raise InputError(f"A is a square matrix of at least one state; its shape is {A.shape}.")
     n = len(A)
     for name, axis in (("B", 0), ("C", 1)):
         if name in arrays and (arrays[name].ndim != 2 or arrays[name].shape[axis] != n):
             need = f"({n}, inputs)" if name == "B" else f"(outputs, {n})"
-            raise InputError(f"{name} has shape {arrays[name].shape}; {need} is expected with {n} states.")
+            raise InputError(
+                f"{name} has shape {arrays[name].shape}; {need} is expected with {n} states."
+            )
     if not arrays[second].size:
-        raise InputError(f"the linear system has no {'inputs' if second == 'B' else 'outputs'}: {second} is empty.")
+        raise InputError(
+            f"the linear system has no {'inputs' if second == 'B' else 'outputs'}: {second} is empty."
+        )
     B, C = arrays.get("B"), arrays.get("C")
     return System(
         A, B, C, _names(system, ("state_labels", "states"), "x", n),

@@ -23,7 +23,9 @@ from eslabon.numerics.rotations import quaternion_from_rotation
 from eslabon.numerics.scalars import casadi
 
 
-def sensors(m: Model, names: Any, independent: Sequence[int]) -> tuple[tuple[str, ...], tuple[Output, ...]]:
+def sensors(
+    m: Model, names: Any, independent: Sequence[int]
+) -> tuple[tuple[str, ...], tuple[Output, ...]]:
     """The names of outputs, component by component, and what they are; refused where no sensor of positions or velocities
     gives them."""
     found = measured(m, names, independent)
@@ -34,7 +36,9 @@ def sensors(m: Model, names: Any, independent: Sequence[int]) -> tuple[tuple[str
                 "measure positions and velocities."
             )
     if not found:
-        raise InputError(f"no output of {m.name} is measured, from which its state could be estimated.")
+        raise InputError(
+            f"no output of {m.name} is measured, from which its state could be estimated."
+        )
     return tuple(name for name, _ in found), tuple(output for _, output in found)
 
 
@@ -49,7 +53,9 @@ def displacement(m: Model, q: Any, v: Any, q0: Any, v0: Any, outputs: tuple[Outp
         if of == "joint":
             return difference(m, q, q0) if order == 0 else v - v0
         if order:
-            return velocity(m, q, v, name, axes="aligned") - velocity(m, q0, v0, name, axes="aligned")
+            return velocity(m, q, v, name, axes="aligned") - velocity(
+                m, q0, v0, name, axes="aligned"
+            )
         here, there = pose(m, q, name), pose(m, q0, name)
         turned = casadi.mtimes(rotation_of(here), rotation_of(there).T)
         w = rotation_vector_from_quaternion(quaternion_from_rotation(turned))

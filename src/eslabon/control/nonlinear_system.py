@@ -76,7 +76,11 @@ def _tree(m: Model) -> tuple[list[str], Function, Function]:
         made: Floats = rates(t, x, np.atleast_1d(u))
         return made
 
-    return _named(coordinate_names(m), velocity_names(m)), update, lambda t, x, u, params: np.asarray(x)
+    return (
+        _named(coordinate_names(m), velocity_names(m)),
+        update,
+        lambda t, x, u, params: np.asarray(x),
+    )
 
 
 def _closed(m: Model, guess: ArrayLike | str | None) -> tuple[list[str], Function, Function]:
@@ -90,7 +94,9 @@ def _closed(m: Model, guess: ArrayLike | str | None) -> tuple[list[str], Functio
     n, near, motion = len(positions), {"q": start(m, guess)}, evaluate(m, MOTION)
 
     def configuration(x: Floats) -> Floats:
-        near["q"] = assemble(m, np.array(x[:n]), near["q"], joints=joints, limits=False, singular="ignore")
+        near["q"] = assemble(
+            m, np.array(x[:n]), near["q"], joints=joints, limits=False, singular="ignore"
+        )
         return near["q"]
 
     def update(t: float, x: Floats, u: Floats, params: Any) -> Floats:
@@ -120,7 +126,9 @@ def independent_joints(m: Model) -> tuple[str, ...]:
     names = [*m.actuated, *(j.name for j in m.joints if j.name not in m.actuated)]
     made = tuple(name for name in names if set(range(m.nv)[m.velocities[name]]) & set(places))
     for name in made:
-        if m.joint(name).kind.has_quaternion or not set(range(m.nv)[m.velocities[name]]) <= set(places):
+        if m.joint(name).kind.has_quaternion or not set(range(m.nv)[m.velocities[name]]) <= set(
+            places
+        ):
             raise ModelError(
                 f"'{name}' of {m.name} is independent in a part of its motion or turns by a quaternion, so that no plain "
                 "coordinates are independent; actuate single joints that determine the motion."

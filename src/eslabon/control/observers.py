@@ -88,13 +88,17 @@ class Observer:
     def estimate(self, z: Any, y: Any) -> Any:
         """x_hat."""
         z = numbers_or_symbols(z, "z", self.size, "states of its own")
-        return times(self.M, z) + times(self.N, numbers_or_symbols(y, "y", len(self.plant.C), "outputs"))
+        return times(self.M, z) + times(
+            self.N, numbers_or_symbols(y, "y", len(self.plant.C), "outputs")
+        )
 
     def advance(self, z: Any, y: Any, x: Any, drive: Any) -> Any:
         """z', the estimate x given and with B u for `drive`."""
         return times(self.F, z) + times(self.G, y) + times(self.Z, drive)
 
-    def follow(self, t: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, start: ArrayLike | None = None) -> Floats:
+    def follow(
+        self, t: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, start: ArrayLike | None = None
+    ) -> Floats:
         """The estimates (..., times, n) from records of outputs (..., times, ny) and inputs (..., times, nu) at times.
 
         In discrete time the records are the samples. In continuous time inputs hold from one time to the next and outputs are
@@ -148,13 +152,19 @@ class Observer:
 def numbers_or_symbols(value: Any, name: str, count: int, noun: str) -> Any:
     """What goes into an observer: an expression as it is, or numbers `(..., count)`."""
     if is_symbolic(value) and value.numel() != count:
-        raise InputError(f"{name} has {value.numel()} expressions; the observer has {count} {noun}.")
+        raise InputError(
+            f"{name} has {value.numel()} expressions; the observer has {count} {noun}."
+        )
     return value if is_symbolic(value) else states(value, name, count, "the observer", noun, floats)
 
 
 @explained("the observer")
 def luenberger(
-    system: Any, poles: ArrayLike | None = None, *, gains: ArrayLike | None = None, period: float | None = None
+    system: Any,
+    poles: ArrayLike | None = None,
+    *,
+    gains: ArrayLike | None = None,
+    period: float | None = None,
 ) -> Observer:
     """An observer of full order, x_hat' = A x_hat + B u + L (y - C x_hat - D u) (Luenberger, 1964; Morales, eq. 5.67).
 
@@ -177,7 +187,11 @@ def luenberger(
     plant = plant_of(system).sampled(period)
     if (poles is None) == (gains is None):
         raise InputError("an observer is given its poles or its gains: one of the two.")
-    L = placed(plant, plant.A, plant.C, poles, "observer") if gains is None else _gains(gains, (plant.n, len(plant.C)))
+    L = (
+        placed(plant, plant.A, plant.C, poles, "observer")
+        if gains is None
+        else _gains(gains, (plant.n, len(plant.C)))
+    )
     return full_order("Luenberger observer", plant, L)
 
 
@@ -191,12 +205,26 @@ def full_order(
     if now is None:
         now = np.linalg.pinv(plant.A) @ L if plant.period else np.zeros_like(L)
     one: Floats = np.eye(plant.n)
-    return Observer(title, plant, L, plant.A - L @ plant.C, L, one, one - now @ plant.C, now, covariance=covariance)
+    return Observer(
+        title,
+        plant,
+        L,
+        plant.A - L @ plant.C,
+        L,
+        one,
+        one - now @ plant.C,
+        now,
+        covariance=covariance,
+    )
 
 
 @explained("the observer")
 def reduced_order(
-    system: Any, poles: ArrayLike | None = None, *, gains: ArrayLike | None = None, period: float | None = None
+    system: Any,
+    poles: ArrayLike | None = None,
+    *,
+    gains: ArrayLike | None = None,
+    period: float | None = None,
 ) -> Observer:
     """An observer of reduced order (Gopinath, 1971): what is measured is taken as it is, and only the rest is estimated.
 
@@ -229,10 +257,16 @@ def reduced_order(
     if not rest:
         raise InputError("every state is measured; nothing is left to be observed.")
     inner, seen = S.T @ A @ S, C @ A @ S
-    L = placed(plant, inner, seen, poles, "observer of reduced order") if gains is None else _gains(gains, (rest, ny))
+    L = (
+        placed(plant, inner, seen, poles, "observer of reduced order")
+        if gains is None
+        else _gains(gains, (rest, ny))
+    )
     back, Z = np.linalg.pinv(C), S.T - L @ C
     F = inner - L @ seen
-    return Observer("reduced-order observer", plant, L, F, (Z @ A - F @ Z) @ back, Z, S, back + S @ L)
+    return Observer(
+        "reduced-order observer", plant, L, F, (Z @ A - F @ Z) @ back, Z, S, back + S @ L
+    )
 
 
 def _gains(given: ArrayLike, shape: tuple[int, int]) -> Floats:
@@ -250,7 +284,9 @@ def placed(plant: Plant, A: Floats, C: Floats, poles: Any, title: str) -> Floats
     try:
         asked = np.atleast_1d(np.asarray(poles, dtype=complex))
     except (TypeError, ValueError):
-        raise InputError(f"poles are numbers, real or complex; they are {format_value(poles)}.") from None
+        raise InputError(
+            f"poles are numbers, real or complex; they are {format_value(poles)}."
+        ) from None
     if asked.shape != (len(A),):
         raise InputError(f"the {title} has {len(A)} poles; {asked.size} are asked for.")
     found = place((A.T, C.T), np.exp(asked * plant.period) if plant.period else asked)

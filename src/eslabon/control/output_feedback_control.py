@@ -88,7 +88,9 @@ class OutputFeedback:
         """
         n = len(self.model.states)
         estimate = (
-            np.zeros(n) if start is None else states(start, "start", n, self.m.name, "states of the linear model")
+            np.zeros(n)
+            if start is None
+            else states(start, "start", n, self.m.name, "states of the linear model")
         )
         own = self.observer.start(estimate)
         if self.period is None:
@@ -121,7 +123,11 @@ class OutputFeedback:
             x_hat = run.x[..., size : size + n]
         P = self._covariance(run.t)
         spread = None if P is None else np.broadcast_to(P, (*x.shape, n))
-        deviation = None if P is None else np.broadcast_to(np.sqrt(np.diagonal(P, axis1=-2, axis2=-1)), x.shape)
+        deviation = (
+            None
+            if P is None
+            else np.broadcast_to(np.sqrt(np.diagonal(P, axis1=-2, axis2=-1)), x.shape)
+        )
         units = state_units(m, tuple(i))
         return Estimates(run.t, x, x_hat, x - x_hat, lm.states, units, m.name, deviation, spread)
 
@@ -217,7 +223,12 @@ class OutputFeedback:
 
 
 def output_feedback(
-    model: LinearModel, gains: Any, observer: Observer | KalmanFilter, *, delay: float = 0.0, saturate: bool = False
+    model: LinearModel,
+    gains: Any,
+    observer: Observer | KalmanFilter,
+    *,
+    delay: float = 0.0,
+    saturate: bool = False,
 ) -> OutputFeedback:
     """A controller from what is measured: the gains of a state feedback act on what an observer estimates.
 

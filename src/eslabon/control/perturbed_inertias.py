@@ -55,7 +55,10 @@ def perturbed(m: Model, tolerance: float, samples: int, seed: int = 0) -> Pertur
     if positive(tolerance, "tolerance", zero=True) >= 1:
         raise InputError(f"tolerance is a share of the inertias, below 1; it is {tolerance:g}.")
     known = {name for name, _ in as_model(m).description.parameters}
-    names = {b.name: _free(f"inertia_of_{''.join(c if c.isalnum() else '_' for c in b.name)}", known) for b in m.bodies}
+    names = {
+        b.name: _free(f"inertia_of_{''.join(c if c.isalnum() else '_' for c in b.name)}", known)
+        for b in m.bodies
+    }
     if not names:
         raise ModelError(f"{m.name} has no bodies whose inertia could be another.")
     bodies = tuple(_scaled(b, names[b.name]) for b in m.description.bodies)

@@ -29,10 +29,14 @@ def piecewise(poly: PPoly, t: Any, derivatives: int = 0) -> list[Any]:
     [[0.0, 0.0], [0.5, 1.0], [2.0, 1.0], [3.0, 0.0]]
     """
     knots: Floats = poly.x
-    coefficients = poly.c.reshape(*poly.c.shape[:2], -1)  # (degree + 1, pieces, entries), highest power first
+    coefficients = poly.c.reshape(
+        *poly.c.shape[:2], -1
+    )  # (degree + 1, pieces, entries), highest power first
     within = casadi.fmin(casadi.fmax(t, knots[0]), knots[-1])
     piece = sum((within >= float(x) for x in knots[1:-1]), casadi.SX(0))
-    rows = np.concatenate([coefficients.transpose(1, 0, 2).reshape(len(knots) - 1, -1), knots[:-1, None]], axis=1)
+    rows = np.concatenate(
+        [coefficients.transpose(1, 0, 2).reshape(len(knots) - 1, -1), knots[:-1, None]], axis=1
+    )
     ends = [*range(0, rows.shape[1], coefficients.shape[2]), rows.shape[1]]
     found: list[Any] = casadi.vertsplit(row_of(rows, piece), ends)
     own, local = found[:-1], within - found[-1]

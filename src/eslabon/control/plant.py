@@ -111,7 +111,9 @@ def plant_of(system: Any) -> Plant:
                 f"{name} has shape {x.shape}, which does not fit A {A.shape}, B {B.shape}, C {C.shape} and D {D.shape}."
             )
     if not ny:
-        raise InputError("the linear system has no outputs, from which its state could be estimated.")
+        raise InputError(
+            "the linear system has no outputs, from which its state could be estimated."
+        )
     states, inputs, outputs = _names(system, (n, nu, ny))
     return Plant(A, B, C, D, states, inputs, outputs, _period(system))
 
@@ -120,7 +122,9 @@ def _matrix(value: Any, name: str) -> Floats:
     matrix = finite(value, name)
     if matrix.ndim > 2:
         count = int(np.prod(matrix.shape[:-2]))
-        raise InputError(f"{name} holds {count} matrices; an observer is designed for one linear model, such as lm[0].")
+        raise InputError(
+            f"{name} holds {count} matrices; an observer is designed for one linear model, such as lm[0]."
+        )
     if matrix.ndim < 2:
         raise InputError(f"{name} is a matrix; its shape is {matrix.shape}.")
     return matrix
@@ -134,7 +138,11 @@ def _names(system: Any, sizes: tuple[int, int, int]) -> list[tuple[str, ...]]:
     ):  # fmt: skip
         own = getattr(system, theirs, None) or getattr(system, ours, None)
         named = isinstance(own, list | tuple) and len(own) == size
-        made.append(tuple(own) if own is not None and named else tuple(f"{letter}{k + 1}" for k in range(size)))
+        made.append(
+            tuple(own)
+            if own is not None and named
+            else tuple(f"{letter}{k + 1}" for k in range(size))
+        )
     return made
 
 

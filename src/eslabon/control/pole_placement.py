@@ -45,7 +45,9 @@ class PlacedPoles:
     method: str
 
     def __repr__(self) -> str:
-        listed = ", ".join(shown_pole(s)[4:] for s in self.poles[:6]) + ", ..." * (len(self.poles) > 6)
+        listed = ", ".join(shown_pole(s)[4:] for s in self.poles[:6]) + ", ..." * (
+            len(self.poles) > 6
+        )
         return f"<PlacedPoles by {self.method}: {listed}; condition number {self.condition:.2g}>"
 
 
@@ -81,10 +83,16 @@ def place(
     _require_controllable(made, B)
     if method == "sylvester":
         K, condition = _sylvester(
-            made.A, B, asked, _given(G, B), np.random.default_rng(count(seed, "seed", most=MOST_SEED))
+            made.A,
+            B,
+            asked,
+            _given(G, B),
+            np.random.default_rng(count(seed, "seed", most=MOST_SEED)),
         )
     elif G is not None:
-        raise InputError(f"G belongs to Sylvester's form; leave it out, or leave out method={method!r}.")
+        raise InputError(
+            f"G belongs to Sylvester's form; leave it out, or leave out method={method!r}."
+        )
     else:
         K, condition = _scipy(made.A, B, asked, method)
     found = np.linalg.eigvals(made.A - B @ K).astype(complex)
@@ -100,9 +108,13 @@ def _poles(poles: ArrayLike, n: int) -> np.ndarray[Any, Any]:
     try:
         given = np.asarray(poles, dtype=complex)
     except (TypeError, ValueError):
-        raise InputError(f"poles are numbers, real or complex; they are {format_value(poles)}.") from None
+        raise InputError(
+            f"poles are numbers, real or complex; they are {format_value(poles)}."
+        ) from None
     if given.ndim != 1 or len(given) != n:
-        raise InputError(f"{given.size} poles are asked for; the system has {n} states, and as many poles.")
+        raise InputError(
+            f"{given.size} poles are asked for; the system has {n} states, and as many poles."
+        )
     if not np.isfinite(given).all():
         raise InputError("a pole is not finite.")
     near = SAME * max(1.0, float(np.abs(given).max()))
@@ -128,7 +140,9 @@ def _given(G: ArrayLike | None, B: Floats) -> Floats | None:
         return None
     made = finite(G, "G")
     if made.shape != B.T.shape:
-        raise InputError(f"G has shape {made.shape}; {B.T.shape} is expected, a column for each state.")
+        raise InputError(
+            f"G has shape {made.shape}; {B.T.shape} is expected, a column for each state."
+        )
     return made
 
 
@@ -173,7 +187,9 @@ def _scipy(A: Floats, B: Floats, poles: np.ndarray, method: str) -> tuple[Floats
     try:
         found = place_poles(A, B, poles, method=method)
     except ValueError as error:
-        raise InputError(f"{method} cannot place these poles ({error}); use method='sylvester'.") from None
+        raise InputError(
+            f"{method} cannot place these poles ({error}); use method='sylvester'."
+        ) from None
     return np.asarray(found.gain_matrix), float(np.linalg.cond(found.X))
 
 
@@ -197,7 +213,9 @@ def _sylvester(
     return (first + K) / scale, condition
 
 
-def _best_gains(A: Floats, B: Floats, form: Floats, trials: list[Floats]) -> tuple[Floats | None, float]:
+def _best_gains(
+    A: Floats, B: Floats, form: Floats, trials: list[Floats]
+) -> tuple[Floats | None, float]:
     """G T^-1 for the G whose T is best conditioned, and the condition number; None if every T is singular."""
     from scipy.linalg import solve_sylvester
 

@@ -13,7 +13,10 @@ from eslabon.control.numerical_failures import explained
 from eslabon.displays import displayed
 
 NOTHING = 1e-12  # of the largest singular value of Kalman's matrix: zero but for round-off
-GONE, LITTLE = 1e-10, 1e-7  # distances of a mode from losing rank that are zero but for round-off, and that may be so
+GONE, LITTLE = (
+    1e-10,
+    1e-7,
+)  # distances of a mode from losing rank that are zero but for round-off, and that may be so
 ALIKE = 1e-6  # of the size of A: round-off takes poles that repeat so far apart, and not their mean
 
 
@@ -73,7 +76,9 @@ class KalmanRank:
 
     def __repr__(self) -> str:
         words = "completely" if self.full else "not completely"
-        lost = "".join(f"; not the mode at {shown_pole(mode.pole)} ({mode.states})" for mode in self.lost_modes)
+        lost = "".join(
+            f"; not the mode at {shown_pole(mode.pole)} ({mode.states})" for mode in self.lost_modes
+        )
         doubt = ", numerically doubtful" if self.doubtful else ""
         least = f"least singular value {self.singular_values[-1]:.2g} of the largest"
         return f"<{words} {self.kind}: rank {self.rank} of {self.size}{doubt}, {least}{lost}>"
@@ -86,7 +91,11 @@ def shown_pole(s: complex) -> str:
     ('s = -1', 's = -1+2i')
     """
     s = complex(round(s.real, 12), round(s.imag, 12))
-    return f"s = {s.real:.6g}" if abs(s.imag) < 1e-9 * max(1.0, abs(s)) else f"s = {s.real:.6g}{s.imag:+.6g}i"
+    return (
+        f"s = {s.real:.6g}"
+        if abs(s.imag) < 1e-9 * max(1.0, abs(s))
+        else f"s = {s.real:.6g}{s.imag:+.6g}i"
+    )
 
 
 @explained("the controllability")
@@ -131,7 +140,9 @@ def kalman_rank(system: System, A: Floats, B: Floats, kind: str) -> KalmanRank:
     sizes = np.linalg.svd(np.hstack(blocks), compute_uv=False)
     share = sizes / (sizes[0] or 1.0)
     modes, rank = _modes(system, made), int((share > NOTHING).sum())
-    doubtful = any(mode.doubtful for mode in modes) or (rank == len(A)) != (not any(mode.lost for mode in modes))
+    doubtful = any(mode.doubtful for mode in modes) or (rank == len(A)) != (
+        not any(mode.lost for mode in modes)
+    )
     return KalmanRank(kind, len(A), rank, share, modes, doubtful)
 
 

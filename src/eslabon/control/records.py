@@ -16,12 +16,21 @@ if TYPE_CHECKING:
     from eslabon.control.observers import Observer
 
 
-def record(t: Any, y: Any, u: Any, start: Any, sizes: tuple[int, int, int]) -> tuple[float, Floats, Floats, Floats]:
+def record(
+    t: Any, y: Any, u: Any, start: Any, sizes: tuple[int, int, int]
+) -> tuple[float, Floats, Floats, Floats]:
     """The spacing of the times, outputs and inputs with the times in front, and the estimate at the start."""
     n, ny, nu = sizes
     t = finite(t, "t")
-    if t.ndim != 1 or len(t) < 2 or not np.allclose(np.diff(t), t[1] - t[0], rtol=1e-6) or t[1] <= t[0]:
-        raise InputError("the times of a record increase by equal steps, and there are two or more of them.")
+    if (
+        t.ndim != 1
+        or len(t) < 2
+        or not np.allclose(np.diff(t), t[1] - t[0], rtol=1e-6)
+        or t[1] <= t[0]
+    ):
+        raise InputError(
+            "the times of a record increase by equal steps, and there are two or more of them."
+        )
     y = states(y, "y", ny, "the system", "outputs")
     u = np.zeros((len(t), nu)) if u is None else states(u, "u", nu, "the system", "inputs")
     start = np.zeros(n) if start is None else states(start, "start", n, "the system", "states")
@@ -45,7 +54,9 @@ def sampled(observer: Observer | KalmanFilter, t: Any, y: Any, u: Any, start: An
     p = observer.plant
     h, y, u, start = record(t, y, u, start, (p.n, len(p.C), p.B.shape[1]))
     if p.period is None or not np.isclose(h, p.period, rtol=1e-6):
-        raise InputError(f"the record has a sample every {h:g} s; the observer was designed for {p.period:g} s.")
+        raise InputError(
+            f"the record has a sample every {h:g} s; the observer was designed for {p.period:g} s."
+        )
     z, made = observer.start(start), []
     for now, drive in zip(y - product(p.D, u), product(p.B, u), strict=True):
         made.append(observer.estimate(z, now))
@@ -59,10 +70,20 @@ def continuous(observer: Observer, t: Any, y: Any, u: Any, start: Any) -> Floats
     p, F, G = observer.plant, observer.F, observer.G
     h, y, u, start = record(t, y, u, start, (p.n, len(p.C), p.B.shape[1]))
     z, y = observer.start(start), y - product(p.D, u)
-    step, constant, ramp, forced = transition(F, h), held(F, G, h), _ramp(F, G, h), held(F, observer.Z @ p.B, h)
+    step, constant, ramp, forced = (
+        transition(F, h),
+        held(F, G, h),
+        _ramp(F, G, h),
+        held(F, observer.Z @ p.B, h),
+    )
     made = [observer.estimate(z, y[0])]
     for k in range(len(y) - 1):
-        z = product(step, z) + product(constant, y[k]) + product(ramp, y[k + 1] - y[k]) + product(forced, u[k])
+        z = (
+            product(step, z)
+            + product(constant, y[k])
+            + product(ramp, y[k + 1] - y[k])
+            + product(forced, u[k])
+        )
         made.append(observer.estimate(z, y[k + 1]))
     return np.stack(made, axis=-2)
 

@@ -84,7 +84,9 @@ class Reference:
         slack = 0.0 if self.span == ENDLESS else 1e-9 * max(end - start, 1e-300)
         if times.size and not (start - slack <= times.min() and times.max() <= end + slack):
             outside = times.min() if times.min() < start else times.max()
-            raise InputError(f"the reference is defined from {start:g} to {end:g} s; t = {outside:g} s lies outside.")
+            raise InputError(
+                f"the reference is defined from {start:g} to {end:g} s; t = {outside:g} s lies outside."
+            )
         return self.numbers(np.clip(times, start, end))
 
     def beside(self, t: Any, q: Any, v: Any) -> State:
@@ -140,10 +142,14 @@ def reference(m: Model, motion: Any) -> Reference:
     as_model(m)
     if isinstance(motion, Reference):
         if motion.m.nq != m.nq or motion.m.actuated != m.actuated:
-            raise InputError(f"the reference is one for {motion.m.name}, which has other joints than {m.name}.")
+            raise InputError(
+                f"the reference is one for {motion.m.name}, which has other joints than {m.name}."
+            )
         return motion
     if isinstance(motion, Path):
-        raise InputError("a path of a frame is followed by joints as m.follow(path) says; give what that gives.")
+        raise InputError(
+            "a path of a frame is followed by joints as m.follow(path) says; give what that gives."
+        )
     if isinstance(motion, JointPath):
         return _of_path(m, motion)
     if isinstance(motion, tuple) and len(motion) == 4:
@@ -171,7 +177,10 @@ def _whole(m: Model, count: int) -> bool:
 
 def _plain(m: Model, whole: bool) -> bool:
     """Whether the coordinates that are given are numbers whose rates are velocities."""
-    return not any(j.kind.has_quaternion for j in (m.joints if whole else [m.joint(name) for name in m.actuated]))
+    return not any(
+        j.kind.has_quaternion
+        for j in (m.joints if whole else [m.joint(name) for name in m.actuated])
+    )
 
 
 def _require_closed(m: Model, whole: bool, q: Floats) -> None:
@@ -214,8 +223,12 @@ def _of_function(m: Model, function: Callable[[Any], Any]) -> Reference:
     t = casadi.SX.sym("t")
     try:
         given = function(t)
-        q = casadi.SX(casadi.vertcat(*given) if isinstance(given, list | tuple | np.ndarray) else given)
-        if any(math.isnan(i.value) for i in read(casadi.Function("reference", [t], [q])).instructions):
+        q = casadi.SX(
+            casadi.vertcat(*given) if isinstance(given, list | tuple | np.ndarray) else given
+        )
+        if any(
+            math.isnan(i.value) for i in read(casadi.Function("reference", [t], [q])).instructions
+        ):
             raise ValueError("a number in it is NaN")  # what CasADi gives for the value of a symbol
     except Exception as error:
         raise InputError(
@@ -228,10 +241,14 @@ def _of_function(m: Model, function: Callable[[Any], Any]) -> Reference:
             f"joints of {m.name} turn by quaternions, whose velocities are no rates; give samples (t, q, v, a)."
         )
     v = casadi.jacobian(q, t)
-    f = casadi.Function("reference", [t], [casadi.densify(x) for x in (q, v, casadi.jacobian(v, t))])
+    f = casadi.Function(
+        "reference", [t], [casadi.densify(x) for x in (q, v, casadi.jacobian(v, t))]
+    )
 
     def numbers(times: Floats) -> State:
-        found = [np.array(x).T.reshape(*times.shape, -1) for x in f(casadi.DM(times.reshape(1, -1)))]
+        found = [
+            np.array(x).T.reshape(*times.shape, -1) for x in f(casadi.DM(times.reshape(1, -1)))
+        ]
         return State(*found)
 
     return Reference(m, whole, ENDLESS, "a function of time", lambda t: State(*f(t)), numbers)
@@ -263,7 +280,9 @@ def _table(path: JointPath, pieces: int) -> PPoly:
     from scipy.interpolate import PPoly
 
     breaks = path.breaks
-    counts = np.maximum(1, np.ceil(pieces * np.diff(breaks) / (breaks[-1] - breaks[0]) - 1e-9)).astype(int)
+    counts = np.maximum(
+        1, np.ceil(pieces * np.diff(breaks) / (breaks[-1] - breaks[0]) - 1e-9)
+    ).astype(int)
     smooth = []
     for a, b, count in zip(breaks[:-1], breaks[1:], counts, strict=True):
         t = np.linspace(a, b, count + 1)
@@ -273,7 +292,9 @@ def _table(path: JointPath, pieces: int) -> PPoly:
 
 
 def _of_samples(m: Model, t: Any, q: Any, v: Any, a: Any, title: str) -> Reference:
-    t, q, v, a = (finite(x, f"{name} of the reference") for x, name in zip((t, q, v, a), "tqva", strict=True))
+    t, q, v, a = (
+        finite(x, f"{name} of the reference") for x, name in zip((t, q, v, a), "tqva", strict=True)
+    )
     if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
         raise InputError("the times of a reference are two or more, and increase.")
     if q.ndim != 2 or len(q) != len(t):
@@ -284,7 +305,9 @@ def _of_samples(m: Model, t: Any, q: Any, v: Any, a: Any, title: str) -> Referen
     count = m.nv if whole else m.nu
     for x, name in ((v, "v"), (a, "a")):
         if x.shape != (len(t), count):
-            raise InputError(f"{name} of the reference has shape {x.shape}; {(len(t), count)} is expected.")
+            raise InputError(
+                f"{name} of the reference has shape {x.shape}; {(len(t), count)} is expected."
+            )
     _require_closed(m, whole, q)
     if _plain(m, whole):
         return _of_table(m, whole, hermite(t, q, v, a), title)
@@ -301,13 +324,19 @@ def _of_table(m: Model, whole: bool, table: PPoly, title: str) -> Reference:
     )  # fmt: skip
 
 
-def _of_orientations(m: Model, whole: bool, t: Floats, q: Floats, v: Floats, a: Floats, title: str) -> Reference:
+def _of_orientations(
+    m: Model, whole: bool, t: Floats, q: Floats, v: Floats, a: Floats, title: str
+) -> Reference:
     """The same where quaternions are among the coordinates: these are interpolated, brought back to unit length, and go with
     velocities from a table of their own."""
     if not whole:
-        raise InputError(f"joints of {m.name} turn by quaternions; a reference for it gives all coordinates.")
+        raise InputError(
+            f"joints of {m.name} turn by quaternions; a reference for it gives all coordinates."
+        )
     q = normalize(m, q)
-    for k in range(1, len(q)):  # of the two quaternions of an orientation, the one next to the one before
+    for k in range(
+        1, len(q)
+    ):  # of the two quaternions of an orientation, the one next to the one before
         q[k] = integrate(m, q[k - 1], difference(m, q[k], q[k - 1]))
     table, speeds = hermite(t, q, coordinate_velocities(m, q, v)), hermite(t, v, a)
     rates = speeds.derivative()

@@ -44,7 +44,12 @@ class Regulator:
 
 @explained("the regulator")
 def lqr(
-    system: Any, Q: ArrayLike, R: ArrayLike, *, N: ArrayLike | None = None, discrete: bool | None = None
+    system: Any,
+    Q: ArrayLike,
+    R: ArrayLike,
+    *,
+    N: ArrayLike | None = None,
+    discrete: bool | None = None,
 ) -> Regulator:
     """The gains of u = -K x for which the integral of x^T Q x + u^T R u + 2 x^T N u is least: K = R^-1 (B^T S + N^T) with
     Riccati's A^T S + S A - (S B + N) R^-1 (B^T S + N^T) + Q = 0.
@@ -106,7 +111,11 @@ def _unreached(system: System, B: Floats, discrete: bool) -> list[ModeRank]:
     """Modes that do not decay by themselves and that no input reaches."""
     lost, near = kalman_rank(system, system.A, B, "controllable").lost_modes, 1e-9
     size = near * max(1.0, float(np.abs(system.A).max()))
-    return [mode for mode in lost if (abs(mode.pole) >= 1 - near if discrete else mode.pole.real >= -size)]
+    return [
+        mode
+        for mode in lost
+        if (abs(mode.pole) >= 1 - near if discrete else mode.pole.real >= -size)
+    ]
 
 
 def _why(system: System, B: Floats, discrete: bool) -> str:
@@ -125,7 +134,9 @@ def cost(value: ArrayLike, name: str, n: int, zero: bool = False) -> Floats:
     """A symmetric matrix of costs, positive definite, or semidefinite where zero makes sense."""
     given = finite(value, name)
     if given.shape not in ((), (n,), (n, n)):
-        raise InputError(f"{name} is a number, {n} of them or a {n}x{n} matrix; its shape is {given.shape}.")
+        raise InputError(
+            f"{name} is a number, {n} of them or a {n}x{n} matrix; its shape is {given.shape}."
+        )
     made = given.copy() if given.ndim == 2 else np.diag(np.broadcast_to(given, n)).copy()
     size = float(np.abs(made).max(initial=0.0))
     if np.abs(made - made.T).max() > 1e-9 * size:
@@ -162,7 +173,12 @@ class FiniteHorizon(NamedTuple):
 
 @explained("the regulator")
 def finite_horizon_lqr(
-    t: ArrayLike, A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, end: ArrayLike | None = None
+    t: ArrayLike,
+    A: ArrayLike,
+    B: ArrayLike,
+    Q: ArrayLike,
+    R: ArrayLike,
+    end: ArrayLike | None = None,
 ) -> FiniteHorizon:
     """The gains of u = -K(t) x for which the integral of x^T Q x + u^T R u up to the last time, and x^T S_end x then, is least
     for x' = A(t) x + B(t) u: Riccati's differential equation backward,
@@ -199,10 +215,15 @@ def finite_horizon_lqr(
         )
     for x, name, shape in ((dynamics, "A", (n, n)), (inputs, "B", (n, m))):
         if x.shape not in (shape, (len(times), *shape)):
-            raise InputError(f"{name} has shape {x.shape}; {shape} or {(len(times), *shape)} is expected.")
+            raise InputError(
+                f"{name} has shape {x.shape}; {shape} or {(len(times), *shape)} is expected."
+            )
     weight, price = cost(Q, "Q", n, zero=True), cost(R, "R", m)
     last = np.zeros((n, n)) if end is None else cost(end, "end", n, zero=True)
-    at_A, at_B = (CubicSpline(times, np.broadcast_to(x, (len(times), *x.shape[-2:]))) for x in (dynamics, inputs))
+    at_A, at_B = (
+        CubicSpline(times, np.broadcast_to(x, (len(times), *x.shape[-2:])))
+        for x in (dynamics, inputs)
+    )
 
     def rate(s: float, y: Floats) -> Floats:
         S, a, b = y.reshape(n, n), at_A(s), at_B(s)
@@ -211,10 +232,18 @@ def finite_horizon_lqr(
         return ((change + change.T) / 2).ravel()
 
     found = solve_ivp(
-        rate, (times[-1], times[0]), last.ravel(), method="LSODA", t_eval=times[::-1], rtol=1e-9, atol=1e-11
+        rate,
+        (times[-1], times[0]),
+        last.ravel(),
+        method="LSODA",
+        t_eval=times[::-1],
+        rtol=1e-9,
+        atol=1e-11,
     )
     if not found.success or not np.isfinite(found.y).all():
-        raise SingularityError(f"Riccati's equation cannot be integrated backward beyond t = {found.t[-1]:g} s.")
+        raise SingularityError(
+            f"Riccati's equation cannot be integrated backward beyond t = {found.t[-1]:g} s."
+        )
     S = found.y.T[::-1].reshape(-1, n, n)
     K = np.linalg.solve(price, np.swapaxes(at_B(times), -1, -2) @ S)
     return FiniteHorizon(times, K, S)

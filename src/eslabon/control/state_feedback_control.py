@@ -45,7 +45,9 @@ def independent_places(m: Model, lm: Any) -> list[int]:
     names = velocity_names(m)
     unknown = [name for name in lm.coordinates if name not in names]
     if unknown:
-        raise InputError(f"the linear model is not one of {m.name}, which has no velocity '{unknown[0]}'.")
+        raise InputError(
+            f"the linear model is not one of {m.name}, which has no velocity '{unknown[0]}'."
+        )
     return [names.index(name) for name in lm.coordinates]
 
 
@@ -64,7 +66,9 @@ def linear_model(m: Model, lm: Any) -> Any:
         if not hasattr(lm, word):
             raise InputError(f"a linear model is what m.linearize gives; it is {format_value(lm)}.")
     if np.ndim(lm.A) > 2:
-        raise InputError(f"there are {len(lm.A)} linear models here; a law is about one of them, such as lm[0].")
+        raise InputError(
+            f"there are {len(lm.A)} linear models here; a law is about one of them, such as lm[0]."
+        )
     if not lm.equilibrium:
         raise ModelError(
             f"the linear model of {m.name} is about no equilibrium: it would move off by itself. Linearize where it rests, or "
@@ -77,7 +81,9 @@ def gain_matrix(K: Any, inputs: int, states: int) -> Floats:
     """Gains given as an array, or as what `place` or `lqr` found."""
     made = finite(getattr(K, "K", K), "K")
     if made.shape != (inputs, states):
-        raise InputError(f"K has shape {made.shape}; {(inputs, states)} is expected: a row for each actuator.")
+        raise InputError(
+            f"K has shape {made.shape}; {(inputs, states)} is expected: a row for each actuator."
+        )
     return made
 
 
@@ -110,4 +116,6 @@ def state_feedback(m: Model, lm: Any, K: Any) -> StateFeedback:
         return lm.tau - gains @ displacement(m, places, q, v, lm.q, lm.v)
 
     names = tuple(map(str, getattr(lm, "states", ())))
-    return StateFeedback(law, m=m, title="state_feedback", K=gains, q=lm.q, v=lm.v, tau=lm.tau, states=names)
+    return StateFeedback(
+        law, m=m, title="state_feedback", K=gains, q=lm.q, v=lm.v, tau=lm.tau, states=names
+    )

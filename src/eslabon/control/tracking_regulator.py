@@ -15,7 +15,11 @@ from eslabon.control.gain_schedule import scheduled, tabulated
 from eslabon.control.gliding import gliding
 from eslabon.control.reference_motion import reference as reference_of
 from eslabon.control.regulator import FiniteHorizon, finite_horizon_lqr, lqr
-from eslabon.control.state_feedback_control import displacement, independent_places, require_commanded
+from eslabon.control.state_feedback_control import (
+    displacement,
+    independent_places,
+    require_commanded,
+)
 from eslabon.errors import InputError
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
@@ -105,5 +109,12 @@ def tracking_lqr(
         return now[:, -1] - now[:, :-1] @ displacement(m, places, q, v, qd, vd)
 
     return TrackingRegulator(
-        law, m=m, title="tracking_lqr", t=t, K=found.K, S=found.S, tau=lm.tau, states=tuple(lm.states)
+        law,
+        m=m,
+        title="tracking_lqr",
+        t=t,
+        K=found.K,
+        S=found.S,
+        tau=lm.tau,
+        states=tuple(lm.states),
     )

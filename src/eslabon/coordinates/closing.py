@@ -58,7 +58,9 @@ def _rigid_closure(m: Model, q: Floats, designs: Designs) -> tuple[Floats, Float
     phi = np.zeros((*lead, _rows(m)))
     if _rows(m):
         for at in np.ndindex(designs.lead):
-            phi[..., *at, :] = np.array(constraint(designs[at].mechanism(m), np.zeros(0)), dtype=float).ravel()
+            phi[..., *at, :] = np.array(
+                constraint(designs[at].mechanism(m), np.zeros(0)), dtype=float
+            ).ravel()
     return phi, np.zeros((*lead, _rows(m), m.nv))
 
 
@@ -100,7 +102,9 @@ def close_each(
         if not len(lanes):
             break
         away = rng.normal(size=m.nv) * 3.0 * k / restarts
-        q, left = close_from(m, integrate(m, start[lanes], away), designs[lanes] if designs.names else designs)
+        q, left = close_from(
+            m, integrate(m, start[lanes], away), designs[lanes] if designs.names else designs
+        )
         fruitless[lanes] = np.where(left < 0.9 * error[lanes], 0, fruitless[lanes] + 1)
         better = left < error[lanes]
         best[lanes[better]], error[lanes[better]] = q[better], left[better]
@@ -112,7 +116,9 @@ def close_from(m: Model, q: Floats, designs: Designs = DESCRIBED) -> tuple[Float
     degrees of freedom than rows do no harm, and the errors |Phi|^2 left there."""
 
     def equations(q: Floats, *values: Floats) -> tuple[Floats, Floats]:
-        return closure_at(m, q, Designs(designs.names, np.stack(values, axis=-1)) if values else DESCRIBED)
+        return closure_at(
+            m, q, Designs(designs.names, np.stack(values, axis=-1)) if values else DESCRIBED
+        )
 
     step = orthogonal_step(equations, lambda q, v: integrate(m, q, v))
     found = descent(step, q, *designs.inputs, goal=ROUND_OFF**2, iterations=200, patient=False)

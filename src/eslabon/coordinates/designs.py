@@ -62,7 +62,9 @@ class Designs:
 
     def own(self, m: Model) -> Designs:
         """The mechanism's own values of the same parameters."""
-        return Designs(self.names, np.array([m.parameters[name] for name in self.names], dtype=float))
+        return Designs(
+            self.names, np.array([m.parameters[name] for name in self.names], dtype=float)
+        )
 
     def chosen(self, names: tuple[str, ...]) -> Designs:
         """Some of the parameters."""
@@ -74,11 +76,17 @@ class Designs:
 
     def mechanism(self, m: M) -> M:
         """The mechanism of a single design."""
-        return m.variant(**dict(zip(self.names, self.values.tolist(), strict=True))) if self.names else m
+        return (
+            m.variant(**dict(zip(self.names, self.values.tolist(), strict=True)))
+            if self.names
+            else m
+        )
 
     def __str__(self) -> str:
         """A single design, as in "L2 = 0.05, L3 = 0.1"."""
-        return ", ".join(f"{name} = {x:.6g}" for name, x in zip(self.names, self.values, strict=True))
+        return ", ".join(
+            f"{name} = {x:.6g}" for name, x in zip(self.names, self.values, strict=True)
+        )
 
     @property
     def told(self) -> str:
@@ -128,7 +136,9 @@ def one_design(m: M, parameters: Any, verb: str) -> M:
     return designs.mechanism(m)
 
 
-def each_design(m: M, parameters: Any, answer: Callable[[M], Floats]) -> tuple[tuple[int, ...], list[Floats]]:
+def each_design(
+    m: M, parameters: Any, answer: Callable[[M], Floats]
+) -> tuple[tuple[int, ...], list[Floats]]:
     """The leading axes of designs, and the answers of their mechanisms, which share their native code; one that has none is
     named."""
     designs, made = designs_of(m, parameters), []
@@ -139,7 +149,9 @@ def each_design(m: M, parameters: Any, answer: Callable[[M], Floats]) -> tuple[t
             if not designs.lead:
                 raise
             which = at[0] if len(at) == 1 else at
-            raise type(error)(f"{m.name}{designs[at].told} (design {which} of {prod(designs.lead)}): {error}") from None
+            raise type(error)(
+                f"{m.name}{designs[at].told} (design {which} of {prod(designs.lead)}): {error}"
+            ) from None
     return designs.lead, made
 
 
@@ -168,7 +180,9 @@ def depended_on(m: Model, names: tuple[str, ...], frame: str | None = None) -> t
 
     def places(m: Model) -> Any:
         at = [*placement(m, q, chosen_frame(m, frame))] if frame is not None else []
-        return casadi.vertcat(*(casadi.vec(casadi.SX(x)) for x in (*([constraint(m, q)] if m.closed else []), *at)))
+        return casadi.vertcat(
+            *(casadi.vec(casadi.SX(x)) for x in (*([constraint(m, q)] if m.closed else []), *at))
+        )
 
     return symbols_in(m, names, places)
 
@@ -177,11 +191,15 @@ def depended_on(m: Model, names: tuple[str, ...], frame: str | None = None) -> t
 def limiting(m: Model, names: tuple[str, ...]) -> tuple[str, ...]:
     """Those of some parameters that limits of joints depend on."""
     return symbols_in(
-        m, names, lambda m: casadi.vertcat(*(x for j in m.joints for pair in j.limits or () for x in pair))
+        m,
+        names,
+        lambda m: casadi.vertcat(*(x for j in m.joints for pair in j.limits or () for x in pair)),
     )
 
 
-def symbols_in(m: Model, names: tuple[str, ...], expression: Callable[[Model], Any]) -> tuple[str, ...]:
+def symbols_in(
+    m: Model, names: tuple[str, ...], expression: Callable[[Model], Any]
+) -> tuple[str, ...]:
     """Those of some parameters that an expression of the model depends on."""
     values = {name: casadi.SX.sym(name) for name in names}
     made = casadi.SX(expression(m.with_symbols(values).with_time(casadi.SX.sym("t"))))

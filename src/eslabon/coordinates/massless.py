@@ -30,7 +30,9 @@ def tree_masses(m: Model, q: Any) -> Any:
     return mass_matrix(m, q)
 
 
-MASSES = Formula("tree_masses", tree_masses, (Q,), (Argument("M", lambda m: (m.nv, m.nv)),), rare=True)
+MASSES = Formula(
+    "tree_masses", tree_masses, (Q,), (Argument("M", lambda m: (m.nv, m.nv)),), rare=True
+)
 
 
 @per_model
@@ -66,8 +68,12 @@ def row_sizes(m: Model) -> tuple[float, ...]:
     it."""
     q = generic(m)
     M, J = evaluate(m, MASSES)(q), jacobian_at(m, q)
-    sizes = np.einsum("ij,ji->i", J, np.linalg.pinv(M + stiffening(m) * J.T @ J, hermitian=True) @ J.T)
-    return tuple(np.maximum(sizes, 1e-6 * sizes.max(initial=0.0)).tolist())  # a row of zeros gets a little too
+    sizes = np.einsum(
+        "ij,ji->i", J, np.linalg.pinv(M + stiffening(m) * J.T @ J, hermitian=True) @ J.T
+    )
+    return tuple(
+        np.maximum(sizes, 1e-6 * sizes.max(initial=0.0)).tolist()
+    )  # a row of zeros gets a little too
 
 
 @per_model
@@ -82,17 +88,24 @@ def refuse_massless(m: Model) -> None:
 
 def refuse_massless_values(m: Model, parameters: Mapping[str, np.ndarray]) -> None:
     """The same of a tree, for values of its parameters, of which arrays have many."""
-    names, values = tuple(parameters), [x.ravel() for x in np.broadcast_arrays(*parameters.values())]
+    names, values = (
+        tuple(parameters),
+        [x.ravel() for x in np.broadcast_arrays(*parameters.values())],
+    )
     M = np.sum([evaluate(m, MASSES, names)(q, *values) for q in _beside_home(m)], axis=0)
     own = np.diagonal(M, axis1=-2, axis2=-1)
     scale = np.sqrt(np.maximum(own, 1e-300))
     least = np.linalg.eigvalsh(M / (scale[:, :, None] * scale[:, None, :]))[:, 0]
     # What is far from it need not be looked at as closely.
-    for k in np.flatnonzero((own.min(axis=-1) <= 1e3 * LEAST * own.max(axis=-1)) | ~(least > LEAST)):
+    for k in np.flatnonzero(
+        (own.min(axis=-1) <= 1e3 * LEAST * own.max(axis=-1)) | ~(least > LEAST)
+    ):
         given = {name: float(x[k]) for name, x in zip(names, values, strict=True)}
         name = unresisted(m.with_parameters(**given), M[k], np.zeros((0, m.nv)))
         if name is not None:
-            raise massless(m, name, where=" with " + ", ".join(f"{n} = {x:g}" for n, x in given.items()))
+            raise massless(
+                m, name, where=" with " + ", ".join(f"{n} = {x:g}" for n, x in given.items())
+            )
 
 
 def _beside_home(m: Model) -> np.ndarray:

@@ -41,7 +41,9 @@ def partition(m: Model, preferred: tuple[int, ...] | None = None) -> Partition:
     best, most = partition_at(m, generic(m), wanted), (-1, -1.0)
     for q in around(m):
         p = partition_at(m, q, wanted)
-        size = np.linalg.svd(jacobian_at(m, q)[list(p.rows)][:, list(p.dependent)], compute_uv=False)
+        size = np.linalg.svd(
+            jacobian_at(m, q)[list(p.rows)][:, list(p.dependent)], compute_uv=False
+        )
         sound = float(size[-1] / size[0]) if len(size) and size[0] > 0 else 1.0
         useful = len(set(wanted) & set(p.independent))
         if len(p.rows) >= len(best.rows) and (useful, min(sound, SOUND)) > most:
@@ -79,7 +81,9 @@ def around(m: Model) -> Iterator[np.ndarray]:
         yield beside(m, q, rng, far)
 
 
-def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...], design: Designs = DESCRIBED) -> Partition:
+def partition_at(
+    m: Model, q: np.ndarray, preferred: tuple[int, ...], design: Designs = DESCRIBED
+) -> Partition:
     """The same at a given closed configuration, of a design, by pivoting."""
     J = jacobian_at(m, q, design)
     rows = pivots(J.T)
@@ -89,7 +93,9 @@ def partition_at(m: Model, q: np.ndarray, preferred: tuple[int, ...], design: De
     if len(dependent) < len(
         rows
     ):  # more actuators than degrees of freedom, or the wrong ones: take preferred columns too
-        basis, _ = np.linalg.qr(kept[:, dependent]) if dependent else (np.zeros((len(rows), 0)), None)
+        basis, _ = (
+            np.linalg.qr(kept[:, dependent]) if dependent else (np.zeros((len(rows), 0)), None)
+        )
         rest = [k for k in range(m.nv) if k not in dependent]
         left = kept[:, rest] - basis @ (basis.T @ kept[:, rest])
         order, _ = pivoted(left)
@@ -102,7 +108,9 @@ def partition_by(m: Model, independent: Any, constraints: str | None) -> Partiti
     """The partition of elimination with the velocities of these names independent: joints, or single velocities such as
     'ball.wx'."""
     if constraints != "elimination":
-        raise ModelError('independent says which coordinates elimination keeps; give constraints="elimination" too.')
+        raise ModelError(
+            'independent says which coordinates elimination keeps; give constraints="elimination" too.'
+        )
     names = names_of(independent, "independent")
     wanted = velocities_of(m, names)
     p = partition(m, wanted)
@@ -122,10 +130,15 @@ def partition_by(m: Model, independent: Any, constraints: str | None) -> Partiti
     return p
 
 
-def velocities_of(m: Model, names: tuple[str, ...], argument: str = "independent") -> tuple[int, ...]:
+def velocities_of(
+    m: Model, names: tuple[str, ...], argument: str = "independent"
+) -> tuple[int, ...]:
     """The places of velocities that are named by their joint or by themselves."""
     single = {name: (k,) for k, name in enumerate(velocity_names(m))}
-    known = {**single, **{j.name: tuple(range(m.nv)[m.velocities[j.name]]) for j in m.joints if j.nv}}
+    known = {
+        **single,
+        **{j.name: tuple(range(m.nv)[m.velocities[j.name]]) for j in m.joints if j.nv},
+    }
     for name in names:
         if name not in known:
             raise ModelError(f"{m.name} has no joint '{name}' that moves{suggest(name, known)}")

@@ -84,7 +84,9 @@ class Animation:
                 f"a page shows the scene itself, and has no {unused[0]}; leave it out, or write .mp4 or .gif."
             )
         dark = theme_of(self.options.get("theme")).name == "dark"
-        return recorded(self.m, self.t, self.q, trace=self.options.get("trace"), dark=dark, speed=self.speed)
+        return recorded(
+            self.m, self.t, self.q, trace=self.options.get("trace"), dark=dark, speed=self.speed
+        )
 
     def _repr_html_(self) -> str:
         try:
@@ -116,7 +118,12 @@ def animation(
     if path is not None:
         _ending(path)  # or a sentence, as of all else, before anything is drawn
     traced_points(m, trace)
-    given = {"size": size, "trace": trace, "theme": None if theme is None else theme_of(theme).name, **picture}
+    given = {
+        "size": size,
+        "trace": trace,
+        "theme": None if theme is None else theme_of(theme).name,
+        **picture,
+    }
     options = {key: value for key, value in given.items() if value is not None}
     _check_picture(m, options)
     rate, faster = positive(fps, "fps"), positive(speed, "speed")
@@ -129,7 +136,9 @@ def animation(
 def _ending(path: Any) -> str:
     ending = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
     if ending not in ENDINGS:
-        raise ReadError(f"{file_name(path)}: animations are written as .mp4, .gif or .html; let the name end so.")
+        raise ReadError(
+            f"{file_name(path)}: animations are written as .mp4, .gif or .html; let the name end so."
+        )
     return ending
 
 
@@ -145,7 +154,9 @@ def _check_picture(m: Model, options: Mapping[str, Any]) -> None:
     if "size" in options:
         size = numbers(options["size"], "size", 2, "a picture", "pixels: width and height")
         if size.min() < 16 or size.max() > 8000:
-            raise InputError(f"size is the width and height in pixels, 16 to 8000 each; it is {options['size']}.")
+            raise InputError(
+                f"size is the width and height in pixels, 16 to 8000 each; it is {options['size']}."
+            )
 
 
 def _motion(m: Model, t: Any, q: Any) -> tuple[Floats, Floats]:

@@ -32,7 +32,9 @@ def configurations_at(m: Model, t: Floats, q: Floats, times: Floats) -> Floats:
         return np.asarray(q[before])
     part = ((times - t[before]) / (t[before + 1] - t[before]))[:, None]
     row = q[before + (part[:, 0] > 0.5)]
-    between = np.asarray(integrate(m, q[before], part * np.asarray(difference(m, q[before + 1], q[before]))))
+    between = np.asarray(
+        integrate(m, q[before], part * np.asarray(difference(m, q[before + 1], q[before])))
+    )
     between = np.where(np.abs(part - np.round(part)) < AT_A_ROW, row, normalize(m, between))
     if m.rheonomic or not m.closed:
         return between

@@ -66,11 +66,18 @@ def draw(
     if acting := wrenches(m, external):
         arrows.append(add_arrows(stage, external_arrows(m, rows[-1], acting), "force"))
     if reactions is not None:
-        arrows.append(add_arrows(stage, reaction_arrows(m, rows[-1], joint_reactions(s, reactions)), "reaction"))
+        arrows.append(
+            add_arrows(
+                stage, reaction_arrows(m, rows[-1], joint_reactions(s, reactions)), "reaction"
+            )
+        )
     stage.frame(extent_of(s, poses, drawn.bodies, [*paths.values(), *(ends for _, ends in arrows)]))
     fill_page(stage, own=ax is None, sized=size is not None)
     write_title(
-        stage, m.name if title is None else text(title, "title"), [told for told, _ in arrows if told], own=ax is None
+        stage,
+        m.name if title is None else text(title, "title"),
+        [told for told, _ in arrows if told],
+        own=ax is None,
     )
     add_names(stage, s, words, chosen, poses[-1], getattr(drawn.bodies, "supports", ()))
     figure = stage.ax.get_figure(root=True)
@@ -83,14 +90,22 @@ class Drawing:
     """A mechanism on a stage: `place` moves it."""
 
     def __init__(
-        self, stage: Any, s: Scene, poses: Floats, frames: Sequence[str] = (), coms: bool = False, shapes: bool = True
+        self,
+        stage: Any,
+        s: Scene,
+        poses: Floats,
+        frames: Sequence[str] = (),
+        coms: bool = False,
+        shapes: bool = True,
     ) -> None:
         from eslabon.drawing.overlays import Overlays
         from eslabon.drawing.plane_bodies import PlaneBodies
         from eslabon.drawing.space_bodies import SpaceBodies
         from eslabon.drawing.stage import PlaneStage
 
-        self.bodies = (PlaneBodies if isinstance(stage, PlaneStage) else SpaceBodies)(stage, s, poses, shapes)
+        self.bodies = (PlaneBodies if isinstance(stage, PlaneStage) else SpaceBodies)(
+            stage, s, poses, shapes
+        )
         self.over = Overlays(stage, s, frames, coms)
         self.over.place(poses)
 

@@ -49,7 +49,10 @@ def wrenches(m: Model, external: Any) -> dict[str, Floats]:
     given, opened = mapping(external, "external"), {w.name for w in m.wrenches if w.given}
     for name in given.keys() - opened:
         m.frame(name)  # or a sentence
-    return {name: numbers(w, f"external['{name}']", 6, "a wrench", "components") for name, w in given.items()}
+    return {
+        name: numbers(w, f"external['{name}']", 6, "a wrench", "components")
+        for name, w in given.items()
+    }
 
 
 def joint_reactions(s: Scene, reactions: Any) -> Floats:

@@ -28,5 +28,7 @@ def configurations(m: Model, q: Any) -> Floats:
     rows = rows.reshape(-1, m.nq) if m.nq else np.zeros((1, 0))
     for joint, squared in lengths_of_quaternions(m, rows).items():
         if np.min(squared) < 1e-12:
-            raise InputError(f"the quaternion of '{joint}' in q has the length zero, which is no orientation.")
+            raise InputError(
+                f"the quaternion of '{joint}' in q has the length zero, which is no orientation."
+            )
     return np.asarray(normalize(m, rows), dtype=float)

@@ -28,7 +28,9 @@ COLOURS = 128  # of a GIF
 MEASURED = 60  # frames, evenly chosen, from which it follows how much must be on the page
 
 
-def pictures(m: Model, t: Floats, q: Floats, options: Mapping[str, Any], progress: bool | None) -> Iterator[Any]:
+def pictures(
+    m: Model, t: Floats, q: Floats, options: Mapping[str, Any], progress: bool | None
+) -> Iterator[Any]:
     """One array `(height, width, 3)` of bytes for each configuration, both sides even, as videos need them."""
     film = _Film(scene_of(m), body_poses(m, q), q, options)
     with Progress(f"{m.name}: drawing", progress) as bar:
@@ -48,13 +50,17 @@ class _Film:
         self.stage = self._staged(s, options)
         self.figure = self.stage.ax.get_figure(root=True)
         self.lines = [self._line(k, path) for k, path in enumerate(self.paths.values())]
-        self.clock = self.figure.text(0.985, 0.985, "", ha="right", va="top", fontsize=9, color=self.stage.theme.quiet)
+        self.clock = self.figure.text(
+            0.985, 0.985, "", ha="right", va="top", fontsize=9, color=self.stage.theme.quiet
+        )
         self.canvas = cast(Any, FigureCanvasAgg(self.figure))
         with look(self.stage.theme):
             self.canvas.draw()  # the axes get their place
             self.figure.set_layout_engine("none")
             ax = self.stage.ax
-            self.moving = sorted((*ax.patches, *ax.collections, *ax.lines), key=lambda artist: artist.get_zorder())
+            self.moving = sorted(
+                (*ax.patches, *ax.collections, *ax.lines), key=lambda artist: artist.get_zorder()
+            )
             for artist in (*self.moving, self.clock):
                 artist.set_animated(True)
             self.canvas.draw()
@@ -66,11 +72,15 @@ class _Film:
         some = self.poses[np.unique(np.linspace(0, len(self.poses) - 1, MEASURED).astype(int))]
         view = checked_view(options["view"]) if "view" in options else None
         pixels = np.array(options.get("size", ()), dtype=float)
-        dpi = min(DPI, pixels.min() / LEAST) if pixels.size else DPI  # a small picture has small letters
+        dpi = (
+            min(DPI, pixels.min() / LEAST) if pixels.size else DPI
+        )  # a small picture has small letters
         size = np.round(pixels / 2) * 2 / dpi if pixels.size else None
         stage = open_stage(s, some, None, options.get("theme"), view, size)
         frames = chosen_frames(s.m, options.get("frames", True))
-        self.drawn = Drawing(stage, s, self.poses[0], frames, options.get("coms", False), options.get("shapes", True))
+        self.drawn = Drawing(
+            stage, s, self.poses[0], frames, options.get("coms", False), options.get("shapes", True)
+        )
         stage.frame(extent_of(s, some, self.drawn.bodies, self.paths.values()))
         stage.ax.get_figure(root=True).set_dpi(dpi)
         fill_page(stage, own=True, sized=size is not None)
@@ -138,9 +148,13 @@ def gif(made: Iterator[Any], fps: float) -> bytes:
     """A GIF that begins again at its end; its times are hundredths of a second."""
     from PIL import Image
 
-    images = [Image.fromarray(picture).quantize(COLOURS, dither=Image.Dither.NONE) for picture in made]
+    images = [
+        Image.fromarray(picture).quantize(COLOURS, dither=Image.Dither.NONE) for picture in made
+    ]
     ends = np.round(100 * np.arange(1, len(images) + 1) / fps).astype(int)
     times = np.maximum(np.diff(ends, prepend=0), 2) * 10  # browsers slow down what is shorter
     picture = BytesIO()
-    images[0].save(picture, "gif", save_all=True, append_images=images[1:], duration=times.tolist(), loop=0)
+    images[0].save(
+        picture, "gif", save_all=True, append_images=images[1:], duration=times.tolist(), loop=0
+    )
     return picture.getvalue()

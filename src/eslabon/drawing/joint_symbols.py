@@ -61,7 +61,9 @@ def symbol(joint: Placed, r: float) -> Iterator[Outline]:
     elif mark.kind == "fixed":
         yield Outline(mark.child, at + box(0.8 * r, 0.8 * r), "colour")
     else:
-        yield Outline(mark.child, at + 1.1 * r * np.array([[1, 0], [0, 1], [-1, 0], [0, -1], [1, 0]]), filled)
+        yield Outline(
+            mark.child, at + 1.1 * r * np.array([[1, 0], [0, 1], [-1, 0], [0, -1], [1, 0]]), filled
+        )
 
 
 def _slider(joint: Placed, r: float, filled: str) -> Iterator[Outline]:
@@ -73,7 +75,12 @@ def _slider(joint: Placed, r: float, filled: str) -> Iterator[Outline]:
         near, stroke = (low, high - low) if low > 0 else (high, low - high)
         end = joint.on_child - (stroke + 3 * r * np.sign(stroke)) * out
         yield Outline(mark.child, strip(joint.on_child, end, 0.35 * r), "colour", below=True)
-        yield Outline(mark.parent, strip(joint.on_parent, joint.on_parent + near * along, 0.8 * r), filled, below=True)
+        yield Outline(
+            mark.parent,
+            strip(joint.on_parent, joint.on_parent + near * along, 0.8 * r),
+            filled,
+            below=True,
+        )
         return
     yield Outline(mark.parent, joint.on_parent + np.outer([low, high], along), "", below=True)
     block = box(2.3 * r, 1.5 * r) @ np.array([out, [-out[1], out[0]]])
@@ -85,7 +92,11 @@ def _slider(joint: Placed, r: float, filled: str) -> Iterator[Outline]:
 def is_cylinder(mark: Mark, r: float) -> bool:
     """Whether a slide between moving bodies stays so far on one side that it is drawn as a cylinder with its rod."""
     low, high = mark.reach
-    return GROUND not in (mark.parent, mark.child) and min(abs(low), abs(high)) > FAR * r and low * high > 0
+    return (
+        GROUND not in (mark.parent, mark.child)
+        and min(abs(low), abs(high)) > FAR * r
+        and low * high > 0
+    )
 
 
 def ring(radius: float) -> Floats:

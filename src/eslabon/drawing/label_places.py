@@ -12,13 +12,20 @@ from eslabon.drawing.stage import LETTERS, Stage
 from eslabon.model import GROUND
 from eslabon.scene import Scene, moved
 
-DIRECTIONS = [np.array([np.cos(a), np.sin(a)]) for a in np.radians([35, 145, -35, -145, 90, -90, 0, 180])]
+DIRECTIONS = [
+    np.array([np.cos(a), np.sin(a)]) for a in np.radians([35, 145, -35, -145, 90, -90, 0, 180])
+]
 DISTANCES = (13.0, 18.0, 26.0)  # points
 WIDTH, HEIGHT = 5.1, 10.5  # points: of a letter, and of a line
 
 
 def add_names(
-    stage: Stage, s: Scene, words: Sequence[str], chosen: Sequence[str], poses: Floats, supports: Sequence[Floats] = ()
+    stage: Stage,
+    s: Scene,
+    words: Sequence[str],
+    chosen: Sequence[str],
+    poses: Floats,
+    supports: Sequence[Floats] = (),
 ) -> None:
     """The names of joints, bodies and frames, away from links, joints, and from `supports`, points of the page."""
 
@@ -29,7 +36,10 @@ def add_names(
             colour = theme.ink if mark.role == "joint" else theme.role(mark.role)
             ends = place[mark.parent] @ mark.on_parent, place[mark.child] @ mark.on_child
             slides = len(mark.translations) == 1
-            labels[mark.name] = ((ends[0] + ends[1])[:3, 3] / 2 if slides else ends[1][:3, 3], colour)
+            labels[mark.name] = (
+                (ends[0] + ends[1])[:3, 3] / 2 if slides else ends[1][:3, 3],
+                colour,
+            )
     if "bodies" in words:
         for link in s.links:
             if link.body != GROUND:
@@ -41,7 +51,12 @@ def add_names(
             body, at = known.get(name, (name, np.eye(4)))
             labels.setdefault(name, ((place[body] @ at)[:3, 3], theme.quiet))
     if labels:
-        add_labels(stage, labels, np.concatenate([_points_along(s, poses), _points_around(s, poses)]), supports)
+        add_labels(
+            stage,
+            labels,
+            np.concatenate([_points_along(s, poses), _points_around(s, poses)]),
+            supports,
+        )
 
 
 def _points_along(s: Scene, poses: Floats) -> Floats:
@@ -58,8 +73,14 @@ def _points_along(s: Scene, poses: Floats) -> Floats:
 def _points_around(s: Scene, poses: Floats) -> Floats:
     """Points on the symbols of joints."""
     place = dict(zip(s.bodies, poses, strict=True))
-    middles = np.array([(place[mark.child] @ mark.on_child)[:3, 3] for mark in s.joints]).reshape(-1, 3)
-    ways = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)]) * s.size / 48
+    middles = np.array([(place[mark.child] @ mark.on_child)[:3, 3] for mark in s.joints]).reshape(
+        -1, 3
+    )
+    ways = (
+        np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)])
+        * s.size
+        / 48
+    )
     return (middles[:, None] + ways).reshape(-1, 3)
 
 
@@ -87,7 +108,9 @@ def add_labels(
         )  # fmt: skip
 
 
-def _best(here: Floats, name: str, taken: list[Floats], crowd: Floats, page: Floats) -> tuple[Floats, Any]:
+def _best(
+    here: Floats, name: str, taken: list[Floats], crowd: Floats, page: Floats
+) -> tuple[Floats, Any]:
     """The box with the least in it, near first, and its middle from the point on."""
     half = np.array([WIDTH * len(name), HEIGHT]) / 2
     found: list[tuple[float, Floats, Floats]] = []
@@ -99,7 +122,13 @@ def _best(here: Floats, name: str, taken: list[Floats], crowd: Floats, page: Flo
             inside = ((crowd > box[:2]) & (crowd < box[2:])).all(axis=1).sum()
             overlaps = sum(_overlap(box, other) for other in taken)
             outside = (box[:2] < page[:2]).any() or (box[2:] > page[2:]).any()
-            found.append((20.0 * (overlaps + outside) + float(inside) + 0.6 * rank + 0.05 * order, box, offset))
+            found.append(
+                (
+                    20.0 * (overlaps + outside) + float(inside) + 0.6 * rank + 0.05 * order,
+                    box,
+                    offset,
+                )
+            )
     _, box, offset = min(found, key=lambda x: x[0])
     return box, offset
 

@@ -18,7 +18,11 @@ ARROW = 0.30  # of the size: the length of the longest arrow
 LEAST = 0.02  # of the longest arrow: shorter ones are not drawn
 COILS = 8
 GHOSTS = 60  # of many configurations, evenly chosen
-STROKE: dict[str, Any] = {"linewidth": 2.0, "zorder": MARKS + 1, "solid_joinstyle": "round"}  # of arrows
+STROKE: dict[str, Any] = {
+    "linewidth": 2.0,
+    "zorder": MARKS + 1,
+    "solid_joinstyle": "round",
+}  # of arrows
 
 
 class Overlays:
@@ -26,7 +30,9 @@ class Overlays:
 
     def __init__(self, stage: Stage, s: Scene, frames: Sequence[str], coms: bool) -> None:
         self.stage, self.s, self.theme = stage, s, stage.theme
-        self.lines: list[tuple[Any, Any]] = []  # an artist, and the function of poses that gives its points
+        self.lines: list[
+            tuple[Any, Any]
+        ] = []  # an artist, and the function of poses that gives its points
         self._add_springs()
         self._add_ties()
         self._add_couplings()
@@ -40,7 +46,9 @@ class Overlays:
         for spring in self.s.springs:
             ends = spring.first, spring.start, spring.second, spring.end
             self._follow(
-                lambda poses, x=ends: _coil(self.stage, *self._ends(poses, *x)), gid=f"spring {spring.name}", **style
+                lambda poses, x=ends: _coil(self.stage, *self._ends(poses, *x)),
+                gid=f"spring {spring.name}",
+                **style,
             )
 
     def _add_ties(self) -> None:
@@ -51,26 +59,48 @@ class Overlays:
                 ends = mark.parent, mark.on_parent[:3, 3], mark.child, mark.on_child[:3, 3]
                 colour = self.theme.role("cut" if mark.role == "cut" else "ghost")
                 self._follow(
-                    lambda poses, x=ends: np.stack(self._ends(poses, *x)), gid=f"tie {mark.name}", color=colour, **style
+                    lambda poses, x=ends: np.stack(self._ends(poses, *x)),
+                    gid=f"tie {mark.name}",
+                    color=colour,
+                    **style,
                 )
 
     def _add_couplings(self) -> None:
         """Dotted lines between joints that gears couple."""
         at = {mark.name: (mark.child, mark.on_child[:3, 3]) for mark in self.s.joints}
-        style = {"color": self.theme.role("coupling"), "linewidth": 1.2, "linestyle": ":", "zorder": LINES / 2}
+        style = {
+            "color": self.theme.role("coupling"),
+            "linewidth": 1.2,
+            "linestyle": ":",
+            "zorder": LINES / 2,
+        }
         for c in self.s.m.couplings:
             if c.source is not None:
                 ends = (*at[c.source], *at[c.joint])
-                self._follow(lambda poses, x=ends: np.stack(self._ends(poses, *x)), gid=f"coupling {c.name}", **style)
+                self._follow(
+                    lambda poses, x=ends: np.stack(self._ends(poses, *x)),
+                    gid=f"coupling {c.name}",
+                    **style,
+                )
 
     def _add_triad(self, name: str, body: str, at: Floats) -> None:
         for k, axis in enumerate("xyz"):
-            style = {"color": self.theme.role(axis), "linewidth": 1.8, "zorder": MARKS, "gid": f"frame {name}"}
+            style = {
+                "color": self.theme.role(axis),
+                "linewidth": 1.8,
+                "zorder": MARKS,
+                "gid": f"frame {name}",
+            }
             self._follow(lambda poses, k=k: self._axis(poses, body, at, k), **style)
 
     def _add_coms(self) -> None:
         """A ring with a cross for each."""
-        edge = {"linestyle": "", "markeredgecolor": self.theme.role("com"), "zorder": MARKS, "gid": "centres of mass"}
+        edge = {
+            "linestyle": "",
+            "markeredgecolor": self.theme.role("com"),
+            "zorder": MARKS,
+            "gid": "centres of mass",
+        }
         self._follow(self._coms, marker="o", markersize=9, markerfacecolor=self.theme.paper, **edge)
         self._follow(self._coms, marker="+", markersize=8, **edge)
 
@@ -82,7 +112,9 @@ class Overlays:
         for line, points in self.lines:
             self.stage.move(line, points(poses))
 
-    def _ends(self, poses: Floats, first: str, start: Floats, second: str, end: Floats) -> tuple[Floats, Floats]:
+    def _ends(
+        self, poses: Floats, first: str, start: Floats, second: str, end: Floats
+    ) -> tuple[Floats, Floats]:
         places = (self.s.bodies.index(first), start), (self.s.bodies.index(second), end)
         one, other = (moved(poses[k], point[None])[0] for k, point in places)
         return one, other
@@ -180,14 +212,18 @@ def add_arrows(stage: Stage, arrows: Arrows, role: str) -> tuple[str, Floats]:
             continue
         told.append(f"{largest:.3g} {unit}")
         scale = ARROW * stage.size / largest * (1.0 if what == "force" else 0.6)
-        for name, at, vector, length in zip(arrows.names, arrows.points, vectors, sizes, strict=True):
+        for name, at, vector, length in zip(
+            arrows.names, arrows.points, vectors, sizes, strict=True
+        ):
             style = {**STROKE, "color": stage.theme.role(role), "gid": f"{role} {name}"}
             if length > LEAST * largest:
                 ends += _drawn(stage, at, vector * scale, LEAST * largest * scale, what, style)
     return ", ".join(told), np.concatenate(ends)
 
 
-def _drawn(stage: Stage, at: Floats, vector: Floats, least: float, what: str, style: dict[str, Any]) -> list[Floats]:
+def _drawn(
+    stage: Stage, at: Floats, vector: Floats, least: float, what: str, style: dict[str, Any]
+) -> list[Floats]:
     """An arrow; in a plane its part along the page, and a sign for its part normal to it."""
     heads = 1 if what == "force" else 2
     if not isinstance(stage, PlaneStage):
@@ -201,7 +237,9 @@ def _drawn(stage: Stage, at: Floats, vector: Floats, least: float, what: str, st
     return made
 
 
-def _add_arrow(stage: Stage, at: Floats, vector: Floats, heads: int, style: dict[str, Any]) -> Floats:
+def _add_arrow(
+    stage: Stage, at: Floats, vector: Floats, heads: int, style: dict[str, Any]
+) -> Floats:
     """A line with heads of two strokes, which look the same on both stages."""
     tip, length = at + vector, float(np.linalg.norm(vector))
     along, head = vector / length, min(0.25 * length, 0.035 * stage.size)
@@ -209,7 +247,10 @@ def _add_arrow(stage: Stage, at: Floats, vector: Floats, heads: int, style: dict
     stage.line(np.stack([at, tip]), **style)
     for k in range(heads):
         top = tip - 0.9 * k * head * along
-        stage.line(np.stack([top - head * (along - 0.5 * side), top, top - head * (along + 0.5 * side)]), **style)
+        stage.line(
+            np.stack([top - head * (along - 0.5 * side), top, top - head * (along + 0.5 * side)]),
+            **style,
+        )
     return tip[None]
 
 
@@ -238,5 +279,10 @@ def _add_arc(stage: PlaneStage, at: Floats, vector: Floats, style: dict[str, Any
     along = along / np.linalg.norm(along)
     head = min(0.5 * radius, 0.03 * stage.size)
     stage.line(arc, **style)
-    stage.line(np.stack([arc[-1] - head * (along - 0.6 * out), arc[-1], arc[-1] - head * (along + 0.6 * out)]), **style)
+    stage.line(
+        np.stack(
+            [arc[-1] - head * (along - 0.6 * out), arc[-1], arc[-1] - head * (along + 0.6 * out)]
+        ),
+        **style,
+    )
     return arc

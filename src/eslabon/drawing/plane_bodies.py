@@ -12,21 +12,39 @@ from matplotlib.patches import Polygon
 from matplotlib.transforms import Affine2D
 
 from eslabon.arguments import Floats
-from eslabon.drawing.joint_symbols import Outline, Placed, hatching, hull_of_discs, is_cylinder, ring, support, symbol
+from eslabon.drawing.joint_symbols import (
+    Outline,
+    Placed,
+    hatching,
+    hull_of_discs,
+    is_cylinder,
+    ring,
+    support,
+    symbol,
+)
 from eslabon.drawing.shading import AMBIENT, DIRECT, LIGHT, normals_of
 from eslabon.drawing.stage import PlaneStage
 from eslabon.model import GROUND
 from eslabon.scene import Link, Mark, Part, Scene, SpringMark, moved
 
 SLENDER = 48.0  # how many radii of a link the mechanism is wide
-SUPPORTS, PLATES, SLIDES, LINKS, SHAPES, JOINTS = 2.0, 3.0, 4.0, 5.0, 8.0, 12.0  # from the lowest to the highest
+SUPPORTS, PLATES, SLIDES, LINKS, SHAPES, JOINTS = (
+    2.0,
+    3.0,
+    4.0,
+    5.0,
+    8.0,
+    12.0,
+)  # from the lowest to the highest
 DOWN = np.array([0.0, -1.0])
 
 
 def _radius(s: Scene) -> float:
     """Half the width of a link: by the size of the mechanism, and less where its links are short."""
     lengths = [
-        np.linalg.norm(np.ptp(link.points, axis=0)) for link in s.links if len(link.points) > 1 and link.body != GROUND
+        np.linalg.norm(np.ptp(link.points, axis=0))
+        for link in s.links
+        if len(link.points) > 1 and link.body != GROUND
     ]
     typical = float(np.median(lengths)) if lengths else s.size
     return float(np.clip(typical / 8, s.size / (3 * SLENDER), s.size / SLENDER))
@@ -58,7 +76,9 @@ class PlaneBodies:
         """Bring every body to its pose `(bodies, 4, 4)`."""
         for body, T, basis in zip(self.s.bodies, poses, self.bases, strict=True):
             R, p = self.stage.plane[:2] @ T[:3, :3] @ basis.T, self.stage.plane[:2] @ T[:3, 3]
-            self.transforms[body].set_matrix(np.array([[*R[0], p[0]], [*R[1], p[1]], [0.0, 0.0, 1.0]]))
+            self.transforms[body].set_matrix(
+                np.array([[*R[0], p[0]], [*R[1], p[1]], [0.0, 0.0, 1.0]])
+            )
 
     def _own(self, body: str, points: Floats) -> Floats:
         """Points of a body in its plane."""
@@ -91,7 +111,9 @@ class PlaneBodies:
             seen = np.flatnonzero(normals[:, 2] > 1e-9)
             seen = seen[np.argsort(triangles[seen, :, 2].mean(axis=1), kind="stable")]
             bright = AMBIENT + DIRECT * np.clip(normals[seen] @ LIGHT, 0.0, 1.0)
-            colours = np.clip(np.outer(bright, to_rgb(part.colour or self.theme.role("link"))), 0.0, 1.0)
+            colours = np.clip(
+                np.outer(bright, to_rgb(part.colour or self.theme.role("link"))), 0.0, 1.0
+            )
             solid = PolyCollection(
                 triangles[seen, :, :2],
                 facecolor=colours,
@@ -110,27 +132,44 @@ class PlaneBodies:
             return Placed(mark, *ends, None, None)
         along = mark.translations[0]
         return Placed(
-            mark, *ends, self._own(mark.parent, inner[:3, :3] @ along), self._own(mark.child, outer[:3, :3] @ along)
+            mark,
+            *ends,
+            self._own(mark.parent, inner[:3, :3] @ along),
+            self._own(mark.child, outer[:3, :3] @ along),
         )
 
     def _add_joint(self, joint: Placed) -> None:
         colour = self.theme.role(joint.mark.role)
         for outline in symbol(joint, self.r):
             zorder = SLIDES if outline.below else JOINTS
-            drawn = self._carried(self._artist(outline, colour, zorder, joint.mark.role), outline.body)
+            drawn = self._carried(
+                self._artist(outline, colour, zorder, joint.mark.role), outline.body
+            )
             drawn.set_gid(f"joint {joint.mark.name}")
             self.stage.ax.add_artist(drawn)
         if joint.mark.role == "cut" and not len(joint.mark.translations):
             around = Outline(joint.mark.child, joint.on_child + ring(1.75 * self.r), "")
-            self.stage.ax.add_artist(self._carried(self._artist(around, colour, JOINTS, "cut", ":"), around.body))
+            self.stage.ax.add_artist(
+                self._carried(self._artist(around, colour, JOINTS, "cut", ":"), around.body)
+            )
 
-    def _artist(self, outline: Outline, colour: str, zorder: float, role: str, style: Any = "-") -> Any:
+    def _artist(
+        self, outline: Outline, colour: str, zorder: float, role: str, style: Any = "-"
+    ) -> Any:
         if not outline.fill:
-            return Line2D(*outline.points.T, color=colour, linewidth=1.4, linestyle=style, zorder=zorder)
+            return Line2D(
+                *outline.points.T, color=colour, linewidth=1.4, linestyle=style, zorder=zorder
+            )
         fill = self.theme.paper if outline.fill == "paper" else colour
         edge = self.theme.role("joint") if role == "actuated" else colour
         return Polygon(
-            outline.points, closed=True, facecolor=fill, edgecolor=edge, linewidth=1.4, joinstyle="round", zorder=zorder
+            outline.points,
+            closed=True,
+            facecolor=fill,
+            edgecolor=edge,
+            linewidth=1.4,
+            joinstyle="round",
+            zorder=zorder,
         )
 
     # -- the ground -----------------------------------------------------------------------------------------------
@@ -139,14 +178,24 @@ class PlaneBodies:
         lines: list[Floats] = []
         for joint in (x for x in joints if GROUND in (x.mark.parent, x.mark.child)):
             mark = joint.mark
-            at, other = (joint.on_parent, mark.child) if mark.parent == GROUND else (joint.on_child, mark.parent)
+            at, other = (
+                (joint.on_parent, mark.child)
+                if mark.parent == GROUND
+                else (joint.on_child, mark.parent)
+            )
             here = self.stage.on_page(poses[0][:3, 3]) + at  # the ground's plane is the page's
-            if len(mark.translations) == 1 and not is_cylinder(mark, self.r) and joint.along_parent is not None:
+            if (
+                len(mark.translations) == 1
+                and not is_cylinder(mark, self.r)
+                and joint.along_parent is not None
+            ):
                 if mark.parent == GROUND:
                     lines += self._rail(joint, here)
             elif len(mark.translations) < 2:
                 triangle, strokes = support(here, self._free_direction(here, other, poses), self.r)
-                self.supports.append(np.concatenate([*np.linspace(triangle[:-1], triangle[1:], 6), *strokes]))
+                self.supports.append(
+                    np.concatenate([*np.linspace(triangle[:-1], triangle[1:], 6), *strokes])
+                )
                 self._add_support(triangle)
                 lines += strokes
         lines += [stroke for spring in self.s.springs for stroke in self._hook(spring, poses)]
@@ -175,7 +224,9 @@ class PlaneBodies:
     def _add_support(self, triangle: Floats) -> None:
         colours = {"facecolor": self.theme.grid, "edgecolor": self.theme.role("ground")}
         self.stage.ax.add_patch(
-            Polygon(triangle, closed=True, linewidth=1.0, joinstyle="round", zorder=SUPPORTS, **colours)
+            Polygon(
+                triangle, closed=True, linewidth=1.0, joinstyle="round", zorder=SUPPORTS, **colours
+            )
         )
 
     def _rail(self, joint: Placed, here: Floats) -> list[Floats]:

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import finite, flag, positive, states
-from eslabon.drawing.solids import THEMES, add_mechanism, close_server, extent_of, open_server, rgb, set_stage
+from eslabon.drawing.solids import (
+    THEMES,
+    add_mechanism,
+    close_server,
+    extent_of,
+    open_server,
+    rgb,
+    set_stage,
+)
 from eslabon.drawing.traced_paths import paths_of
 from eslabon.errors import InputError
 from eslabon.model import Model
@@ -59,7 +67,9 @@ def _motion(m: Model, t: Any, q: Any) -> tuple[Floats, Floats]:
     q = states(q, "q", m.nq, m.name)
     if t is None:
         if q.ndim != 1:
-            raise InputError(f"without times one configuration ({m.nq},) is shown; q has shape {q.shape}. Give t too.")
+            raise InputError(
+                f"without times one configuration ({m.nq},) is shown; q has shape {q.shape}. Give t too."
+            )
         return np.zeros(1), q[None]
     t = finite(t, "t")
     if t.ndim != 1 or q.ndim != 2 or len(t) != len(q) or not len(t) or (np.diff(t) <= 0).any():
@@ -74,7 +84,9 @@ def _frames(t: Floats, speed: float) -> list[int]:
     """Rows to show, no more in a second than the eye wants, and the last one."""
     seconds = (t[-1] - t[0]) / speed
     count = int(np.clip(np.ceil(seconds * RATE) + 1, min(len(t), 2), FRAMES))
-    wanted = np.searchsorted(t, np.linspace(t[0], t[-1], count) - 1e-12 * max(seconds * speed, 1e-12))
+    wanted = np.searchsorted(
+        t, np.linspace(t[0], t[-1], count) - 1e-12 * max(seconds * speed, 1e-12)
+    )
     return [int(k) for k in np.unique(np.clip(wanted, 0, len(t) - 1))]
 
 
@@ -82,4 +94,6 @@ def _add_path(server: Any, name: str, places: Floats, size: float, colour: str) 
     """A path as a line."""
     if len(places) > 1:
         segments = np.stack([places[:-1], places[1:]], axis=1)
-        server.scene.add_line_segments(f"/paths/{name}", segments, rgb(colour), thickness=size / 150)
+        server.scene.add_line_segments(
+            f"/paths/{name}", segments, rgb(colour), thickness=size / 150
+        )

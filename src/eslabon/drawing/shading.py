@@ -14,7 +14,9 @@ from matplotlib.colors import to_rgb
 
 from eslabon.arguments import Floats
 
-LIGHT = np.array([-0.40, 0.49, 0.78])  # where it comes from: left of the one who looks, above and behind
+LIGHT = np.array(
+    [-0.40, 0.49, 0.78]
+)  # where it comes from: left of the one who looks, above and behind
 AMBIENT, DIRECT = 0.45, 0.62
 
 
@@ -65,7 +67,9 @@ def divided(vertices: Floats, faces: Any, longest: float) -> Floats:
         if not long.any():
             break
         first = edges[long].argmax(axis=1)
-        turned = np.stack([waiting[long][np.arange(long.sum()), (first + k) % 3] for k in range(3)], axis=1)
+        turned = np.stack(
+            [waiting[long][np.arange(long.sum()), (first + k) % 3] for k in range(3)], axis=1
+        )
         middle = (turned[:, 0] + turned[:, 1]) / 2
         halves = (turned[:, [0, 0, 2]].copy(), turned.copy())
         halves[0][:, 1], halves[1][:, 0] = middle, middle

@@ -58,7 +58,9 @@ def open_server(
     try:
         import viser
     except ImportError:
-        raise MissingDependencyError("a view in the browser needs viser; pip install 'eslabon[view]'.") from None
+        raise MissingDependencyError(
+            "a view in the browser needs viser; pip install 'eslabon[view]'."
+        ) from None
 
     class Loopback(viser.ViserServer):
         def request_share_url(self, verbose: bool = True) -> str | None:
@@ -69,7 +71,9 @@ def open_server(
         _check_free(port)
     talk = logging.getLogger("websockets.server")
     if talk.level == logging.NOTSET:
-        talk.setLevel(logging.CRITICAL)  # a page that is closed while it connects is nothing to trace back
+        talk.setLevel(
+            logging.CRITICAL
+        )  # a page that is closed while it connects is nothing to trace back
     with quiet(), _guarded_requests(guard) as handlers:
         server = Loopback(host=HOST, port=port, label=label, verbose=False)
     if not handlers:
@@ -80,7 +84,9 @@ def open_server(
     if port and server.get_port() != port:
         close_server(server)
         raise _busy(port)
-    server.gui.configure_theme(dark_mode=dark, show_logo=False, show_share_button=False, brand_color=(0, 114, 178))
+    server.gui.configure_theme(
+        dark_mode=dark, show_logo=False, show_share_button=False, brand_color=(0, 114, 178)
+    )
     return server
 
 
@@ -91,7 +97,9 @@ def close_server(server: ViserServer) -> None:
 
 
 @contextmanager
-def _guarded_requests(guard: Callable[[RequestHandler], RequestHandler]) -> Iterator[list[RequestHandler]]:
+def _guarded_requests(
+    guard: Callable[[RequestHandler], RequestHandler],
+) -> Iterator[list[RequestHandler]]:
     """Put a guard around what viser's server answers while it starts; the guarded handlers are the list.
 
     viser has no option for it, but passes its handler to `websockets.asyncio.server.serve`.
@@ -136,7 +144,9 @@ def _check_free(port: int) -> None:
 
 
 def _busy(port: int) -> InputError:
-    return InputError(f"port {port} is taken, or not ours to take; choose another one, or leave it out for a free one.")
+    return InputError(
+        f"port {port} is taken, or not ours to take; choose another one, or leave it out for a free one."
+    )
 
 
 # -- mechanisms -------------------------------------------------------------------------------------------------------
@@ -154,7 +164,9 @@ class Placed:
     offset: Floats
     primitives: bool = False
     bodies: list[Any] = field(default_factory=list)  # a node each, the ground first
-    solids: dict[tuple[str, str, str], Any] = field(default_factory=dict)  # by body, role and colour
+    solids: dict[tuple[str, str, str], Any] = field(
+        default_factory=dict
+    )  # by body, role and colour
     shading: dict[tuple[str, str, str], Shading] = field(default_factory=dict)
     springs: list[Any] = field(default_factory=list)
 
@@ -206,7 +218,9 @@ def add_mechanism(
     placed = Placed(server, m, root, theme, scene, np.asarray(offset, dtype=float), primitives)
     for body in scene.bodies:
         placed.bodies.append(server.scene.add_frame(placed.node(body), show_axes=False))
-    for (body, role, colour), parts in _grouped(scene.primitives if primitives else scene.parts).items():
+    for (body, role, colour), parts in _grouped(
+        scene.primitives if primitives else scene.parts
+    ).items():
         vertices, faces = _merged(parts)
         shading = placed.shading[body, role, colour] = Shading.of(vertices, faces)
         placed.solids[body, role, colour] = server.scene.add_mesh_simple(
@@ -216,7 +230,11 @@ def add_mechanism(
     vertices, faces = _coil()
     for spring in scene.springs:
         node = server.scene.add_mesh_simple(
-            placed.node(f"spring {spring.name}"), vertices, faces, color=rgb(theme.role("spring")), side="double"
+            placed.node(f"spring {spring.name}"),
+            vertices,
+            faces,
+            color=rgb(theme.role("spring")),
+            side="double",
         )
         placed.springs.append(node)
     placed.place(body_poses(m, m.home()))
@@ -258,7 +276,9 @@ class Shading(NamedTuple):
 
         solid = trimesh.Trimesh(vertices, faces, process=False)
         smooth = solid.face_adjacency[solid.face_adjacency_angles < SHARP]
-        meeting = coo_array((np.ones(len(smooth)), (smooth[:, 0], smooth[:, 1])), shape=(len(faces), len(faces)))
+        meeting = coo_array(
+            (np.ones(len(smooth)), (smooth[:, 0], smooth[:, 1])), shape=(len(faces), len(faces))
+        )
         surface = connected_components(meeting, directed=False)[1]
         corners = np.stack([np.repeat(surface, 3), faces.ravel()], axis=-1)
         found, places = np.unique(corners, axis=0, return_inverse=True)
@@ -295,10 +315,14 @@ def _coil() -> tuple[Floats, Floats]:
     spine = np.stack([inner * np.cos(angle), inner * np.sin(angle), turns], axis=-1)
     wide = np.stack([np.cos(angle), np.sin(angle), np.zeros_like(angle)], axis=-1) * 0.16
     tall = np.array([0.0, 0.0, 0.35 / COILS])
-    rim = np.stack([spine + wide, spine + tall / 2, spine - wide, spine - tall / 2], axis=1)  # four edges
+    rim = np.stack(
+        [spine + wide, spine + tall / 2, spine - wide, spine - tall / 2], axis=1
+    )  # four edges
     k, j = np.meshgrid(np.arange(len(turns) - 1), np.arange(4), indexing="ij")
     a, b = 4 * k + j, 4 * k + (j + 1) % 4
-    faces = np.concatenate([np.stack([a, b, a + 4], -1).reshape(-1, 3), np.stack([b, b + 4, a + 4], -1).reshape(-1, 3)])
+    faces = np.concatenate(
+        [np.stack([a, b, a + 4], -1).reshape(-1, 3), np.stack([b, b + 4, a + 4], -1).reshape(-1, 3)]
+    )
     return rim.reshape(-1, 3), faces
 
 
@@ -340,11 +364,15 @@ class Extent(NamedTuple):
         seen = self.points @ axes.T
         middle = (seen.min(axis=0) + seen.max(axis=0)) / 2
         across = np.abs(seen - middle) / (np.tan(FIELD / 2) * np.array([ASPECT, 1.0, np.inf]))
-        far = max(float((across.max(axis=1) * room + (seen - middle)[:, 2]).max()), room * self.radius)
+        far = max(
+            float((across.max(axis=1) * room + (seen - middle)[:, 2]).max()), room * self.radius
+        )
         return axes.T @ middle + far * self.normal, axes.T @ middle
 
 
-def extent_of(scenes: Sequence[Scene], poses: Sequence[Floats], offsets: Sequence[Floats]) -> Extent:
+def extent_of(
+    scenes: Sequence[Scene], poses: Sequence[Floats], offsets: Sequence[Floats]
+) -> Extent:
     """The extent of mechanisms at poses (..., bodies + 1, 4, 4). A plane that all of them move in faces the camera; else z is up."""
     points = [
         (moved(pose[..., k, :, :], corners) + offset).reshape(-1, 3)
@@ -362,7 +390,9 @@ def extent_of(scenes: Sequence[Scene], poses: Sequence[Floats], offsets: Sequenc
         return Extent(every, low, high, first[0], first[1], first[2], True)
     towards = np.array([0.75, -1.0, 0.55])
     right = np.cross([0.0, 0.0, 1.0], towards) / np.linalg.norm(towards[:2])
-    return Extent(every, low, high, right, np.array([0.0, 0.0, 1.0]), towards / np.linalg.norm(towards), False)
+    return Extent(
+        every, low, high, right, np.array([0.0, 0.0, 1.0]), towards / np.linalg.norm(towards), False
+    )
 
 
 def _corners(scene: Scene) -> list[Floats]:

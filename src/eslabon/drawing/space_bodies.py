@@ -23,8 +23,13 @@ class SpaceBodies:
         counts = [len(piece) for piece in pieces]
         self.corners = np.concatenate(pieces) if pieces else np.zeros((0, 3, 3))
         self.owners = np.repeat([s.bodies.index(part.body) for part in parts], counts).astype(int)
-        colours = [part.colour or stage.theme.role("link" if part.role == "shape" else part.role) for part in parts]
-        self.solids = Solids(self.corners, colour_rows(colours, counts), linewidths=0.6, zorder=10.0)
+        colours = [
+            part.colour or stage.theme.role("link" if part.role == "shape" else part.role)
+            for part in parts
+        ]
+        self.solids = Solids(
+            self.corners, colour_rows(colours, counts), linewidths=0.6, zorder=10.0
+        )
         self.solids.set_rasterized(True)  # thousands of triangles: a drawing in a page stays small
         self.solids.set_gid("solids")
         self.names = frozenset(part.name for part in parts)

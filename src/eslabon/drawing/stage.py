@@ -55,7 +55,9 @@ class PlaneStage(Stage):
         return np.asarray(points) @ self.plane[:2].T
 
     def line(self, points: Floats, **style: Any) -> Any:
-        return self.ax.plot(*self.on_page(points).T, **{"zorder": LINES, "solid_capstyle": "round", **style})[0]
+        return self.ax.plot(
+            *self.on_page(points).T, **{"zorder": LINES, "solid_capstyle": "round", **style}
+        )[0]
 
     def move(self, line: Any, points: Floats) -> None:
         line.set_data(*self.on_page(points).T)
@@ -70,7 +72,9 @@ class PlaneStage(Stage):
         page = self.on_page(points)
         low, high = page.min(axis=0), page.max(axis=0)
         least = 0.4 * (high - low).max()  # a room for the ticks of the shorter side
-        around = np.stack([low, high]) + np.outer([-0.5, 0.5], np.maximum(least - (high - low), 0.0))
+        around = np.stack([low, high]) + np.outer(
+            [-0.5, 0.5], np.maximum(least - (high - low), 0.0)
+        )
         equal_axes(self.ax, around, names=self._names(), margin=0.02)
         self.ax.set_aspect("equal", adjustable="box")  # nothing is cut off
 
@@ -88,7 +92,9 @@ class SpaceStage(Stage):
     """Axes of space."""
 
     def line(self, points: Floats, **style: Any) -> Any:
-        return self.ax.plot(*np.asarray(points).T, **{"zorder": LINES, "solid_capstyle": "round", **style})[0]
+        return self.ax.plot(
+            *np.asarray(points).T, **{"zorder": LINES, "solid_capstyle": "round", **style}
+        )[0]
 
     def move(self, line: Any, points: Floats) -> None:
         line.set_data_3d(*np.asarray(points).T)
@@ -111,7 +117,9 @@ class SpaceStage(Stage):
 
     def _hide_depth(self) -> bool:
         """No ticks on an axis that is looked along; whether there is one."""
-        across, up = (row[:3] / np.linalg.norm(row[:3]) for row in np.asarray(self.ax.get_proj())[:2])
+        across, up = (
+            row[:3] / np.linalg.norm(row[:3]) for row in np.asarray(self.ax.get_proj())[:2]
+        )
         for x, depth in zip("xyz", np.abs(np.cross(across, up)), strict=True):
             if depth > 0.999:
                 getattr(self.ax, f"set_{x}ticks")([])

@@ -16,11 +16,23 @@ from eslabon.scene.primitives import hull
 
 WIDTH = 6.4  # inches
 ELEVATION = 22.0  # degrees
-MARGINS = (34, 48, 58, 20)  # points left, below, right and above the box, where the names and ticks of axes stand
-MARGINS_ALONG = (72, 64, 72, 56)  # the same if it is looked along an axis: they may stand on any side
+MARGINS = (
+    34,
+    48,
+    58,
+    20,
+)  # points left, below, right and above the box, where the names and ticks of axes stand
+MARGINS_ALONG = (
+    72,
+    64,
+    72,
+    56,
+)  # the same if it is looked along an axis: they may stand on any side
 
 
-def open_stage(s: Scene, poses: Floats, ax: Any, theme: str | None, looking: View | None, size: Any) -> Any:
+def open_stage(
+    s: Scene, poses: Floats, ax: Any, theme: str | None, looking: View | None, size: Any
+) -> Any:
     """A stage for a mechanism at poses `(n, bodies, 4, 4)`: on the axes that are given, or on those of a figure of its own."""
     from eslabon.drawing.stage import PlaneStage, SpaceStage
 
@@ -54,9 +66,15 @@ def _look_from(ax: Any, s: Scene, looking: View | None, poses: Floats) -> None:
     """From where it is looked at, what gravity pulls down being down: as told, or where most of it is seen."""
     gravity = np.abs(np.array(s.m.gravity, dtype=float))
     upright = "xyz"[int(gravity.argmax())] if gravity.any() else "z"
-    if isinstance(looking, str):  # x, or y where x is up, to the right; from the side, the right-hand one
+    if isinstance(
+        looking, str
+    ):  # x, or y where x is up, to the right; from the side, the right-hand one
         front = 0.0 if upright == "y" else -90.0
-        elevation, azimuth = {"front": (0.0, front), "side": (0.0, front + 90.0), "top": (90.0, front)}[looking]
+        elevation, azimuth = {
+            "front": (0.0, front),
+            "side": (0.0, front + 90.0),
+            "top": (90.0, front),
+        }[looking]
     else:
         elevation, azimuth = looking or (ELEVATION, _widest(points_of(s, poses), upright))
     ax.view_init(elev=elevation, azim=azimuth, vertical_axis=upright)
@@ -104,7 +122,8 @@ def fill_page(stage: Any, own: bool, sized: bool) -> None:
     if not sized:
         wide, high = np.ptp(stage.display(stage.corners), axis=0)
         figure.set_size_inches(
-            WIDTH, (WIDTH - 1.2) * float(np.clip(high / wide, 0.5, 1.1)) + (1.5 if stage.aligned else 0.9)
+            WIDTH,
+            (WIDTH - 1.2) * float(np.clip(high / wide, 0.5, 1.1)) + (1.5 if stage.aligned else 0.9),
         )
     (wide, high), point = figure.bbox.size, figure.dpi / 72
     left, lower, right, upper = (x * point for x in (MARGINS_ALONG if stage.aligned else MARGINS))
@@ -113,9 +132,14 @@ def fill_page(stage: Any, own: bool, sized: bool) -> None:
 
 def write_title(stage: Any, title: str, told: Sequence[str], own: bool) -> None:
     beside = f"longest arrows: {'; '.join(told)}" if told else ""
-    words, style = "   ".join(x for x in (title, beside) if x), {"fontsize": 10, "color": stage.theme.quiet}
+    words, style = (
+        "   ".join(x for x in (title, beside) if x),
+        {"fontsize": 10, "color": stage.theme.quiet},
+    )
     if words and own and hasattr(stage, "fill"):
-        stage.ax.get_figure(root=True).suptitle(words, x=0.02, y=0.985, ha="left", va="top", **style)
+        stage.ax.get_figure(root=True).suptitle(
+            words, x=0.02, y=0.985, ha="left", va="top", **style
+        )
     elif words:
         stage.ax.set_title(words, loc="left", **style)
 
@@ -125,7 +149,9 @@ def write_title(stage: Any, title: str, told: Sequence[str], own: bool) -> None:
 
 def points_of(s: Scene, poses: Floats) -> Floats:
     """The points of all bodies in all configurations."""
-    found = [moved(poses[..., k, :, :], link.points).reshape(-1, 3) for k, link in enumerate(s.links)]
+    found = [
+        moved(poses[..., k, :, :], link.points).reshape(-1, 3) for k, link in enumerate(s.links)
+    ]
     return np.concatenate([*found, poses[..., 1:, :3, 3].reshape(-1, 3)])
 
 

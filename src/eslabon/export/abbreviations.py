@@ -28,7 +28,10 @@ def waves(lines: Lines, inputs: Iterable[Sequence[Any]]) -> dict[str, list[tuple
         return {}
     shortest_first = sorted(found, key=lambda w: (len(w[0]), w[0]))
     kinds = {"s": sympy.sin, "c": sympy.cos}
-    return {letter: [w for w in shortest_first if isinstance(w[1], kind)] for letter, kind in kinds.items()}
+    return {
+        letter: [w for w in shortest_first if isinstance(w[1], kind)]
+        for letter, kind in kinds.items()
+    }
 
 
 def _index(angle: Any, places: dict[Any, int]) -> str:

@@ -22,7 +22,9 @@ from eslabon.compiler.program import GraphError, Instruction, Program, read
 from eslabon.displays import displayed
 from eslabon.pages.notebook import folded, source_text
 
-LINE = 72  # characters; what is longer than half of it gets a name before it goes into something else
+LINE = (
+    72  # characters; what is longer than half of it gets a name before it goes into something else
+)
 
 # Precedence in C, for the few operators used: comparisons, sums, products, signs, and what needs no brackets.
 CHOICE, LOGIC, COMPARISON, SUM, PRODUCT, SIGN, ATOM = range(7)
@@ -58,7 +60,9 @@ _KEYWORDS = """auto break case char const continue default do double else enum e
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"""
 _MATH_H = frozenset(_FUNCTIONS.split())
 _RESERVED = _MATH_H | set(f"{_KEYWORDS} {_OTHER_NAMES} sign_of row_of".split())
-_SIGN_OF = "static double sign_of(double x)\n{\n    return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;\n}\n\n"
+_SIGN_OF = (
+    "static double sign_of(double x)\n{\n    return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;\n}\n\n"
+)
 _ROW_OF = "static int row_of(double x, int last)\n{\n    return x >= last ? last : x > 0.0 ? (int)x : 0;\n}\n\n"  # NaN is row 0
 
 
@@ -88,7 +92,9 @@ class CSource:
 
     def __repr__(self) -> str:
         lines = self.code.count("\n")
-        return f"<CSource {self.name}: {lines} lines of C; print .header and .code, or .write(folder)>"
+        return (
+            f"<CSource {self.name}: {lines} lines of C; print .header and .code, or .write(folder)>"
+        )
 
 
 def source(f: Any, name: str = "", note: str = "") -> CSource:
@@ -113,14 +119,23 @@ def source(f: Any, name: str = "", note: str = "") -> CSource:
     inputs, outputs = _argument_names(program)
     writer = _Writer(program, inputs)
     stores = writer.stores(outputs)
-    parameters = ", ".join([*(f"const double *{n}" for n in inputs), *(f"double *{n}" for n in outputs)])
+    parameters = ", ".join(
+        [*(f"const double *{n}" for n in inputs), *(f"double *{n}" for n in outputs)]
+    )
     prototype = f"void {name}({parameters})"
-    unused = [*writer.unused(), *(n for n, shape in zip(outputs, program.output_shapes, strict=True) if 0 in shape)]
+    unused = [
+        *writer.unused(),
+        *(n for n, shape in zip(outputs, program.output_shapes, strict=True) if 0 in shape),
+    ]
     body = [f"    {line}" for line in [*(f"(void){n};" for n in unused), *writer.lines, *stores]]
     helper = _SIGN_OF if any(i.name == "sign" for i in program.instructions) else ""
     if program.functions:
         helper += _ROW_OF + "".join(_table(k, table) for k, table in enumerate(program.functions))
-    code = f'#include "{name}.h"\n#include <math.h>\n\n{helper}{prototype}\n{{\n' + "\n".join(body) + "\n}\n"
+    code = (
+        f'#include "{name}.h"\n#include <math.h>\n\n{helper}{prototype}\n{{\n'
+        + "\n".join(body)
+        + "\n}\n"
+    )
     return CSource(name, _header(program, name, prototype, inputs, outputs, note), code)
 
 
@@ -131,11 +146,17 @@ def _table(k: int, program: Program) -> str:
     return f"static const double table{k}[{size}] = {{\n" + ",\n".join(rows) + "\n};\n\n"
 
 
-def _header(program: Program, name: str, prototype: str, inputs: list[str], outputs: list[str], note: str) -> str:
+def _header(
+    program: Program, name: str, prototype: str, inputs: list[str], outputs: list[str], note: str
+) -> str:
     guard = f"{name.upper()}_H"
 
     def line(n: str, shape: tuple[int, int], what: str) -> str:
-        return f" * {n}: {what}, {shape[0]}x{shape[1]}" if shape[1] != 1 else f" * {n}: {what}, {shape[0]}"
+        return (
+            f" * {n}: {what}, {shape[0]}x{shape[1]}"
+            if shape[1] != 1
+            else f" * {n}: {what}, {shape[0]}"
+        )
 
     about = [
         f"/* {_comment(note or name)}: {program.operations} operations, written by eslabon.",
@@ -146,7 +167,15 @@ def _header(program: Program, name: str, prototype: str, inputs: list[str], outp
     ]
     start = ["#ifdef __cplusplus", 'extern "C" {', "#endif"]
     end = ["#ifdef __cplusplus", "}", "#endif"]
-    lines = [*about, f"#ifndef {guard}", f"#define {guard}", *start, f"{prototype};", *end, f"#endif /* {guard} */"]
+    lines = [
+        *about,
+        f"#ifndef {guard}",
+        f"#define {guard}",
+        *start,
+        f"{prototype};",
+        *end,
+        f"#endif /* {guard} */",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -163,11 +192,17 @@ class _Writer:
     def stores(self, outputs: list[str]) -> list[str]:
         """The assignments to outputs, all after the last input is read; the rest goes to `lines`."""
         shapes = zip(outputs, self._program.output_shapes, strict=True)
-        stores = {(k, p): f"{n}[{p}] = 0.0;" for k, (n, shape) in enumerate(shapes) for p in range(math.prod(shape))}
+        stores = {
+            (k, p): f"{n}[{p}] = 0.0;"
+            for k, (n, shape) in enumerate(shapes)
+            for p in range(math.prod(shape))
+        }
         for k, i in enumerate(self._program.instructions):
             if i.name == "output":
                 self._name(i.args[0], even_input=True)  # the output may be the same array
-                stores[i.place] = f"{outputs[i.place[0]]}[{i.place[1]}] = {self._texts[i.args[0]][0]};"
+                stores[i.place] = (
+                    f"{outputs[i.place[0]]}[{i.place[1]}] = {self._texts[i.args[0]][0]};"
+                )
             elif i.name == "argument":
                 self._numbers[i.place[0]] = self._texts[i.args[0]][0]
             elif i.name == "call":
@@ -191,7 +226,11 @@ class _Writer:
     def _name(self, k: int, even_input: bool = False) -> None:
         """Give a value a name, unless it is as short as one."""
         kind = self._program.instructions[k].name
-        if kind == "const" or (kind == "input" and not even_input) or re.fullmatch(r"t\d+", self._texts[k][0]):
+        if (
+            kind == "const"
+            or (kind == "input" and not even_input)
+            or re.fullmatch(r"t\d+", self._texts[k][0])
+        ):
             return
         name = f"t{len(self.lines) + 1}"
         self.lines.append(f"const double {name} = {self._texts[k][0]};")
@@ -209,9 +248,15 @@ class _Writer:
         if i.name in _FORMS:
             text, binds, needs = _FORMS[i.name]
         elif i.name in _MATH_H:
-            text, binds, needs = f"{i.name}({', '.join(['{}'] * len(i.args))})", ATOM, (CHOICE,) * len(i.args)
+            text, binds, needs = (
+                f"{i.name}({', '.join(['{}'] * len(i.args))})",
+                ATOM,
+                (CHOICE,) * len(i.args),
+            )
         else:
-            raise GraphError(f"{self._program.name} uses {i.name!r}, which C's math.h does not have.")
+            raise GraphError(
+                f"{self._program.name} uses {i.name!r}, which C's math.h does not have."
+            )
         for a in i.args:
             if len(self._texts[a][0]) > LINE / 2:
                 self._name(a)

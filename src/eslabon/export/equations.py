@@ -20,7 +20,9 @@ from eslabon.export.sympy_reader import Normal, Reader, Steps, TooLongError, ope
 from eslabon.export.typeset import Names, indexed, typeset, typeset_all
 
 SHORTER = 1.5  # how much longer the normal form, which is the one of the textbooks, may be than the graph's own
-WIDE = 100  # characters in a line, above which a matrix is printed entry by entry and a sum is broken
+WIDE = (
+    100  # characters in a line, above which a matrix is printed entry by entry and a sum is broken
+)
 LONGEST = 400  # lines that a notebook sets
 
 
@@ -65,7 +67,10 @@ class Equations:
         import numpy as np
         import sympy
 
-        symbols, entries = [s for _, own in self.inputs for s in own], [e for result in self.results for e in result]
+        symbols, entries = (
+            [s for _, own in self.inputs for s in own],
+            [e for result in self.results for e in result],
+        )
         # lambdify writes what it is told are common subexpressions line by line: our definitions.
         f = sympy.lambdify(symbols, entries, "numpy", cse=lambda e: (list(self.definitions), e))
         shapes = [r.shape if r.shape[1] != 1 else r.shape[:1] for r in self.results]
@@ -75,7 +80,9 @@ class Equations:
             given = [np.ravel(x) for x in arrays]
             if [x.size for x in given] != [len(own) for _, own in self.inputs]:
                 wanted = ", ".join(f"{name} ({len(own)})" for name, own in self.inputs)
-                raise InputError(f"these equations take, in this order and with so many numbers each: {wanted}.")
+                raise InputError(
+                    f"these equations take, in this order and with so many numbers each: {wanted}."
+                )
             parts = np.split(np.array(f(*np.concatenate([np.zeros(0), *given])), dtype=float), ends)
             made = tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
             return made if len(made) != 1 else made[0]
@@ -102,7 +109,9 @@ class Equations:
             else:
                 for places, e in _grouped(result):
                     left = " = ".join(indexed(name, ",".join(map(str, place))) for place in places)
-                    lines.append(_broken(left, e, text) if places else rf"& \text{{{_elsewhere(name)}}}")
+                    lines.append(
+                        _broken(left, e, text) if places else rf"& \text{{{_elsewhere(name)}}}"
+                    )
         return " \\\\\n".join(lines)
 
     def _repr_latex_(self) -> str | None:
@@ -127,7 +136,9 @@ class Equations:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        shapes = (f"{n} {r.shape[0]}x{r.shape[1]}" for n, r in zip(self.names, self.results, strict=True))
+        shapes = (
+            f"{n} {r.shape[0]}x{r.shape[1]}" for n, r in zip(self.names, self.results, strict=True)
+        )
         inputs = ", ".join(name for name, _ in self.inputs)
         return f"<Equations: {', '.join(shapes)} in {inputs}; {len(self.definitions)} definitions>"
 
@@ -160,7 +171,9 @@ def _grouped(result: Any) -> Iterator[tuple[list[tuple[int, ...]], Any]]:
 def _narrow(result: Any, text: Callable[[Any], str]) -> bool:
     """Whether a matrix fits on a page: each column is as wide as its widest entry."""
     rows, columns = result.shape
-    widest = (max((_width(text(result[i, j])) for i in range(rows)), default=0) for j in range(columns))
+    widest = (
+        max((_width(text(result[i, j])) for i in range(rows)), default=0) for j in range(columns)
+    )
     return sum(w + 2 for w in widest) <= WIDE
 
 
@@ -194,7 +207,9 @@ class Stage(NamedTuple):
 
 
 def equations(
-    f: Any, symbols: Mapping[str, Sequence[str]] | None = None, statement: tuple[str, str] = ("", "")
+    f: Any,
+    symbols: Mapping[str, Sequence[str]] | None = None,
+    statement: tuple[str, str] = ("", ""),
 ) -> Equations:
     """The equations of a `casadi.Function`, or of several, stage by stage.
 
@@ -209,7 +224,9 @@ def equations(
     >>> print(equations(casadi.Function("f", [q], [x], ["q"], ["x"])))
     x = cos(q1 + q2)/2
     """
-    stages = [(read(simplified(g)), taken) for g, taken in (f if isinstance(f, list) else [Stage(f)])]
+    stages = [
+        (read(simplified(g)), taken) for g, taken in (f if isinstance(f, list) else [Stage(f)])
+    ]
     steps = _Written(stages, symbols or {}, Steps())
     limit = SHORTER * steps.length
     with suppress(TooLongError):
@@ -230,13 +247,18 @@ class _Written:
     """Programs as lines, each in results of those before it, by one way to read them."""
 
     def __init__(
-        self, stages: list[tuple[Program, Mapping[int, str]]], given: Mapping[str, Sequence[str]], reader: Reader
+        self,
+        stages: list[tuple[Program, Mapping[int, str]]],
+        given: Mapping[str, Sequence[str]],
+        reader: Reader,
     ) -> None:
         self.names, self.reader = Names(), reader
         own = [[k for k in range(len(p.input_names)) if k not in taken] for p, taken in stages]
         kept, (whole, _) = max(zip(own, stages, strict=True), key=lambda x: len(x[0]))
         self.input_names = [whole.input_names[k] for k in kept]
-        self.inputs = _symbols(self.input_names, [math.prod(whole.input_shapes[k]) for k in kept], given, self.names)
+        self.inputs = _symbols(
+            self.input_names, [math.prod(whole.input_shapes[k]) for k in kept], given, self.names
+        )
         made: dict[str, Any] = {}
         for program, taken in stages:
             found = self.reader.read(program, self._inputs_of(program, taken, made))
@@ -247,7 +269,9 @@ class _Written:
         self.definitions = list(self.reader.definitions)
         self.waves, self.sums = self._name_waves(), list[tuple[Any, Any]]()
 
-    def _inputs_of(self, program: Program, taken: Mapping[int, str], made: Mapping[str, Any]) -> list[Sequence[Any]]:
+    def _inputs_of(
+        self, program: Program, taken: Mapping[int, str], made: Mapping[str, Any]
+    ) -> list[Sequence[Any]]:
         """Results, and symbols by name: from the end, as parameters, which may be called like a state, come last."""
         left = list(zip(self.input_names, self.inputs, strict=True))
         found: list[Sequence[Any]] = []
@@ -311,8 +335,13 @@ class _Written:
         outputs = {word: str(self.names.numbered(word, [""])[0]) for word in self.outputs}
         inputs = tuple(zip(self.input_names, map(tuple, self.inputs), strict=True))
         results = tuple(result.xreplace(names).applyfunc(readable) for result in self.results)
-        said = {f"{name}{k + 1}": str(s) for name, own in reversed(inputs) for k, s in enumerate(own)} | outputs
-        texts = _filled(statement[0], said), _filled(statement[1], {word: typeset(name) for word, name in said.items()})
+        said = {
+            f"{name}{k + 1}": str(s) for name, own in reversed(inputs) for k, s in enumerate(own)
+        } | outputs
+        texts = (
+            _filled(statement[0], said),
+            _filled(statement[1], {word: typeset(name) for word, name in said.items()}),
+        )
         return Equations(tuple(outputs.values()), inputs, (*self.waves, *made), results, texts)
 
 
@@ -331,9 +360,13 @@ def _symbols(
     for k, (name, size) in enumerate(zip(inputs, sizes, strict=True)):
         if name in given:
             if len(given[name]) != size:
-                raise GraphError(f"input {name!r} has {size} numbers; {len(given[name])} names were given.")
+                raise GraphError(
+                    f"input {name!r} has {size} numbers; {len(given[name])} names were given."
+                )
             result[k] = names.given(given[name])
     for k, (name, size) in reversed(list(enumerate(zip(inputs, sizes, strict=True)))):
         if name not in given:
-            result[k] = names.numbered(name, [""] if size == 1 else [str(i + 1) for i in range(size)])
+            result[k] = names.numbered(
+                name, [""] if size == 1 else [str(i + 1) for i in range(size)]
+            )
     return result

@@ -14,7 +14,9 @@ from functools import lru_cache
 from typing import Any
 
 Powers = tuple[tuple[Any, int], ...]  # symbols with their powers, sorted by name
-Angles = tuple[tuple[Any, Fraction], ...]  # symbols with their multiples; the first multiple is positive
+Angles = tuple[
+    tuple[Any, Fraction], ...
+]  # symbols with their multiples; the first multiple is positive
 Key = tuple[Powers, Angles, bool]  # the last one: a sine, not a cosine; cos of no angles is one
 
 ONE: Key = ((), (), False)
@@ -114,7 +116,9 @@ def _sum(a: Angles, b: Angles, sign: int) -> tuple[int, Angles]:
     return _normal(total.items())
 
 
-def _product(a: Angles, sine: bool, b: Angles, other_sine: bool) -> list[tuple[Fraction, Angles, bool]]:
+def _product(
+    a: Angles, sine: bool, b: Angles, other_sine: bool
+) -> list[tuple[Fraction, Angles, bool]]:
     """A product of two sines or cosines as a sum of two."""
     if not a or not b:  # the cosine of no angle is one
         return [(Fraction(1), a or b, sine or other_sine)]

@@ -65,7 +65,9 @@ class Operations:
         return "\n".join(f"{name:<15}  {number:>{width}}" for name, number in rows)
 
     def _rows(self) -> list[tuple[str, int]]:
-        return [(f.name.replace("_", " "), getattr(self, f.name)) for f in fields(self)] + [("total", self.total)]
+        return [(f.name.replace("_", " "), getattr(self, f.name)) for f in fields(self)] + [
+            ("total", self.total)
+        ]
 
     def _pieces(self) -> Iterator[str]:
         yield table(Sheet("", ("operations", "number"), self._rows()))

@@ -30,7 +30,9 @@ PLAIN = 60  # operations, up to which the graph's own form is a candidate
 ATOM = 20  # operations of what is divided by, or is inside a function, above which it becomes a definition
 LINE = 40  # operations in a line of `Steps`
 NEGLIGIBLE = 1e-50  # a constant below it is added only so that a root has a derivative at zero; it is not printed
-DIGITS = 12  # that a person writes: what a double has beyond them, if zeros up to rounding, is noise
+DIGITS = (
+    12  # that a person writes: what a double has beyond them, if zeros up to rounding, is noise
+)
 
 Definition = tuple[Any, Any]
 
@@ -57,17 +59,26 @@ class Reader(ABC):
         self._program = program
         self._start()
         summands = {a for i in program.instructions if i.name in ("add", "sub") for a in i.args}
-        summands -= {a for i in program.instructions if i.name not in ("add", "sub") for a in i.args}
+        summands -= {
+            a for i in program.instructions if i.name not in ("add", "sub") for a in i.args
+        }
         results = [self._sympy.zeros(*shape) for shape in program.output_shapes]
         for k, i in enumerate(program.instructions):
             match i.name:
                 case "output":
                     which, place = i.place
-                    results[which][divmod(place, program.output_shapes[which][1])] = self.expression(i.args[0])
+                    results[which][divmod(place, program.output_shapes[which][1])] = (
+                        self.expression(i.args[0])
+                    )
                 case "input":
                     self._atom(k, inputs[i.place[0]][i.place[1]])
                 case "const":
-                    self._atom(k, self._constant(0.0 if k in summands and abs(i.value) < NEGLIGIBLE else i.value))
+                    self._atom(
+                        k,
+                        self._constant(
+                            0.0 if k in summands and abs(i.value) < NEGLIGIBLE else i.value
+                        ),
+                    )
                 case _ if i.name in self._functions:
                     self._compute(k, i)
                 case _:
@@ -76,7 +87,9 @@ class Reader(ABC):
 
     def define(self, expression: Any, symbol: Any = None) -> Any:
         """A line of its own."""
-        symbol = self._sympy.Dummy(f"x{len(self.definitions)}", real=True) if symbol is None else symbol
+        symbol = (
+            self._sympy.Dummy(f"x{len(self.definitions)}", real=True) if symbol is None else symbol
+        )
         self.definitions.append((symbol, expression))
         self._left -= operations(expression)
         if self._left < 0:
@@ -110,7 +123,9 @@ class Steps(Reader):
 
     def _start(self) -> None:
         self._values: dict[int, Any] = {}
-        self._uses = Counter(a for i in self._program.instructions if i.name != "output" for a in i.args)
+        self._uses = Counter(
+            a for i in self._program.instructions if i.name != "output" for a in i.args
+        )
 
     def _atom(self, k: int, expression: Any) -> None:
         self._values[k] = expression
@@ -128,7 +143,11 @@ class Steps(Reader):
 def _turned(e: Any) -> bool:
     """A sum of angles, or its sine or cosine."""
     angle = e.args[0] if e.func.__name__ in ("sin", "cos") else e
-    return all(t.is_Symbol or t.is_number or (-t).is_Symbol for t in angle.args) if angle.is_Add else angle.is_Symbol
+    return (
+        all(t.is_Symbol or t.is_number or (-t).is_Symbol for t in angle.args)
+        if angle.is_Add
+        else angle.is_Symbol
+    )
 
 
 class Normal(Reader):
@@ -174,7 +193,10 @@ class Normal(Reader):
     def _keep_short(self, a: int, b: int) -> None:
         """Make definitions of factors whose product would be long, the longer one first."""
         for k in sorted((a, b), key=lambda k: -len(self._sums[k].terms)):
-            if len(self._sums[a].terms) * len(self._sums[b].terms) > LONG and len(self._sums[k].terms) > 1:
+            if (
+                len(self._sums[a].terms) * len(self._sums[b].terms) > LONG
+                and len(self._sums[k].terms) > 1
+            ):
                 self._define(k)
 
     def _inside(self, k: int) -> Any:
@@ -188,8 +210,13 @@ class Normal(Reader):
         terms = self._sums[k].terms
         if not terms:
             return Harmonics.symbol(self._sympy.zoo)
-        content, (_, common) = _content(terms.values()), _common({p: Fraction(1) for p, _, _ in terms})
-        rest = Harmonics({(_without(p, common), a, sine): c / content for (p, a, sine), c in terms.items()})
+        content, (_, common) = (
+            _content(terms.values()),
+            _common({p: Fraction(1) for p, _, _ in terms}),
+        )
+        rest = Harmonics(
+            {(_without(p, common), a, sine): c / content for (p, a, sine), c in terms.items()}
+        )
         over = Harmonics({(_without((), common), (), False): 1 / content})
         if list(rest.terms) == [ONE]:
             return over
@@ -212,7 +239,9 @@ class Normal(Reader):
         return self._final[k]
 
 
-_SAME_NAME = "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp log sqrt erf erfinv sign"
+_SAME_NAME = (
+    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp log sqrt erf erfinv sign"
+)
 
 
 def _functions(sp: Any) -> dict[str, Any]:
@@ -283,17 +312,30 @@ def operations(e: Any) -> int:
     if e.is_Mul:
         negative = _negative(e)
         positive = -e if negative else e
-        above, below = sympy.fraction(positive) if any(map(_may_divide, positive.args)) else (positive, sympy.S.One)
+        above, below = (
+            sympy.fraction(positive)
+            if any(map(_may_divide, positive.args))
+            else (positive, sympy.S.One)
+        )
         if above.is_Integer:
             return int(negative) + 1 + int(_negative(above)) + operations(below)
         if below != 1:
-            return int(negative) + 1 + operations(above) + (0 if below.is_Integer else operations(below))
+            return (
+                int(negative)
+                + 1
+                + operations(above)
+                + (0 if below.is_Integer else operations(below))
+            )
         if not positive.is_Mul:
             return int(negative) + operations(positive)
         return int(negative) + len(positive.args) - 1 + sum(map(operations, positive.args))
     if e.is_Pow and e.exp == -1:
         return 1 + operations(e.base)
-    own = len(e.args) - 1 if isinstance(e, sympy.Min | sympy.Max | sympy.And | sympy.Or) else int(_counts(e))
+    own = (
+        len(e.args) - 1
+        if isinstance(e, sympy.Min | sympy.Max | sympy.And | sympy.Or)
+        else int(_counts(e))
+    )
     return own + sum(map(operations, e.args))
 
 
@@ -339,7 +381,9 @@ def _divided(h: Harmonics) -> tuple[Harmonics, Powers] | None:
     _, common = _common({p: Fraction(1) for p, _, _ in h.terms})
     if all(n > 0 for _, n in common):
         return None
-    return Harmonics({(_without(p, common), a, sine): c for (p, a, sine), c in h.terms.items()}), common
+    return Harmonics(
+        {(_without(p, common), a, sine): c for (p, a, sine), c in h.terms.items()}
+    ), common
 
 
 def _factors(polynomial: dict[Powers, Fraction]) -> list[Any]:
@@ -359,7 +403,9 @@ def _common(polynomial: Mapping[Powers, Fraction]) -> tuple[Fraction, Powers]:
     """The number and the powers that all terms share, a common denominator among them."""
     exponents = [dict(p) for p in polynomial]
     least = {s: min(n.get(s, 0) for n in exponents) for n in exponents for s in n}
-    return _content(polynomial.values()), tuple(sorted(((s, n) for s, n in least.items() if n), key=by_name))
+    return _content(polynomial.values()), tuple(
+        sorted(((s, n) for s, n in least.items() if n), key=by_name)
+    )
 
 
 def _square_root(polynomial: dict[Powers, Fraction]) -> dict[Powers, Fraction] | None:
@@ -405,7 +451,9 @@ def _content(coefficients: Iterable[Fraction]) -> Fraction:
     """The number that leaves whole coefficients without a common divisor, the first one positive; only the sign where they
     would be too long to read, as with the square root of 2."""
     numbers = list(coefficients)
-    size = Fraction(math.gcd(*(c.numerator for c in numbers)), math.lcm(*(c.denominator for c in numbers)))
+    size = Fraction(
+        math.gcd(*(c.numerator for c in numbers)), math.lcm(*(c.denominator for c in numbers))
+    )
     if any(abs(c / size) >= 10**DIGITS for c in numbers):
         size = Fraction(1)
     return size if numbers[0] > 0 else -size

@@ -61,7 +61,10 @@ def typeset_all(symbols: Iterable[Any]) -> dict[Any, str]:
     """How symbols are set; those that would look alike, such as L2 and L_2, as they are written."""
     shown = {s: typeset(str(s)) for s in symbols}
     times = Counter(shown.values())
-    return {s: text if times[text] == 1 else rf"\mathtt{{{_escaped(str(s))}}}" for s, text in shown.items()}
+    return {
+        s: text if times[text] == 1 else rf"\mathtt{{{_escaped(str(s))}}}"
+        for s, text in shown.items()
+    }
 
 
 def indexed(name: str, index: str) -> str:
@@ -83,7 +86,9 @@ class Names:
 
         for word in words:
             if word in self._taken:
-                raise GraphError(f"two symbols are called {word!r}; give each number a name of its own.")
+                raise GraphError(
+                    f"two symbols are called {word!r}; give each number a name of its own."
+                )
             self._taken.add(word)
         self._typeset.update(map(typeset, words))
         return [sympy.Symbol(word, real=True) for word in words]

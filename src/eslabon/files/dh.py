@@ -20,17 +20,28 @@ from eslabon.model.poses import ORIGIN, compose, in_parent_frame
 
 COLUMNS = ("theta", "d", "a", "alpha")
 BODY_KEYS = ("mass", "com", "inertia")
-JOINT_KEYS = tuple(f.name for f in fields(Joint) if f.name not in ("name", "kind", "parent", "child", "at"))
+JOINT_KEYS = tuple(
+    f.name for f in fields(Joint) if f.name not in ("name", "kind", "parent", "child", "at")
+)
 ANGLES = ("rpy", "offset", "angle", "theta", "alpha")  # whatever the joint does
-TURNING = [name for name, kind in KINDS.items() if {c.unit for c in kind.coordinates} == {"rad"}]  # angles alone
+TURNING = [
+    name for name, kind in KINDS.items() if {c.unit for c in kind.coordinates} == {"rad"}
+]  # angles alone
 LETTERS = {"R": "revolute", "P": "prismatic"}
 
 
 def from_dh(
-    rows: Iterable[Sequence[Any] | Mapping[str, Any]], convention: str = "standard", *, name: str = "arm",
-    gravity: Sequence[Any] = (0.0, 0.0, -9.81), parameters: Mapping[str, Any] | None = None, degrees: bool = False,
-    base: Any = None, tool: Any = None, note: str = "",
-) -> Description:  # fmt: skip
+    rows: Iterable[Sequence[Any] | Mapping[str, Any]],
+    convention: str = "standard",
+    *,
+    name: str = "arm",
+    gravity: Sequence[Any] = (0.0, 0.0, -9.81),
+    parameters: Mapping[str, Any] | None = None,
+    degrees: bool = False,
+    base: Any = None,
+    tool: Any = None,
+    note: str = "",
+) -> Description:
     """A serial arm from a Denavit-Hartenberg table.
 
     Each row is ``(theta, d, a, alpha)`` or a mapping with those keys (missing ones are zero), and then also ``kind``
@@ -53,16 +64,29 @@ def from_dh(
 
 
 def add_dh(
-    b: Builder, rows: Iterable[Any], convention: str = "standard", *, degrees: bool = False, base: Any = None, tool: Any = None,
-) -> None:  # fmt: skip
+    b: Builder,
+    rows: Iterable[Any],
+    convention: str = "standard",
+    *,
+    degrees: bool = False,
+    base: Any = None,
+    tool: Any = None,
+) -> None:
     """Hang the arm of a table on the ground of a mechanism in the making."""
     if convention not in ("standard", "modified"):
-        raise ModelError(f"the convention {format_value(convention)} is not known; it is 'standard' or 'modified'.")
+        raise ModelError(
+            f"the convention {format_value(convention)} is not known; it is 'standard' or 'modified'."
+        )
     standard, degrees = convention == "standard", flag(degrees, "degrees")
     table = [_row(row, k, degrees) for k, row in enumerate(listed(rows) or (), start=1)]
     if not table:
-        raise ModelError("the table has no rows; give a list with one (theta, d, a, alpha) a joint.")
-    before, parent = pose(base, "base"), "ground"  # the part of the transform that the link before has left over
+        raise ModelError(
+            "the table has no rows; give a list with one (theta, d, a, alpha) a joint."
+        )
+    before, parent = (
+        pose(base, "base"),
+        "ground",
+    )  # the part of the transform that the link before has left over
     for k, row in enumerate(table, start=1):
         link, joint = row.get("name", f"link{k}"), row.get("joint", f"joint{k}")
         theta, d, a, alpha = (row[c] for c in COLUMNS)
@@ -77,7 +101,15 @@ def add_dh(
         )
         seen = in_parent_frame(beyond, Body(link, com=com, inertia=moments))
         b.body(link, row.get("mass", 0.0), seen.com, seen.inertia)
-        b.joint(joint, row["kind"], parent, link, at=at, axis="z", **{k: row[k] for k in JOINT_KEYS if k in row})
+        b.joint(
+            joint,
+            row["kind"],
+            parent,
+            link,
+            at=at,
+            axis="z",
+            **{k: row[k] for k in JOINT_KEYS if k in row},
+        )
         before, parent = beyond, link
     b.frame("tool", parent, compose(before, pose(tool, "tool")))
 
@@ -88,7 +120,9 @@ def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
     if not isinstance(row, Mapping):
         values = listed(row) or ()
         if len(values) != 4:
-            raise ModelError(f"{what} needs four numbers (theta, d, a, alpha) or a mapping; it is {format_value(row)}.")
+            raise ModelError(
+                f"{what} needs four numbers (theta, d, a, alpha) or a mapping; it is {format_value(row)}."
+            )
         row = dict(zip(COLUMNS, values, strict=True))
     kind = row.get("kind", "revolute")
     kind = LETTERS.get(kind, kind) if isinstance(kind, str) else kind
@@ -97,9 +131,17 @@ def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
             f"{what}: the kind {format_value(kind)} is not known; a table has revolute and prismatic joints."
         )
     made = {**in_radians(row, kind, what), "kind": kind}
-    known_words(made, (*COLUMNS, "kind", "name", "joint", *BODY_KEYS, *JOINT_KEYS), f"{what} has the unknown key")
+    known_words(
+        made,
+        (*COLUMNS, "kind", "name", "joint", *BODY_KEYS, *JOINT_KEYS),
+        f"{what} has the unknown key",
+    )
     for column in COLUMNS:
-        unit = number("deg") if degrees and column in ("theta", "alpha") and f"{column}_deg" not in row else 1.0
+        unit = (
+            number("deg")
+            if degrees and column in ("theta", "alpha") and f"{column}_deg" not in row
+            else 1.0
+        )
         made[column] = number(made.get(column, 0.0), f"{what}: {column}") * unit
     return made
 

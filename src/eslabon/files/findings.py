@@ -63,7 +63,9 @@ class Findings:
             raise error
         self.errors.append((str(error), line))
 
-    def read(self, add: Callable[[], None], source: Parts, required: Collection[str], *item: str) -> None:
+    def read(
+        self, add: Callable[[], None], source: Parts, required: Collection[str], *item: str
+    ) -> None:
         """Add an item. Where mistakes are gathered it is read again without the part at fault, as long as that can be
         told and spared."""
         while True:
@@ -87,7 +89,11 @@ class Findings:
         path = item if item and item in self.lines else self._mentioned(sentence)
         if path is None:
             return None
-        keys = [other for other in self.lines if other[:-1] == path and _word(other[-1], sentence) is not None]
+        keys = [
+            other
+            for other in self.lines
+            if other[:-1] == path and _word(other[-1], sentence) is not None
+        ]
         return self.lines[keys[0] if keys else path]
 
     def _mentioned(self, sentence: str) -> tuple[str, ...] | None:
@@ -97,7 +103,14 @@ class Findings:
             paths = [path for path in self.lines if len(path) == 2 and path[-1] == name]
             if paths:
                 return min(paths, key=lambda path: path[0][:3] != kind[:3])
-        return next((path for path in self.lines if len(path) == 1 and _word(path[0], sentence) is not None), None)
+        return next(
+            (
+                path
+                for path in self.lines
+                if len(path) == 1 and _word(path[0], sentence) is not None
+            ),
+            None,
+        )
 
     def concerns_unread(self, sentence: str) -> bool:
         return bool(self.unread & set(QUOTED.findall(sentence)))

@@ -11,7 +11,11 @@ from eslabon.model import Shape
 
 def named_from(shapes: tuple[Shape, ...], folder: Path | None) -> tuple[Shape, ...]:
     """The shapes with meshes in a folder, or below it, named from there, so that both can be moved; others keep their path."""
-    return shapes if folder is None else tuple(replace(x, file=_beside(x.file, Path(folder))) for x in shapes)
+    return (
+        shapes
+        if folder is None
+        else tuple(replace(x, file=_beside(x.file, Path(folder))) for x in shapes)
+    )
 
 
 def _beside(file: str, folder: Path) -> str:

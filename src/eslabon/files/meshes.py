@@ -16,7 +16,9 @@ from eslabon.files.findings import Findings
 from eslabon.files.xml_elements import Tag, children, name_of, parse, pose
 from eslabon.model import Pose
 
-Packages = Mapping[str, str | Path] | Iterable[str | Path] | None  # folders by name, or where to look for them
+Packages = (
+    Mapping[str, str | Path] | Iterable[str | Path] | None
+)  # folders by name, or where to look for them
 
 
 class Mesh(NamedTuple):
@@ -44,7 +46,15 @@ def _meshes(links: Mapping[str, Tag], urdf: Path, packages: Packages) -> Iterato
             if mesh.there:
                 name, scale = mesh.text("filename"), mesh.numbers("scale", 3, (1.0, 1.0, 1.0))
                 found = resolved(name, urdf, packages)
-                yield Mesh(link, name_of(shape.element), name, found, pose(shape.child("origin")), scale, mesh.line)
+                yield Mesh(
+                    link,
+                    name_of(shape.element),
+                    name,
+                    found,
+                    pose(shape.child("origin")),
+                    scale,
+                    mesh.line,
+                )
 
 
 def resolved(name: str, urdf: Path, packages: Packages = None) -> Path | None:
@@ -54,10 +64,20 @@ def resolved(name: str, urdf: Path, packages: Packages = None) -> Path | None:
     if scheme not in ("package", "model"):
         places = [urdf.parent / unquote(rest)]
     else:
-        named = {k: Path(x).expanduser() for k, x in packages.items()} if isinstance(packages, Mapping) else {}
-        given = [] if packages is None or isinstance(packages, Mapping) else [Path(x).expanduser() for x in packages]
+        named = (
+            {k: Path(x).expanduser() for k, x in packages.items()}
+            if isinstance(packages, Mapping)
+            else {}
+        )
+        given = (
+            []
+            if packages is None or isinstance(packages, Mapping)
+            else [Path(x).expanduser() for x in packages]
+        )
         given += [Path(x) for x in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if x]
         roots = [named[package]] if package in named else []
-        roots += [p if p.name == package else p / package for p in (*given, *urdf.resolve().parents)]
+        roots += [
+            p if p.name == package else p / package for p in (*given, *urdf.resolve().parents)
+        ]
         places = [root / inside for root in roots]
     return next((place for place in places if place.is_file()), None)

@@ -53,11 +53,15 @@ def read_mjcf(path: Path) -> Description:
     try:
         import mujoco
     except ImportError:
-        raise MissingDependencyError("MJCF needs MuJoCo's compiler; pip install 'eslabon[mjcf]' brings it.") from None
+        raise MissingDependencyError(
+            "MJCF needs MuJoCo's compiler; pip install 'eslabon[mjcf]' brings it."
+        ) from None
     try:
         compiled = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
-        raise ReadError(f"MuJoCo cannot compile the model: {' '.join(str(error).split())}") from None
+        raise ReadError(
+            f"MuJoCo cannot compile the model: {' '.join(str(error).split())}"
+        ) from None
     reader = _Reader(mujoco, compiled, path)
     description = reader.describe()
     if reader.lost:
@@ -80,11 +84,15 @@ class _Reader:
 
     def __init__(self, mujoco: ModuleType, mj: Any, path: Path) -> None:
         self.mujoco, self.mj, self.path = mujoco, mj, path
-        self.lost: dict[str, dict[str, None]] = {}  # what is left out, and the names, each once, of those who lose it
+        self.lost: dict[
+            str, dict[str, None]
+        ] = {}  # what is left out, and the names, each once, of those who lose it
         self.frame_names, self.joint_names = _Names((GROUND,)), _Names()
         self.bodies = [GROUND, *self._names("body", range(1, mj.nbody), self.frame_names)]
         self.joints = self._names("joint", range(mj.njnt), self.joint_names)
-        self.ends: dict[int, tuple[str, str, Matrix]] = {}  # of a joint: parent, child, pose of its inner frame
+        self.ends: dict[
+            int, tuple[str, str, Matrix]
+        ] = {}  # of a joint: parent, child, pose of its inner frame
         title = mj.names.split(b"\0")[0].decode()
         gravity = mj.opt.gravity if self._on("GRAVITY") else np.zeros(3)
         self.b = Builder(path.stem if title in ("", "MuJoCo Model") else title, gravity.tolist())
@@ -107,12 +115,17 @@ class _Reader:
     def _names(self, kind: str, numbers: Iterable[int], room: _Names) -> list[str]:
         """The names here of items of a kind; those without a name are called by kind and number, after all others."""
         given = {i: getattr(self.mj, kind)(i).name for i in numbers}
-        made = {i: room.new(given[i] or f"{kind}{i}", kind) for i in sorted(given, key=lambda i: not given[i])}
+        made = {
+            i: room.new(given[i] or f"{kind}{i}", kind)
+            for i in sorted(given, key=lambda i: not given[i])
+        }
         return [made[i] for i in given]
 
     def _on(self, *features: str) -> bool:
         """Whether the options leave features on; what this version of MuJoCo has no switch for, is."""
-        bits = (int(getattr(self.mujoco.mjtDisableBit, f"mjDSBL_{feature}", 0)) for feature in features)
+        bits = (
+            int(getattr(self.mujoco.mjtDisableBit, f"mjDSBL_{feature}", 0)) for feature in features
+        )
         return not any(self.mj.opt.disableflags & bit for bit in bits)
 
     def _word(self, enum: str, value: Any) -> str:
@@ -121,7 +134,9 @@ class _Reader:
 
     def _any(self, i: int, *fields: str) -> bool:
         """Whether one of the fields is not zero at i, of those that this version of MuJoCo has."""
-        return any(np.any(getattr(self.mj, field)[i]) for field in fields if hasattr(self.mj, field))
+        return any(
+            np.any(getattr(self.mj, field)[i]) for field in fields if hasattr(self.mj, field)
+        )
 
     def _coordinates(self, j: int) -> slice:
         """Where a joint's coordinates stand in qpos."""
@@ -148,11 +163,18 @@ class _Reader:
     def _add_body(self, i: int) -> None:
         """A body on its joints. MuJoCo's frame of the body goes from T to T shift(p) J(q) shift(-p) at each of them."""
         mj, name = self.mj, self.bodies[i]
-        parent, here, anchor = self.bodies[mj.body_parentid[i]], _pose(mj.body_pos[i], mj.body_quat[i]), np.zeros(3)
+        parent, here, anchor = (
+            self.bodies[mj.body_parentid[i]],
+            _pose(mj.body_pos[i], mj.body_quat[i]),
+            np.zeros(3),
+        )
         joints = range(mj.body_jntadr[i], mj.body_jntadr[i] + mj.body_jntnum[i])
         for j in joints:
             kind = KINDS[mj.jnt_type[j]]
-            if kind in ("revolute", "spherical"):  # a slide is the same everywhere, so it stays at the last anchor
+            if kind in (
+                "revolute",
+                "spherical",
+            ):  # a slide is the same everywhere, so it stays at the last anchor
                 anchor = mj.jnt_pos[j]
             child = name
             if j != joints[-1] or anchor.any():
@@ -161,7 +183,9 @@ class _Reader:
             self._add_joint(j, kind, parent, child, here @ _pose(anchor))
             parent, here = child, _pose(-anchor)
         if parent != name:
-            self.b.joint(self.joint_names.new(f"{name}_fixed", "joint"), "fixed", parent, name, here)
+            self.b.joint(
+                self.joint_names.new(f"{name}_fixed", "joint"), "fixed", parent, name, here
+            )
         com, R = mj.body_ipos[i].tolist(), rotation_from_quaternion(mj.body_iquat[i])
         self.b.body(name, mj.body_mass[i], com, R * mj.body_inertia[i] @ R.T)
         if mj.body_gravcomp[i] and self._on("GRAVITY"):
@@ -176,7 +200,9 @@ class _Reader:
             at = at @ _moved(kind, axis, -home[0])
             data |= self._spring_and_limits(j)
         elif kind == "free":
-            at = np.eye(4)  # qpos is the body's pose itself, not its way from where the file puts it
+            at = np.eye(
+                4
+            )  # qpos is the body's pose itself, not its way from where the file puts it
         self.ends[j] = parent, child, at
         self.b.joint(self.joints[j], kind, parent, child, at, axis, home=home.tolist(), **data)
 
@@ -193,7 +219,9 @@ class _Reader:
                 self.lose("the actuator's damping and armature at the joints", name)
         if self._any(d, "dof_dampingpoly"):
             self.lose("the nonlinear part of the damping of the joints", name)
-        if kind == "free" and (friction or armature):  # of velocities along the world's axes; here they are the body's
+        if kind == "free" and (
+            friction or armature
+        ):  # of velocities along the world's axes; here they are the body's
             self.lose("the friction loss and armature of the free joints", name)
             friction = armature = 0.0
         gear = gears[0] if len(gears) == 1 and kind in SCALAR else 1.0
@@ -233,7 +261,10 @@ class _Reader:
         names = self._names("key", range(self.mj.nkey), _Names())
         for name, q in zip(names, self.mj.key_qpos.copy(), strict=True):
             self.mujoco.mj_normalizeQuat(self.mj, q)
-            self.b.mode(name, {joint: q[self._coordinates(j)].tolist() for j, joint in enumerate(self.joints)})
+            self.b.mode(
+                name,
+                {joint: q[self._coordinates(j)].tolist() for j, joint in enumerate(self.joints)},
+            )
 
     def _add_shapes(self) -> None:
         names = _Names()
@@ -261,7 +292,9 @@ class _Reader:
     def _gear(self, k: int) -> Matrix:
         """An actuator's force along each velocity of its joint, by its own force."""
         row = self.mj.actuator_outadr[k] if hasattr(self.mj, "actuator_outadr") else k
-        return self.mj.actuator_gear[row, : len(self._kind(self.mj.actuator_trnid[k, 0]).velocities)]
+        return self.mj.actuator_gear[
+            row, : len(self._kind(self.mj.actuator_trnid[k, 0]).velocities)
+        ]
 
     def _is_motor(self, k: int) -> bool:
         """Whether an actuator's force is a constant times its control."""
@@ -276,7 +309,9 @@ class _Reader:
             limit = self._larger_side(mj.actuator_forcerange[k], name)
         control = mj.actuator_ctrladr[k] if hasattr(mj, "actuator_ctrladr") else k
         if self._is_motor(k) and mj.actuator_ctrllimited[control] and self._on("CLAMPCTRL"):
-            at_most = self._larger_side(mj.actuator_gainprm[k, 0] * mj.actuator_ctrlrange[control], name)
+            at_most = self._larger_side(
+                mj.actuator_gainprm[k, 0] * mj.actuator_ctrlrange[control], name
+            )
             limit = min(limit, at_most)
         return limit
 
@@ -290,7 +325,9 @@ class _Reader:
         gears = np.array([self._gear(k) for k in self.drives[j]])
         if np.linalg.matrix_rank(gears) == gears.shape[1]:
             return True
-        self.lose("the actuators of the joints driven about some of their axes only:", self.joints[j])
+        self.lose(
+            "the actuators of the joints driven about some of their axes only:", self.joints[j]
+        )
         return False
 
     # -- equality constraints ---------------------------------------------------------------------------------------
@@ -323,18 +360,26 @@ class _Reader:
         elif len({mj.body_weldid[i] for i in ends}) == 1:
             self.lose("the equality constraints within one rigid body:", name)
         else:
-            kind = "fixed" if weld and data[10] else "spherical"  # a torquescale of zero leaves the orientation free
+            kind = (
+                "fixed" if weld and data[10] else "spherical"
+            )  # a torquescale of zero leaves the orientation free
             one, other = (self.bodies[i] for i in ends)
             self.b.loop(name, kind, one, other, first, second)
 
     def _add_coupling(self, e: int, name: str) -> None:
         """q1 - ref1 = a0 + a1 (q2 - ref2), or the value a0 that holds a single joint."""
-        mj, (j, source), a = self.mj, (self.mj.eq_obj1id[e], self.mj.eq_obj2id[e]), self.mj.eq_data[e, :5]
+        mj, (j, source), a = (
+            self.mj,
+            (self.mj.eq_obj1id[e], self.mj.eq_obj2id[e]),
+            self.mj.eq_data[e, :5],
+        )
         ref, source_ref = (mj.qpos0[mj.jnt_qposadr[k]] for k in (j, source))
         if source >= 0 and a[2:].any():
             self.lose("the couplings of joints by a polynomial of higher order:", name)
         elif source >= 0 and a[1]:
-            self.b.couple(name, self.joints[j], self.joints[source], a[1], ref + a[0] - a[1] * source_ref)
+            self.b.couple(
+                name, self.joints[j], self.joints[source], a[1], ref + a[0] - a[1] * source_ref
+            )
         else:
             parent, child, at = self.ends[j]
             held = at @ _moved(KINDS[mj.jnt_type[j]], mj.jnt_axis[j].tolist(), ref + a[0])
@@ -343,10 +388,16 @@ class _Reader:
     def _add_tendon_coupling(self, e: int, name: str) -> bool:
         """c1 q1 + c2 q2, the length of a fixed tendon over two joints, stays what it is at qpos0, plus a0."""
         mj, t = self.mj, self.mj.eq_obj1id[e]
-        joints, factors = self._path(t, "JOINT"), mj.wrap_prm[mj.tendon_adr[t] :][: mj.tendon_num[t]]
+        joints, factors = (
+            self._path(t, "JOINT"),
+            mj.wrap_prm[mj.tendon_adr[t] :][: mj.tendon_num[t]],
+        )
         if mj.eq_obj2id[e] >= 0 or len(joints) != 2 or not factors.all():
             return False
-        (one, other), length = (self.joints[j] for j in joints), mj.tendon_length0[t] + mj.eq_data[e, 0]
+        (one, other), length = (
+            (self.joints[j] for j in joints),
+            mj.tendon_length0[t] + mj.eq_data[e, 0],
+        )
         self.b.couple(name, one, other, -factors[1] / factors[0], length / factors[0])
         return True
 
@@ -355,14 +406,23 @@ class _Reader:
     def _add_springs(self) -> None:
         """Spatial tendons between two sites with a spring or a damper in them."""
         mj = self.mj
-        more = ("frictionloss", "limited", "armature", "stiffnesspoly", "dampingpoly", "springyield")
+        more = (
+            "frictionloss",
+            "limited",
+            "armature",
+            "stiffnesspoly",
+            "dampingpoly",
+            "springyield",
+        )
         for t, name in enumerate(self._names("tendon", range(mj.ntendon), _Names())):
             stiffness = mj.tendon_stiffness[t] * self._on("SPRING", "PASSIVE")
             damping = mj.tendon_damping[t] * self._on("DAMPER", "PASSIVE")
             short, long = mj.tendon_lengthspring[t]
             sites = self._path(t, "SITE")
             carried = len(sites) == 2 and (short == long or not stiffness)
-            if ((stiffness or damping) and not carried) or self._any(t, *(f"tendon_{what}" for what in more)):
+            if ((stiffness or damping) and not carried) or self._any(
+                t, *(f"tendon_{what}" for what in more)
+            ):
                 self.lose("what acts in the tendons", name)
             if (stiffness or damping) and carried:
                 (one, first), (other, second) = (
@@ -389,7 +449,10 @@ class _Reader:
             if any(self._limit(k) < math.inf for k in self.drives.get(j, ())):
                 self.lose("the force limits of the actuators of the ball and free joints", name)
         if mj.nmocap:
-            self.lose("the motion of the mocap bodies", *(self.bodies[i] for i in np.flatnonzero(mj.body_mocapid >= 0)))
+            self.lose(
+                "the motion of the mocap bodies",
+                *(self.bodies[i] for i in np.flatnonzero(mj.body_mocapid >= 0)),
+            )
         if self._on("CONTACT", "CONSTRAINT") and self._may_touch():
             self.lose("contacts")
         if mj.opt.density or mj.opt.viscosity:
@@ -410,7 +473,9 @@ class _Reader:
             below = (parent[:, None] == whole) & (whole != 0)
             meet &= ~(below | below.T)
         for signature in mj.exclude_signature:
-            meet[signature >> 16, signature & 0xFFFF] = meet[signature & 0xFFFF, signature >> 16] = False
+            meet[signature >> 16, signature & 0xFFFF] = meet[
+                signature & 0xFFFF, signature >> 16
+            ] = False
         return bool(mj.npair or meet.any())
 
 

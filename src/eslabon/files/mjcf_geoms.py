@@ -41,11 +41,17 @@ class Geoms:
         for g in range(mj.ngeom):
             if mj.geom_group[g] >= HIDDEN or not mj.geom_rgba[g, 3]:
                 continue
-            kind = str(self.mujoco.mjtGeom(int(mj.geom_type[g])).name).removeprefix("mjGEOM_").lower()
+            kind = (
+                str(self.mujoco.mjtGeom(int(mj.geom_type[g])).name).removeprefix("mjGEOM_").lower()
+            )
             place = pose(rotation_from_quaternion(mj.geom_quat[g]), mj.geom_pos[g])
             if given := self._form(g, kind, place):
                 body = int(mj.geom_bodyid[g])
-                yield body, mj.geom(g).name or f"{mj.body(body).name}_geom{g}", {**given, "colour": self._colour(g)}
+                yield (
+                    body,
+                    mj.geom(g).name or f"{mj.body(body).name}_geom{g}",
+                    {**given, "colour": self._colour(g)},
+                )
 
     def _form(self, g: int, kind: str, at: Matrix) -> dict[str, Any] | None:
         """Kind, size and place; MuJoCo's sizes are halves."""
@@ -67,7 +73,11 @@ class Geoms:
         moved = self._reference(k)
         if not file.lower().endswith(FORMATS) or moved is None:
             middle, half = mj.geom_aabb[g, :3], mj.geom_aabb[g, 3:]
-            return {"kind": "box", "size": np.maximum(2 * half, 1e-9).tolist(), "at": at @ pose(np.eye(3), middle)}
+            return {
+                "kind": "box",
+                "size": np.maximum(2 * half, 1e-9).tolist(),
+                "at": at @ pose(np.eye(3), middle),
+            }
         centred = pose(rotation_from_quaternion(mj.mesh_quat[k]), mj.mesh_pos[k])
         return {
             "kind": "mesh",
@@ -107,4 +117,8 @@ def _ellipsoid(size: list[float], at: Matrix) -> dict[str, Any]:
     length = 2 * (size[longest] - radius)
     if length <= 0.1 * radius:
         return {"kind": "sphere", "size": float(np.mean(size)), "at": at}
-    return {"kind": "capsule", "size": [radius, length], "at": at @ pose(AXES[longest], np.zeros(3))}
+    return {
+        "kind": "capsule",
+        "size": [radius, length],
+        "at": at @ pose(AXES[longest], np.zeros(3)),
+    }

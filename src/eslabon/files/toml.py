@@ -27,7 +27,9 @@ from eslabon.model.schema import keys_in_degrees, keys_of, required_keys, specs_
 TOP = ("name", "note", "gravity", "actuated", "parameters", "dh")
 
 
-def read_toml(text: str, findings: Findings | None = None, folder: Path | None = None) -> Description:
+def read_toml(
+    text: str, findings: Findings | None = None, folder: Path | None = None
+) -> Description:
     """What a TOML text says of a mechanism. With `findings` that gather, mistakes are noted and what is left is read. Meshes
     are named from `folder`."""
     findings = findings or Findings()
@@ -61,11 +63,21 @@ def _described(data: Mapping[str, Any], findings: Findings) -> Description:
     for section, item in ITEMS.items():
         for name, entry in _entries(data, section, findings):
             written = _Entry(entry)
-            findings.read(partial(_add, b, section, name, written), written, required_keys(item), section, name)
+            findings.read(
+                partial(_add, b, section, name, written),
+                written,
+                required_keys(item),
+                section,
+                name,
+            )
     if "actuated" in data:
         with findings.of("actuated", "actuated"):
-            if not isinstance(data["actuated"], list) or not all(isinstance(j, str) for j in data["actuated"]):
-                raise ReadError('actuated is a list of joint names, as in: actuated = ["q1", "q4"].')
+            if not isinstance(data["actuated"], list) or not all(
+                isinstance(j, str) for j in data["actuated"]
+            ):
+                raise ReadError(
+                    'actuated is a list of joint names, as in: actuated = ["q1", "q4"].'
+                )
             b.actuate(*data["actuated"])
     return b.describe()
 
@@ -75,12 +87,15 @@ def _placed_meshes(d: Description, folder: Path | None) -> Description:
     if folder is None:
         return d
     placed = (
-        replace(x, file=os.path.abspath(folder / x.file)) if x.file and "://" not in x.file else x for x in d.shapes
+        replace(x, file=os.path.abspath(folder / x.file)) if x.file and "://" not in x.file else x
+        for x in d.shapes
     )
     return replace(d, shapes=tuple(placed))
 
 
-def _entries(data: Mapping[str, Any], section: str, findings: Findings) -> Iterable[tuple[str, Any]]:
+def _entries(
+    data: Mapping[str, Any], section: str, findings: Findings
+) -> Iterable[tuple[str, Any]]:
     """The entries of a section by name."""
     with findings.of(section, section):
         return _table(data.get(section, {}), section).items()
@@ -108,12 +123,26 @@ def _add(b: Builder, section: str, name: str, entry: _Entry) -> None:
 
 
 def _read_dh(b: Builder, table: Mapping[str, Any]) -> None:
-    known_words(table, ("convention", "links", "base", "tool"), "the table 'dh' has the unknown key", ReadError)
+    known_words(
+        table,
+        ("convention", "links", "base", "tool"),
+        "the table 'dh' has the unknown key",
+        ReadError,
+    )
     links = table.get("links", [])
     if not isinstance(links, list):
         raise ReadError("dh.links is a list of tables, written [[dh.links]] before each link.")
-    poses = {key: _pose(_table(table[key], f"dh.{key}"), f"dh.{key}") for key in ("base", "tool") if key in table}
-    add_dh(b, [_table(link, "dh.links") for link in links], table.get("convention", "standard"), **poses)
+    poses = {
+        key: _pose(_table(table[key], f"dh.{key}"), f"dh.{key}")
+        for key in ("base", "tool")
+        if key in table
+    }
+    add_dh(
+        b,
+        [_table(link, "dh.links") for link in links],
+        table.get("convention", "standard"),
+        **poses,
+    )
 
 
 def _written(section: str, name: str, entry: Any) -> dict[str, Any]:

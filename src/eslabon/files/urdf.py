@@ -42,7 +42,18 @@ from eslabon.files.meshes import Packages
 from eslabon.files.urdf_constraints import add_constraint
 from eslabon.files.urdf_loops import Closures, read_closures
 from eslabon.files.urdf_visuals import add_visuals
-from eslabon.files.xml_elements import KINDS, Tag, Tags, axis_of, children, kind_of, misspelled, name_of, parse, pose
+from eslabon.files.xml_elements import (
+    KINDS,
+    Tag,
+    Tags,
+    axis_of,
+    children,
+    kind_of,
+    misspelled,
+    name_of,
+    parse,
+    pose,
+)
 from eslabon.model import GROUND, Body, Builder, Description
 from eslabon.model.admissible import ROUNDING, principal_moments
 from eslabon.model.joints import OneAxis
@@ -51,15 +62,22 @@ from eslabon.model.poses import ORIGIN
 HOME = "home"  # the <group_state> that joints start from; others are modes
 BASES = ("fixed", "free", "planar")
 SLIGHT = 0.1  # of the largest moment: how negative one may be and still be repaired
-UNBOUNDED = 1e30  # an effort or velocity limit that is none: the parser of ROS wants a number, and not inf
+UNBOUNDED = (
+    1e30  # an effort or velocity limit that is none: the parser of ROS wants a number, and not inf
+)
 MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 Ends = Mapping[str, tuple[str, ...]]  # a joint's parent and child links
 
 
 def read_urdf(
-    path: Path, findings: Findings | None = None, *, loops: Any = None, base: str = "fixed", repair: bool = False,
+    path: Path,
+    findings: Findings | None = None,
+    *,
+    loops: Any = None,
+    base: str = "fixed",
+    repair: bool = False,
     packages: Packages = None,
-) -> Description:  # fmt: skip
+) -> Description:
     """The mechanism a URDF file describes.
 
     `loops` closes it: a YAML file's path, a list of pairs of frames or of ``{"frames": (a, b), "kind": "spherical"}``
@@ -84,7 +102,11 @@ def read_urdf(
         root = _root(links, ends)
         ground = root if _is_ground(root, links, base) else None
     bodies = _body_names(links, ground)
-    moving = [name for name, joint in joints.items() if KINDS.get(joint.element.get("type", "")) != "fixed"]
+    moving = [
+        name
+        for name, joint in joints.items()
+        if KINDS.get(joint.element.get("type", "")) != "fixed"
+    ]
     closures = Closures()
     with findings.of(""):
         closures = read_closures(path, loops, moving, [*links, *joints])
@@ -96,7 +118,9 @@ def read_urdf(
     _add_bodies(b, links, bodies, root, joints, base, repairs, findings)
     for name, joint in joints.items():
         parent, child = (bodies[link] for link in ends[name])
-        add = partial(_add_joint, b, name, joint, parent, child, closures, states.get(HOME, {}).get(name))
+        add = partial(
+            _add_joint, b, name, joint, parent, child, closures, states.get(HOME, {}).get(name)
+        )
         findings.read(add, joint, ("parent", "child"), "joint", name)
     mimics = _add_mimics(b, joints, findings)
     _add_loops(b, closures, links, ends, bodies, findings)
@@ -130,20 +154,29 @@ def _body_names(links: Tags, ground: str | None) -> dict[str, str]:
     return {name: GROUND if name == ground else other if name == GROUND else name for name in links}
 
 
-def _note(file: str, links: Tags, bodies: Mapping[str, str], ground: str | None, repairs: list[str] | None) -> str:
+def _note(
+    file: str, links: Tags, bodies: Mapping[str, str], ground: str | None, repairs: list[str] | None
+) -> str:
     """Where the numbers come from, and what was changed; repairs are a warning too."""
     if repairs:
-        warnings.warn(f"{file}: repaired: {'; '.join(repairs)}.", ModelWarning, stacklevel=depth_of_user())
+        warnings.warn(
+            f"{file}: repaired: {'; '.join(repairs)}.", ModelWarning, stacklevel=depth_of_user()
+        )
     changed = [f"Repaired: {'; '.join(repairs)}."] if repairs else []
     if GROUND in links and ground != GROUND:
-        changed.append(f"The link 'ground' is called '{bodies[GROUND]}', for 'ground' is the fixed frame's name.")
+        changed.append(
+            f"The link 'ground' is called '{bodies[GROUND]}', for 'ground' is the fixed frame's name."
+        )
     return " ".join([f"Read from {file}.", *changed])
 
 
 def _states(robot: Element, findings: Findings) -> dict[str, dict[str, tuple[float, ...]]]:
     """Coordinates by joint of every <group_state>, as SRDF writes them."""
     return {
-        name: {(j := Tag(e, state.what, f"{state.what}: <joint>")).text("name"): j.list("value") for e in state.element}
+        name: {
+            (j := Tag(e, state.what, f"{state.what}: <joint>")).text("name"): j.list("value")
+            for e in state.element
+        }
         for name, state in children(robot, "group_state", findings).items()
     }
 
@@ -154,20 +187,35 @@ def _driven(robot: Element) -> tuple[str, ...]:
     named = [j for e in drives for j in e.iter() if name_of(j) == "joint" and j.get("name")]
     interfaces = [(j.attrib["name"], {name_of(x) for x in j}) for j in named]
     return tuple(
-        dict.fromkeys(name for name, has in interfaces if "command_interface" in has or "state_interface" not in has)
+        dict.fromkeys(
+            name
+            for name, has in interfaces
+            if "command_interface" in has or "state_interface" not in has
+        )
     )
 
 
 def _add_bodies(
-    b: Builder, links: Tags, bodies: Mapping[str, str], root: str, joints: Tags, base: str, repairs: list[str] | None, findings: Findings,
-) -> None:  # fmt: skip
+    b: Builder,
+    links: Tags,
+    bodies: Mapping[str, str],
+    root: str,
+    joints: Tags,
+    base: str,
+    repairs: list[str] | None,
+    findings: Findings,
+) -> None:
     """The bodies, and the joint that carries the root."""
     for name, link in links.items():
         if bodies[name] != GROUND:
-            findings.read(partial(_add_body, b, bodies[name], link, repairs), link, (), "link", name)
+            findings.read(
+                partial(_add_body, b, bodies[name], link, repairs), link, (), "link", name
+            )
     if GROUND not in bodies.values():
         taken = (f"root_joint{k}" for k in ("", *range(2, len(joints) + 3)))
-        b.joint(next(name for name in taken if name not in joints), base, GROUND, bodies.get(root, root))
+        b.joint(
+            next(name for name in taken if name not in joints), base, GROUND, bodies.get(root, root)
+        )
     elif root != GROUND:
         b.frame(root, GROUND)
 
@@ -182,7 +230,11 @@ def _add_body(b: Builder, name: str, link: Tag, repairs: list[str] | None) -> No
 def _inertial(link: Tag, repairs: list[str] | None) -> dict[str, Any]:
     """Mass, centre of mass and inertia in the link's own axes; what is not given is zero."""
     inertial = link.child("inertial")
-    at, mass, inertia = pose(inertial.child("origin")), inertial.child("mass"), inertial.child("inertia")
+    at, mass, inertia = (
+        pose(inertial.child("origin")),
+        inertial.child("mass"),
+        inertial.child("inertia"),
+    )
     made: dict[str, Any] = {"com": at.position}
     if mass.there:
         made["mass"] = _entry(mass, "value", repairs)
@@ -205,7 +257,9 @@ def _entry(tag: Tag, key: str, repairs: list[str] | None) -> float:
     return tag.number(key)
 
 
-def _admissible(moments: tuple[float, ...], what: str, repairs: list[str] | None) -> tuple[float, ...]:
+def _admissible(
+    moments: tuple[float, ...], what: str, repairs: list[str] | None
+) -> tuple[float, ...]:
     """The moments without a negative principal one, if that is so small that it may be a slip of rounding or of a mesh."""
     least, *_, largest = principal_moments([Body("", inertia=moments)])[0]
     if not -SLIGHT * abs(largest) <= least < -ROUNDING * abs(largest):
@@ -236,14 +290,22 @@ def _joint(name: str, joint: Tag, closures: Closures) -> dict[str, Any]:
         "at": at,
         "axis": _axes(joint, kind),
         # Drake's pitch is in metres a turn
-        "pitch": joint.child("screw_thread_pitch").number("value") / (2 * math.pi) if kind == "helical" else None,
+        "pitch": joint.child("screw_thread_pitch").number("value") / (2 * math.pi)
+        if kind == "helical"
+        else None,
         **(_limits(joint) if len(model.KINDS[kind].velocities) == 1 else {}),
         **(_friction(joint) if kind != "fixed" else {}),
     }
 
 
 def _add_joint(
-    b: Builder, name: str, joint: Tag, parent: str, child: str, closures: Closures, home: tuple[float, ...] | None
+    b: Builder,
+    name: str,
+    joint: Tag,
+    parent: str,
+    child: str,
+    closures: Closures,
+    home: tuple[float, ...] | None,
 ) -> None:
     """A joint, or the two revolute ones with a cross between them that a universal joint is if a motor drives one axis."""
     data, split = _joint(name, joint, closures), closures.axis_motors(name)
@@ -259,7 +321,12 @@ def _add_joint(
 def _round_turns(joints: Tags, where: str) -> None:
     """Quarter turns in the joints' rpy as exact as they are meant, where they are rounded."""
     rounded: dict[str, str] = {}
-    for origin in (e for joint in joints.values() for e in joint.element.iter() if name_of(e).endswith("origin")):
+    for origin in (
+        e
+        for joint in joints.values()
+        for e in joint.element.iter()
+        if name_of(e).endswith("origin")
+    ):
         texts = origin.get("rpy", "").split()
         for text in texts:
             if (exact := _quarter_turns(text)) is not None:
@@ -268,9 +335,7 @@ def _round_turns(joints: Tags, where: str) -> None:
             origin.set("rpy", " ".join(rounded.get(text, text) for text in texts))
     if rounded:
         few = ", ".join(list(rounded)[:4]) + ", ..." * (len(rounded) > 4)
-        sentence = (
-            f"{where}: the angles {few} of joints are read as the quarter turns they round, so that the loops close."
-        )
+        sentence = f"{where}: the angles {few} of joints are read as the quarter turns they round, so that the loops close."
         warnings.warn(sentence, ModelWarning, stacklevel=3)
 
 
@@ -289,15 +354,23 @@ def _axes(joint: Tag, kind: str) -> Any:
     first, second = (axis_of(joint.child(tag)) for tag in ("axis", "axis2"))
     if kind == "universal":
         if (first is None) != (second is None):
-            raise ReadError(f"{joint.what}: a universal joint has an <axis> and an <axis2>, or neither (x, then y).")
+            raise ReadError(
+                f"{joint.what}: a universal joint has an <axis> and an <axis2>, or neither (x, then y)."
+            )
         return ("x", "y") if first is None else (first, second)
     return (first or (1.0, 0.0, 0.0)) if issubclass(model.KINDS[kind], OneAxis) else None
 
 
 def _limits(joint: Tag) -> dict[str, Any]:
     limit = joint.child("limit")
-    given = {key: limit.limit(key) for key in ("lower", "upper", "velocity", "effort") if key in limit}
-    made = {f"{key}_limit": given[key] for key in ("velocity", "effort") if given.get(key, math.inf) < UNBOUNDED}
+    given = {
+        key: limit.limit(key) for key in ("lower", "upper", "velocity", "effort") if key in limit
+    }
+    made = {
+        f"{key}_limit": given[key]
+        for key in ("velocity", "effort")
+        if given.get(key, math.inf) < UNBOUNDED
+    }
     if given.keys() & {"lower", "upper"} and joint.text("type") != "continuous":
         return {"limits": (given.get("lower", 0.0), given.get("upper", 0.0)), **made}
     return made
@@ -323,10 +396,15 @@ def _add_mimics(b: Builder, joints: Tags, findings: Findings) -> set[str]:
             known_words([source], joints, f"{joint.what} mimics the unknown joint", ReadError)
             if joint.text("type") == "fixed":
                 # exporters that freeze a gripper leave it behind
-                sentence = f"{joint.what} is fixed and cannot mimic '{source}'; the <mimic> is left out."
+                sentence = (
+                    f"{joint.what} is fixed and cannot mimic '{source}'; the <mimic> is left out."
+                )
                 warnings.warn(sentence, ModelWarning, stacklevel=2)
                 continue
-            (ratio,), (offset,) = mimic.numbers("multiplier", 1, (1.0,)), mimic.numbers("offset", 1, (0.0,))
+            (ratio,), (offset,) = (
+                mimic.numbers("multiplier", 1, (1.0,)),
+                mimic.numbers("offset", 1, (0.0,)),
+            )
             b.couple(f"{name} mimics {source}", name, source, ratio, offset)
             found.add(name)
     return found
@@ -342,7 +420,9 @@ def _root(links: Tags, ends: Ends) -> str:
     carried = {child for _, child in ends.values()}
     roots = [name for name in links if name not in carried]
     if not roots:
-        raise ReadError("no link is the root: every link is some joint's child, so they hang in a circle; cut a joint.")
+        raise ReadError(
+            "no link is the root: every link is some joint's child, so they hang in a circle; cut a joint."
+        )
     if len(roots) > 1:
         first, *others = (f"'{name}'" for name in roots[:4])
         more = f" and {len(roots) - 4} more" * (len(roots) > 4)
@@ -365,7 +445,12 @@ def _is_ground(root: str, links: Tags, base: str) -> bool:
 
 
 def _add_loops(
-    b: Builder, closures: Closures, links: Tags, ends: Ends, bodies: Mapping[str, str], findings: Findings
+    b: Builder,
+    closures: Closures,
+    links: Tags,
+    ends: Ends,
+    bodies: Mapping[str, str],
+    findings: Findings,
 ) -> None:
     def body(frame: str) -> str:
         """The link of a frame: a link's own name, or that of the joint that carries it."""
@@ -377,7 +462,9 @@ def _add_loops(
             )
         if frame not in links and carried is None:
             hint = suggest(frame, [*links, *ends], "; name a link or a joint.")
-            raise ReadError(f"{closures.where}: no link or joint has the name of the frame '{frame}'{hint}")
+            raise ReadError(
+                f"{closures.where}: no link or joint has the name of the frame '{frame}'{hint}"
+            )
         return bodies[carried or frame]
 
     for cut in closures.cuts:
@@ -398,10 +485,20 @@ def _actuate(
     <constraint> elements close at the joints that have a transmission."""
     for name in closures.kinds:
         if name not in moving:
-            _warn(closures, f"joint_name names '{name}', and no moving joint has that name", name, moving)
+            _warn(
+                closures,
+                f"joint_name names '{name}', and no moving joint has that name",
+                name,
+                moving,
+            )
     driven = [name for name in moving if closures.kinds.get(name, ("",))[0] != "fixed"]
     if closures.motors is not None:
-        b.actuate(*_motors(closures, [axis for name in driven for axis in closures.axis_motors(name) or (name,)]))
+        b.actuate(
+            *_motors(
+                closures,
+                [axis for name in driven for axis in closures.axis_motors(name) or (name,)],
+            )
+        )
     elif transmitted is not None:
         b.actuate(*(name for name in driven if name in transmitted))
     elif not closures.cuts:

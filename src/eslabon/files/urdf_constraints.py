@@ -34,15 +34,28 @@ KNOWN = (*SIDES, *(f"{side}_{part}" for side in SIDES for part in PARTS), "screw
 
 def add_constraint(b: Builder, name: str, constraint: Tag, bodies: dict[str, str]) -> None:
     """The loop that a <constraint> element closes; `bodies` are the links by name."""
-    known_words(map(name_of, constraint.element), KNOWN, f"{constraint.what} has the unknown element", ReadError)
+    known_words(
+        map(name_of, constraint.element),
+        KNOWN,
+        f"{constraint.what} has the unknown element",
+        ReadError,
+    )
     kind = kind_of(constraint)
-    (parent, first, inner), (child, second, outer) = (_side(constraint, side, bodies) for side in SIDES)
+    (parent, first, inner), (child, second, outer) = (
+        _side(constraint, side, bodies) for side in SIDES
+    )
     if kind == "universal":
         b.loop(name, kind, parent, child, first, second, axis=(inner, outer))
     elif issubclass(model.KINDS[kind], OneAxis):
-        turned = rigid_motions.pose(second.rotation() @ _smallest_rotation(inner, outer), second.translation())
+        turned = rigid_motions.pose(
+            second.rotation() @ _smallest_rotation(inner, outer), second.translation()
+        )
         at = second if inner == outer else turned
-        pitch = constraint.child("screw_thread_pitch").number("value") / (2 * math.pi) if kind == "helical" else None
+        pitch = (
+            constraint.child("screw_thread_pitch").number("value") / (2 * math.pi)
+            if kind == "helical"
+            else None
+        )
         b.loop(name, kind, parent, child, first, at, axis=inner, pitch=pitch)
     else:
         b.loop(name, kind, parent, child, first, second)
@@ -51,12 +64,16 @@ def add_constraint(b: Builder, name: str, constraint: Tag, bodies: dict[str, str
 def _side(constraint: Tag, side: str, bodies: dict[str, str]) -> tuple[str, Pose, Axis]:
     """A body, and the place and axis of the cut joint on it."""
     end = constraint.child(side)
-    known_words([link := end.text("link")], bodies, f"{constraint.what} has the unknown link", ReadError)
+    known_words(
+        [link := end.text("link")], bodies, f"{constraint.what} has the unknown link", ReadError
+    )
 
     def part(tag: str) -> Tag:
         within, beside = end.child(tag), constraint.child(f"{side}_{tag}")
         if within.there and beside.there:
-            raise ReadError(f"{constraint.what} has a <{tag}> in <{side}> and a <{side}_{tag}>; keep one.")
+            raise ReadError(
+                f"{constraint.what} has a <{tag}> in <{side}> and a <{side}_{tag}>; keep one."
+            )
         return within if within.there else beside
 
     return bodies[link], pose(part("origin")), axis_of(part("axis")) or (1.0, 0.0, 0.0)

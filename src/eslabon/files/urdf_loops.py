@@ -74,7 +74,9 @@ class Closures:
 
     where: str = "loops"
     cuts: tuple[CutJoint, ...] = ()
-    kinds: Mapping[str, tuple[str, Any]] = field(default_factory=dict)  # joint name -> kind and axes
+    kinds: Mapping[str, tuple[str, Any]] = field(
+        default_factory=dict
+    )  # joint name -> kind and axes
     motors: tuple[str, ...] | str | None = None  # names; a plain text is a part of them
 
     def axis_motors(self, joint: str) -> tuple[str, str] | None:
@@ -90,7 +92,9 @@ class Closures:
         return (first, second) if asked else None
 
 
-def read_closures(urdf: Path, loops: Any, joints: Collection[str], frames: Collection[str]) -> Closures:
+def read_closures(
+    urdf: Path, loops: Any, joints: Collection[str], frames: Collection[str]
+) -> Closures:
     """The closures of a URDF with these moving joints and frames: from the YAML of the same name (None), from another
     one, from code, or none (False)."""
     if loops is False:
@@ -104,24 +108,36 @@ def read_closures(urdf: Path, loops: Any, joints: Collection[str], frames: Colle
         if not beside:
             _warn_of_another_name(urdf)
             return Closures()
-        return _closures(*_from_file(beside[0], " (loops=False leaves the file alone)"), joints, frames)
+        return _closures(
+            *_from_file(beside[0], " (loops=False leaves the file alone)"), joints, frames
+        )
     if isinstance(loops, str | Path):
         return _closures(*_from_file(Path(loops)), joints, frames)
     if isinstance(loops, list | tuple):
         loops = {"closed_loop": list(loops)}
     if not isinstance(loops, Mapping):
-        raise ReadError(f"loops is a YAML file, a list of pairs of frames, or False; it is {format_value(loops)}.")
+        raise ReadError(
+            f"loops is a YAML file, a list of pairs of frames, or False; it is {format_value(loops)}."
+        )
     return _closures(loops, "loops", "", joints, frames)
 
 
 def _warn_of_another_name(urdf: Path) -> None:
     """The public loader's YAML is robot.yaml whatever the URDF is called; unread, its robot would be a tree."""
     other = urdf.with_name("robot.yaml")
-    if urdf.with_name("robot.urdf").exists() or not other.is_file() or other.stat().st_size > LARGEST_FILE:
+    if (
+        urdf.with_name("robot.urdf").exists()
+        or not other.is_file()
+        or other.stat().st_size > LARGEST_FILE
+    ):
         return
     if b"closed_loop" in other.read_bytes():
         sentence = f"{urdf.name}: robot.yaml beside it lists loops and is not read, for its name is another; "
-        warnings.warn(sentence + "give it with loops=, or loops=False for the tree.", ModelWarning, stacklevel=2)
+        warnings.warn(
+            sentence + "give it with loops=, or loops=False for the tree.",
+            ModelWarning,
+            stacklevel=2,
+        )
 
 
 class _Loader(yaml.BaseLoader):
@@ -140,45 +156,68 @@ def _from_file(path: Path, otherwise: str = "") -> tuple[Mapping[Any, Any], str,
     """What a YAML file says, its name, and what to do if another file was meant."""
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise ReadError(f"{path.name}: the file has {path.stat().st_size} bytes; a list of loops is smaller.")
+            raise ReadError(
+                f"{path.name}: the file has {path.stat().st_size} bytes; a list of loops is smaller."
+            )
         data = yaml.load(path.read_bytes(), Loader=_Loader)
     except (OSError, ValueError) as error:  # the latter for a NUL in the path
         why = getattr(error, "strerror", None) or error
         raise ReadError(f"the loops of {str(path)!a} cannot be read: {why}.") from None
     except yaml.YAMLError as error:
-        raise ReadError(f"{path.name}: this is not valid YAML: {' '.join(str(error).split())}.") from None
+        raise ReadError(
+            f"{path.name}: this is not valid YAML: {' '.join(str(error).split())}."
+        ) from None
     except RecursionError:
         raise ReadError(f"{path.name}: the lists are nested too deeply.") from None
     if not isinstance(data, dict):
-        raise ReadError(f"{path.name}: this has no keys such as closed_loop{otherwise}; it is {format_value(data)}.")
+        raise ReadError(
+            f"{path.name}: this has no keys such as closed_loop{otherwise}; it is {format_value(data)}."
+        )
     return data, path.name, otherwise
 
 
 def _closures(
-    data: Mapping[Any, Any], where: str, otherwise: str, joints: Collection[str], frames: Collection[str]
+    data: Mapping[Any, Any],
+    where: str,
+    otherwise: str,
+    joints: Collection[str],
+    frames: Collection[str],
 ) -> Closures:
-    known_words(data, (*KEYS, *OLDER_KEYS), f"{where}: this{otherwise} has the unknown key", ReadError)
+    known_words(
+        data, (*KEYS, *OLDER_KEYS), f"{where}: this{otherwise} has the unknown key", ReadError
+    )
     names = _texts(data.get("joint_name"), f"{where}: joint_name")
     for name, count in Counter(names).items():
         if count > 1:
-            raise ReadError(f"{where}: joint_name names the joint '{name}' twice; keep one, with its joint_type.")
+            raise ReadError(
+                f"{where}: joint_name names the joint '{name}' twice; keep one, with its joint_type."
+            )
     types = _one_each(data.get("joint_type"), names, f"{where}: joint_type", "joint_name")
     motors = data.get("name_mot")
     _check_places(data, where)
     return Closures(
         where,
         cuts=_cuts(data, where, frames),
-        kinds=_balls(data, where, joints) | {name: _joint_type(name, text, where) for name, text in zip(names, types, strict=True)},
-        motors=motors if motors is None or (isinstance(motors, str) and motors) else tuple(_texts(motors, f"{where}: name_mot")),
-    )  # fmt: skip
+        kinds=_balls(data, where, joints)
+        | {name: _joint_type(name, text, where) for name, text in zip(names, types, strict=True)},
+        motors=motors
+        if motors is None or (isinstance(motors, str) and motors)
+        else tuple(_texts(motors, f"{where}: name_mot")),
+    )
 
 
 def _check_places(data: Mapping[Any, Any], where: str) -> None:
     for key in PLACES:
         if key in data and data.get("name_mot") is None:
-            raise ReadError(f"{where}: {key} numbers the motors in another program's order; name them under name_mot.")
+            raise ReadError(
+                f"{where}: {key} numbers the motors in another program's order; name them under name_mot."
+            )
         if key in data:
-            warnings.warn(f"{where}: {key} is left out: name_mot gives the motors by name.", ModelWarning, stacklevel=2)
+            warnings.warn(
+                f"{where}: {key} is left out: name_mot gives the motors by name.",
+                ModelWarning,
+                stacklevel=2,
+            )
 
 
 def _part_of_names(data: Mapping[Any, Any], key: str, where: str) -> str:
@@ -188,13 +227,17 @@ def _part_of_names(data: Mapping[Any, Any], key: str, where: str) -> str:
     return value
 
 
-def _balls(data: Mapping[Any, Any], where: str, joints: Collection[str]) -> dict[str, tuple[str, Any]]:
+def _balls(
+    data: Mapping[Any, Any], where: str, joints: Collection[str]
+) -> dict[str, tuple[str, Any]]:
     """The joints that `rotule_name` makes spherical."""
     part = _part_of_names(data, "rotule_name", where)
     found = {name: JOINT_TYPES["SPHERICAL"] for name in joints if part and part in name}
     if part and not found:
         hint = suggest(part, joints, "; name the spherical joints under joint_name.")
-        raise ReadError(f"{where}: rotule_name is '{part}', and no moving joint's name contains it{hint}")
+        raise ReadError(
+            f"{where}: rotule_name is '{part}', and no moving joint's name contains it{hint}"
+        )
     return found
 
 
@@ -211,17 +254,26 @@ def _cuts(data: Mapping[Any, Any], where: str, frames: Collection[str]) -> tuple
             )
         entries = _numbered_pairs(part, data.get("closed_loop_number", 0), where, frames)
     elif "closed_loop_number" in data:
-        raise ReadError(f"{where}: closed_loop_number goes with name_closedloop; take it away, or give that too.")
+        raise ReadError(
+            f"{where}: closed_loop_number goes with name_closedloop; take it away, or give that too."
+        )
     if not isinstance(entries, list | tuple):
-        raise ReadError(f"{where}: closed_loop is a list of pairs of frames; it is {format_value(entries)}.")
+        raise ReadError(
+            f"{where}: closed_loop is a list of pairs of frames; it is {format_value(entries)}."
+        )
     types = _one_each(data.get("type", "6d"), entries, f"{where}: type", "closed_loop")
-    return tuple(_cut(entry, _known_type(text, where), where) for entry, text in zip(entries, types, strict=True))
+    return tuple(
+        _cut(entry, _known_type(text, where), where)
+        for entry, text in zip(entries, types, strict=True)
+    )
 
 
 def _numbered_pairs(part: str, last: Any, where: str, frames: Collection[str]) -> list[list[str]]:
     """The pairs of frames with a part and the same number in their names; 0 for the last number takes them all."""
     if not re.fullmatch(r"-?\d{1,6}", str(last)):
-        raise ReadError(f"{where}: closed_loop_number is the number of loops; it is {format_value(last)}.")
+        raise ReadError(
+            f"{where}: closed_loop_number is the number of loops; it is {format_value(last)}."
+        )
     count = max(0, int(last))
     pairs: dict[int, list[str]] = {}
     for name in dict.fromkeys(frames):
@@ -245,12 +297,16 @@ def _numbered_pairs(part: str, last: Any, where: str, frames: Collection[str]) -
 
 
 def _known_type(text: str, where: str) -> str:
-    if text.lower() == "planar":  # three rows of the six: all that a linkage in a plane needs of a 6d loop
+    if (
+        text.lower() == "planar"
+    ):  # three rows of the six: all that a linkage in a plane needs of a 6d loop
         raise ReadError(
             f"{where}: the type 'planar' of a loop is of an older form; a linkage in a plane closes with '6d'."
         )
     if text.lower() not in CUT_KINDS:
-        raise ReadError(f"{where}: the type {format_value(text)} of a loop is not known; it is '3d' or '6d'.")
+        raise ReadError(
+            f"{where}: the type {format_value(text)} of a loop is not known; it is '3d' or '6d'."
+        )
     return text
 
 
@@ -259,8 +315,14 @@ def _cut(entry: Any, text: str, where: str) -> CutJoint:
     entry = entry if isinstance(entry, Mapping) else {"frames": entry}
     known_words(entry, CUT_KEYS, f"{where}: a loop has the unknown key", ReadError)
     frames = entry.get("frames")
-    if not isinstance(frames, list | tuple) or len(frames) != 2 or not all(isinstance(f, str) for f in frames):
-        raise ReadError(f"{where}: a loop is a pair of frame names, as in ['a', 'b']; it is {format_value(frames)}.")
+    if (
+        not isinstance(frames, list | tuple)
+        or len(frames) != 2
+        or not all(isinstance(f, str) for f in frames)
+    ):
+        raise ReadError(
+            f"{where}: a loop is a pair of frame names, as in ['a', 'b']; it is {format_value(frames)}."
+        )
     kind = str(entry.get("kind", text))
     first, second = frames
     return CutJoint(
@@ -273,7 +335,12 @@ def _cut(entry: Any, text: str, where: str) -> CutJoint:
 
 
 def _joint_type(name: str, text: str, where: str) -> tuple[str, Any]:
-    known_words([text.upper()], JOINT_TYPES, f"{where}: the joint '{name}' has the unknown joint_type", ReadError)
+    known_words(
+        [text.upper()],
+        JOINT_TYPES,
+        f"{where}: the joint '{name}' has the unknown joint_type",
+        ReadError,
+    )
     return JOINT_TYPES[text.upper()]
 
 
@@ -291,5 +358,7 @@ def _one_each(value: Any, owners: Any, what: str, of: str) -> list[str]:
     if isinstance(value, str) and texts:
         return texts * len(owners)
     if len(texts) != len(owners):
-        raise ReadError(f"{what} has {len(texts)} entries and {of} has {len(owners)}; give one for each.")
+        raise ReadError(
+            f"{what} has {len(texts)} entries and {of} has {len(owners)}; give one for each."
+        )
     return texts

@@ -33,7 +33,9 @@ def add_visuals(
     packages: Packages,
 ) -> None:
     """The shapes of all links."""
-    materials = {e.get("name", ""): Tag(e, "", "<material>") for e in robot if name_of(e) == "material"}
+    materials = {
+        e.get("name", ""): Tag(e, "", "<material>") for e in robot if name_of(e) == "material"
+    }
     taken: set[str] = set()
     for link, tag in links.items():
         for element in (e for e in tag.element if name_of(e) == "visual"):
@@ -41,7 +43,12 @@ def add_visuals(
             try:
                 given = _shape(visual, urdf, packages)
                 colour = _material(visual.child("material"), materials)
-                b.shape(_name(element.get("name") or f"{link}_visual", taken), bodies[link], colour=colour, **given)
+                b.shape(
+                    _name(element.get("name") or f"{link}_visual", taken),
+                    bodies[link],
+                    colour=colour,
+                    **given,
+                )
             except EslabonError as error:
                 findings.odd.append((f"{error} The shape is left out of drawings.", visual.line))
 
@@ -73,7 +80,9 @@ def _shape(visual: Tag, urdf: Path, packages: Packages) -> dict[str, Any]:
     if kind == "box":
         size = form.numbers("size", 3)
     else:
-        size = tuple(form.number(key) for key in (("radius",) if kind == "sphere" else ("radius", "length")))
+        size = tuple(
+            form.number(key) for key in (("radius",) if kind == "sphere" else ("radius", "length"))
+        )
     if min(size) <= 0:
         raise ReadError(f"{form.what} has the size {min(size):g}; it must be positive.")
     return {**given, "size": size}
@@ -82,7 +91,13 @@ def _shape(visual: Tag, urdf: Path, packages: Packages) -> dict[str, Any]:
 def _file(name: str, urdf: Path, packages: Packages) -> str:
     """The whole path of a mesh; of a package that is not found its name as it is."""
     found = resolved(name, urdf, packages)
-    return str(found.resolve()) if found else name if "://" in name else os.path.abspath(urdf.parent / name)
+    return (
+        str(found.resolve())
+        if found
+        else name
+        if "://" in name
+        else os.path.abspath(urdf.parent / name)
+    )
 
 
 def _material(material: Tag, materials: Tags) -> str:

@@ -21,7 +21,9 @@ from eslabon.model.poses import ORIGIN, compose
 
 TYPES = {"free": "floating", "spherical": "ball", "helical": "screw"}
 GRAVITY = (0.0, 0.0, -9.81)
-UNBOUNDED = 1e30  # an effort or velocity limit that is none: the parser of ROS wants a number, and not inf
+UNBOUNDED = (
+    1e30  # an effort or velocity limit that is none: the parser of ROS wants a number, and not inf
+)
 LOST = ("stiffness", "motor_inertia", "gear_ratio")  # of joints
 
 
@@ -38,11 +40,15 @@ def to_urdf(m: Model, folder: Path | None = None) -> str:
         _add_joint(robot, joint, names[joint.parent], m)
     for frame in (f for f in m.frames if f.name not in names.values()):
         SubElement(robot, "link", name=frame.name)
-        made = _jointed(robot, "joint", f"{frame.name}_frame", "fixed", (names[frame.body], frame.name))
+        made = _jointed(
+            robot, "joint", f"{frame.name}_frame", "fixed", (names[frame.body], frame.name)
+        )
         _add_origin(made, "origin", frame.at)
     for loop in (x for x in m.loops if x.kind.kind not in CLOSURES):
         ends = (loop.first, loop.second)
-        made = _jointed(robot, "constraint", loop.name, loop.kind.kind, tuple(names[end.body] for end in ends))
+        made = _jointed(
+            robot, "constraint", loop.name, loop.kind.kind, tuple(names[end.body] for end in ends)
+        )
         axes = loop.kind.axes * 2 if len(loop.kind.axes) == 1 else loop.kind.axes or (None, None)
         for side, end, axis in zip(("parent", "child"), ends, axes, strict=True):
             _add_origin(made, f"{side}_origin", end.at)
@@ -52,7 +58,9 @@ def to_urdf(m: Model, folder: Path | None = None) -> str:
     for name in m.actuated if m.loops else ():  # of a tree every joint is driven
         SubElement(SubElement(robot, "transmission", name=f"{name}_drive"), "joint", name=name)
     homes = {j.name: j.home for j in m.joints if j.home is not None}
-    modes = {mode.name: dict(mode.coordinates) for mode in substitute(m.description.modes, m.values)}
+    modes = {
+        mode.name: dict(mode.coordinates) for mode in substitute(m.description.modes, m.values)
+    }
     for name, state in {**({"home": homes} if homes else {}), **modes}.items():
         made = SubElement(robot, "group_state", name=name, group="all")
         for joint, values in state.items():
@@ -93,7 +101,11 @@ def _add_body(robot: Element, body: Body) -> Element:
         _add_origin(inertial, "origin", Pose(body.com))
         SubElement(inertial, "mass", value=_text([body.mass]))
         keys = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
-        SubElement(inertial, "inertia", {key: _text([x]) for key, x in zip(keys, body.inertia, strict=True)})
+        SubElement(
+            inertial,
+            "inertia",
+            {key: _text([x]) for key, x in zip(keys, body.inertia, strict=True)},
+        )
     return link
 
 
@@ -117,7 +129,11 @@ def _standard(shape: Shape) -> Iterator[Shape]:
     yield replace(shape, kind="cylinder")
     for end, z in (("lower", -length / 2), ("upper", length / 2)):
         yield replace(
-            shape, name=f"{shape.name}_{end}", kind="sphere", size=(radius,), at=compose(shape.at, Pose((0.0, 0.0, z)))
+            shape,
+            name=f"{shape.name}_{end}",
+            kind="sphere",
+            size=(radius,),
+            at=compose(shape.at, Pose((0.0, 0.0, z))),
         )
 
 
@@ -125,17 +141,29 @@ def _add_geometry(geometry: Element, shape: Shape) -> None:
     if shape.kind == "box":
         SubElement(geometry, "box", size=_text(shape.size))
     elif shape.kind == "mesh":
-        name = shape.file if "://" in shape.file or not Path(shape.file).is_absolute() else f"file://{shape.file}"
+        name = (
+            shape.file
+            if "://" in shape.file or not Path(shape.file).is_absolute()
+            else f"file://{shape.file}"
+        )
         SubElement(geometry, "mesh", filename=name, scale=_text(shape.size))
     else:
         keys = ("radius", "length")
-        SubElement(geometry, shape.kind, {key: _text([x]) for key, x in zip(keys, shape.size, strict=False)})
+        SubElement(
+            geometry,
+            shape.kind,
+            {key: _text([x]) for key, x in zip(keys, shape.size, strict=False)},
+        )
 
 
 def _add_joint(robot: Element, j: Joint, parent: str, m: Model) -> None:
     kind = j.kind.kind
     made = _jointed(
-        robot, "joint", j.name, "continuous" if kind == "revolute" and not j.limits else kind, (parent, j.child)
+        robot,
+        "joint",
+        j.name,
+        "continuous" if kind == "revolute" and not j.limits else kind,
+        (parent, j.child),
     )
     _add_origin(made, "origin", j.at)
     for tag, axis in zip(("axis", "axis2"), j.kind.axes, strict=False):
@@ -145,14 +173,21 @@ def _add_joint(robot: Element, j: Joint, parent: str, m: Model) -> None:
         return
     limits = {"velocity": j.velocity_limit, "effort": j.effort_limit}
     if j.limits or any(limits.values()) or kind == "prismatic":
-        bounds = {key: _text([x]) for key, x in zip(("lower", "upper"), (j.limits or ((),))[0], strict=False)}
-        SubElement(made, "limit", bounds | {key: _text(x or [UNBOUNDED]) for key, x in limits.items()})
+        bounds = {
+            key: _text([x])
+            for key, x in zip(("lower", "upper"), (j.limits or ((),))[0], strict=False)
+        }
+        SubElement(
+            made, "limit", bounds | {key: _text(x or [UNBOUNDED]) for key, x in limits.items()}
+        )
     friction = {"damping": j.viscous, "friction": j.coulomb}
     if any(friction.values()):
         SubElement(made, "dynamics", {key: _text(x) for key, x in friction.items() if x})
     for c in m.couplings:
         if c.joint == j.name and c.source is not None:
-            SubElement(made, "mimic", joint=c.source, multiplier=_text([c.ratio]), offset=_text([c.offset]))
+            SubElement(
+                made, "mimic", joint=c.source, multiplier=_text([c.ratio]), offset=_text([c.offset])
+            )
 
 
 def _jointed(robot: Element, tag: str, name: str, kind: str, links: tuple[str, ...]) -> Element:

@@ -20,11 +20,26 @@ from eslabon.model import Pose
 from eslabon.model.poses import ORIGIN
 from eslabon.numerics.rotations import rotation_from_quaternion, rpy_from_rotation
 
-SAME = ("revolute", "prismatic", "fixed", "planar", "spherical", "universal", "helical", "cylindrical")
+SAME = (
+    "revolute",
+    "prismatic",
+    "fixed",
+    "planar",
+    "spherical",
+    "universal",
+    "helical",
+    "cylindrical",
+)
 OTHERS = {"continuous": "revolute", "floating": "free", "ball": "spherical", "screw": "helical"}
 KINDS = {**dict(zip(SAME, SAME, strict=True)), **OTHERS}
 # What Drake closes loops and couples bodies with: not read, and too much to lose without a word.
-FOREIGN = ("loop_joint", "ball_constraint", "weld_constraint", "distance_constraint", "linear_bushing_rpy")
+FOREIGN = (
+    "loop_joint",
+    "ball_constraint",
+    "weld_constraint",
+    "distance_constraint",
+    "linear_bushing_rpy",
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +56,9 @@ class Tag:
         found = [e for e in self.element if name_of(e) == tag]
         if len(found) > 1:
             raise ReadError(f"{self.owner} has {len(found)} elements <{tag}>; keep one.")
-        return Tag(found[0] if found else Element(tag), self.owner, f"{self.owner}: <{tag}>", bool(found))
+        return Tag(
+            found[0] if found else Element(tag), self.owner, f"{self.owner}: <{tag}>", bool(found)
+        )
 
     @property
     def line(self) -> int:
@@ -66,10 +83,14 @@ class Tag:
     def text(self, key: str) -> str:
         value = self.element.get(key)
         if value is None or not value.strip():
-            raise ReadError(f'{self.what} has no {key}; write it as <{name_of(self.element)} {key}="...">.')
+            raise ReadError(
+                f'{self.what} has no {key}; write it as <{name_of(self.element)} {key}="...">.'
+            )
         return value
 
-    def numbers(self, key: str, count: int, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
+    def numbers(
+        self, key: str, count: int, default: tuple[float, ...] | None = None
+    ) -> tuple[float, ...]:
         """So many numbers of an attribute; without a default it must be there."""
         if default is not None and key not in self:
             return default
@@ -80,7 +101,9 @@ class Tag:
             )
         made = tuple(self._number(text, key) for text in values)
         if not all(map(math.isfinite, made)):
-            raise ReadError(f"{self.what} {key} is {format_value(' '.join(values))}; give a finite number.")
+            raise ReadError(
+                f"{self.what} {key} is {format_value(' '.join(values))}; give a finite number."
+            )
         return made
 
     def list(self, key: str) -> tuple[float, ...]:
@@ -132,15 +155,21 @@ def parse(text: bytes) -> Element:
     try:
         robot = _tree(text)
     except DefusedXmlException:
-        raise ReadError("the XML has a DTD or entities, and those are refused; take the DOCTYPE away.") from None
+        raise ReadError(
+            "the XML has a DTD or entities, and those are refused; take the DOCTYPE away."
+        ) from None
     except (ParseError, ValueError, LookupError) as error:  # the last two: encodings nobody knows
         raise ReadError(f"this is not well-formed XML: {error}.") from None
     if name_of(robot) != "robot":
-        raise ReadError(f"the first element is <{name_of(robot)}>; a URDF starts with <robot name=...>.")
+        raise ReadError(
+            f"the first element is <{name_of(robot)}>; a URDF starts with <robot name=...>."
+        )
     for element in robot:
         name = name_of(element)
         if element.tag.startswith("{") and element.tag.split("}")[0].endswith("xacro"):
-            raise ReadError(f"this is a xacro file (it has <xacro:{name}>); expand it with xacro first.")
+            raise ReadError(
+                f"this is a xacro file (it has <xacro:{name}>); expand it with xacro first."
+            )
         if name in FOREIGN:
             sentence = f"the URDF has a <{name}>, which is not read; close the loop with loops=."
             warnings.warn(sentence, ModelWarning, stacklevel=2)
@@ -160,7 +189,9 @@ def children(robot: Element, tag: str, findings: Findings) -> dict[str, Tag]:
         with findings.of("", line=made.line):
             name = made.text("name")
             if name in found:
-                raise ReadError(f"the {tag} '{name}' is defined twice; give one of them another name.")
+                raise ReadError(
+                    f"the {tag} '{name}' is defined twice; give one of them another name."
+                )
             found[name] = Tag(element, f"{tag} '{name}'", f"{tag} '{name}'")
             findings.lines[tag, name] = made.line
             findings.lines |= {(tag, name, part): line for part, line in made.parts.items()}
@@ -184,7 +215,11 @@ def misspelled(robot: Element) -> Iterator[tuple[str, int]]:
         for name, line in ((name_of(e), getattr(e, "line", 0)) for e in owner if known):
             near = get_close_matches(name, known, n=1, cutoff=0.75)
             if near and name not in known:
-                place = f"{name_of(owner)} '{owner.get('name')}'" if owner.get("name") else f"<{name_of(owner)}>"
+                place = (
+                    f"{name_of(owner)} '{owner.get('name')}'"
+                    if owner.get("name")
+                    else f"<{name_of(owner)}>"
+                )
                 yield f"{place}: <{name}> is passed over; did you mean <{near[0]}>?", line
 
 
@@ -192,7 +227,9 @@ def misspelled(robot: Element) -> Iterator[tuple[str, int]]:
 
 
 def kind_of(joint: Tag) -> str:
-    known_words([text := joint.text("type")], KINDS, f"{joint.what} has the unknown type", ReadError)
+    known_words(
+        [text := joint.text("type")], KINDS, f"{joint.what} has the unknown type", ReadError
+    )
     return KINDS[text]
 
 
@@ -212,5 +249,7 @@ def pose(origin: Tag) -> Pose:
         x, y, z, w = origin.numbers("quat_xyzw", 4)
         if not 1e-12 < (length := math.hypot(x, y, z, w)) < 1e12:
             raise ReadError(f"{origin.what} quat_xyzw has the length {length:g}; it must be 1.")
-        rpy = tuple(rpy_from_rotation(rotation_from_quaternion(np.array([w, x, y, z]) / length)).tolist())
+        rpy = tuple(
+            rpy_from_rotation(rotation_from_quaternion(np.array([w, x, y, z]) / length)).tolist()
+        )
     return Pose(xyz, rpy)  # type: ignore[arg-type]

@@ -6,18 +6,24 @@ from collections.abc import Mapping
 
 from eslabon.errors import ModelError, suggest
 from eslabon.formulas.kinematics.symbols import column, constant, gravity, zeros
-from eslabon.formulas.kinematics.tree import Placement, coordinate_rates, coordinates, placements, velocities
+from eslabon.formulas.kinematics.tree import (
+    Placement,
+    coordinate_rates,
+    coordinates,
+    placements,
+    velocities,
+)
 from eslabon.model import GROUND, End, Model, Pose, Spring, Wrench
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import cross
 
 CREEP = 1e-3  # rad/s or m/s, over which Coulomb friction changes its sign: a jump would stop every adaptive method
-TOUCHING = (
-    1e-60  # m^2, added to the square of a spring's length so that it has a direction, and derivatives, at zero too
-)
+TOUCHING = 1e-60  # m^2, added to the square of a spring's length so that it has a direction, and derivatives, at zero too
 
 
-def wrenches(m: Model, q: Expression, v: Expression, external: Mapping[str, Expression]) -> dict[str, Expression]:
+def wrenches(
+    m: Model, q: Expression, v: Expression, external: Mapping[str, Expression]
+) -> dict[str, Expression]:
     """By body, the moment and force on it in its own axes about its own origin: the model's and the caller's."""
     total = given_wrenches(m, q, external)
     for body, wrench in spring_wrenches(m, q, v).items():
@@ -25,7 +31,9 @@ def wrenches(m: Model, q: Expression, v: Expression, external: Mapping[str, Expr
     return total
 
 
-def given_wrenches(m: Model, q: Expression, external: Mapping[str, Expression]) -> dict[str, Expression]:
+def given_wrenches(
+    m: Model, q: Expression, external: Mapping[str, Expression]
+) -> dict[str, Expression]:
     """Those that are told: the model's own, and the caller's on bodies, frames and open wrenches."""
     total: dict[str, Expression] = {}
     if not (m.wrenches or external):
@@ -81,10 +89,14 @@ def check_external(m: Model, names: tuple[str, ...]) -> None:
                 f"{m.name}: the wrench '{name}' is constant; a body, a frame or a wrench without values takes one."
             )
         if name == GROUND:
-            raise ModelError(f"{m.name}: a wrench on the ground moves nothing; name a body or a frame.")
+            raise ModelError(
+                f"{m.name}: a wrench on the ground moves nothing; name a body or a frame."
+            )
         known = [*places, *(f.name for f in m.frames), *(b.name for b in m.bodies)]
         if name not in known:
-            raise ModelError(f"{m.name} has no body, frame or open wrench '{name}'{suggest(name, known)}")
+            raise ModelError(
+                f"{m.name} has no body, frame or open wrench '{name}'{suggest(name, known)}"
+            )
 
 
 def _constant(wrench: Wrench) -> tuple[Expression, Expression]:
@@ -92,7 +104,9 @@ def _constant(wrench: Wrench) -> tuple[Expression, Expression]:
     return force, moment
 
 
-def _pull(m: Model, spring: Spring, q: Expression, v: Expression, placed: Mapping[str, Placement]) -> Expression:
+def _pull(
+    m: Model, spring: Spring, q: Expression, v: Expression, placed: Mapping[str, Placement]
+) -> Expression:
     """The force on the first end of a spring, along the span between its ends: (k (1 - rest / length) + c rate / length)
     span. Where the ends coincide it is zero: there a compressed spring is in balance, if an unstable one, for no direction
     is better than another."""
@@ -134,7 +148,11 @@ def joint_resistance(m: Model, q: Expression, v: Expression) -> Expression:
     """
     force = zeros(m.nv)
     for joint in m.joints:
-        place, own, rates = m.velocities[joint.name], coordinates(m, q, joint), velocities(m, v, joint)
+        place, own, rates = (
+            m.velocities[joint.name],
+            coordinates(m, q, joint),
+            velocities(m, v, joint),
+        )
         if joint.stiffness is not None:
             rest = joint.rest if joint.rest is not None else (0.0,) * joint.nv
             force[place] += column(joint.stiffness) * (own - column(rest))

@@ -27,7 +27,9 @@ def _margin(m: Model, request: Request, own: Sequence[Any]) -> Any:
     return margin(m)
 
 
-def _refuse_parameters(m: Model, request: Request, arrays: Sequence[Floats], margins: Floats) -> None:
+def _refuse_parameters(
+    m: Model, request: Request, arrays: Sequence[Floats], margins: Floats
+) -> None:
     """Say what is wrong with the first values that no mechanism has."""
     if np.all(margins >= 0):
         return
@@ -48,7 +50,9 @@ def _shortest(m: Model, request: Request, own: Sequence[Any]) -> Any:
     return casadi.mmin(casadi.vertcat(*lengths_of_quaternions(m, q).values()))
 
 
-def _refuse_quaternion(m: Model, request: Request, arrays: Sequence[Floats], lengths: Floats) -> None:
+def _refuse_quaternion(
+    m: Model, request: Request, arrays: Sequence[Floats], lengths: Floats
+) -> None:
     """Name the joint whose quaternion has no length."""
     if not np.any(lengths <= SHORTEST):
         return
@@ -67,6 +71,9 @@ ADMISSIBLE_PARAMETERS = Guard(
     Argument("admissible", (), bound=(">=", 0.0)), _has_parameters, _margin, _refuse_parameters
 )
 UNIT_QUATERNIONS = Guard(
-    Argument("quaternion", (), bound=(">", SHORTEST)), _has_quaternions, _shortest, _refuse_quaternion
+    Argument("quaternion", (), bound=(">", SHORTEST)),
+    _has_quaternions,
+    _shortest,
+    _refuse_quaternion,
 )
 INPUT_GUARDS = (ADMISSIBLE_PARAMETERS, UNIT_QUATERNIONS)

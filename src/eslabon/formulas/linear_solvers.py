@@ -17,9 +17,7 @@ from eslabon.numerics.scalars import Expression, casadi
 
 # Entries of a factor times right-hand sides, from which on loops in native code are faster than unrolled code.
 MANY = 3000
-SHORT = (
-    400  # the same, up to which a loop is slower than straight code even where others are loops: a column alone, mostly
-)
+SHORT = 400  # the same, up to which a loop is slower than straight code even where others are loops: a column alone, mostly
 FEW = 6  # rows of a matrix up to which its inverse is cheaper than solving for more sides than it has rows
 
 
@@ -48,7 +46,9 @@ class Factors:
 
     def scaled(self, b: Expression) -> Expression:
         """D^-1 b."""
-        return casadi.vertcat(zeros(0, b.shape[1]), *(b[k, :] * pivot for k, pivot in enumerate(self.inverse)))
+        return casadi.vertcat(
+            zeros(0, b.shape[1]), *(b[k, :] * pivot for k, pivot in enumerate(self.inverse))
+        )
 
     def outward(self, b: Expression) -> Expression:
         """L^-1 b."""
@@ -64,7 +64,9 @@ class Factors:
     def pivot_condition(self, floor: Sequence[float] = ()) -> Expression:
         return pivot_condition(self.inverse, self.diagonal, floor)
 
-    def condition(self, floor: Sequence[float] = (), sizes: Sequence[Expression] | None = None) -> Expression:
+    def condition(
+        self, floor: Sequence[float] = (), sizes: Sequence[Expression] | None = None
+    ) -> Expression:
         return condition(self.unit_energy(), self.diagonal if sizes is None else sizes, floor)
 
 
@@ -105,7 +107,9 @@ class LoopFactors:
     def pivot_condition(self, floor: Sequence[float] = ()) -> Expression:
         return pivot_condition(self.inverse, self.diagonal, floor)
 
-    def condition(self, floor: Sequence[float] = (), sizes: Sequence[Expression] | None = None) -> Expression:
+    def condition(
+        self, floor: Sequence[float] = (), sizes: Sequence[Expression] | None = None
+    ) -> Expression:
         return condition(self.unit_energy(), self.diagonal if sizes is None else sizes, floor)
 
 
@@ -126,7 +130,9 @@ def condition(w: Expression, sizes: Sequence[Expression], floor: Sequence[float]
     n = len(sizes)
     if not n:
         return casadi.SX(1)
-    terms = ((d + x) * w[k] ** 2 for k, (d, x) in enumerate(zip(sizes, floor or [0.0] * n, strict=True)))
+    terms = (
+        (d + x) * w[k] ** 2 for k, (d, x) in enumerate(zip(sizes, floor or [0.0] * n, strict=True))
+    )
     return n / sum(terms, casadi.SX(0))
 
 
@@ -234,7 +240,11 @@ class OrthogonalFactors:
                 self.reflections.append(reflection)
             column, top = columns.pop(k), rest[own[0], :]
             places = top.sparsity().get_col()
-            self.pivots.append(Pivot(rows.pop(own[0]), column, inverse, [columns[j] for j in places], top[:, places]))
+            self.pivots.append(
+                Pivot(
+                    rows.pop(own[0]), column, inverse, [columns[j] for j in places], top[:, places]
+                )
+            )
             rest = rest[[i for i in range(len(rows) + 1) if i != own[0]], :]
 
     def solve(self, b: Expression) -> Expression:
@@ -244,7 +254,9 @@ class OrthogonalFactors:
             y = reflection.applied(y)
         x = zeros(self.A.shape[1], b.shape[1])
         for pivot in reversed(self.pivots):
-            x[pivot.column, :] = pivot.inverse * (y[pivot.row, :] - pivot.entries @ x[pivot.later, :])
+            x[pivot.column, :] = pivot.inverse * (
+                y[pivot.row, :] - pivot.entries @ x[pivot.later, :]
+            )
         return x
 
     def solve_transposed(self, b: Expression) -> Expression:
@@ -270,7 +282,9 @@ class OrthogonalFactors:
             return casadi.SX(1)
         w = zeros(len(self.pivots))
         for pivot in reversed(self.pivots):
-            w[pivot.column] = casadi.fabs(pivot.inverse) - pivot.inverse * (pivot.entries @ w[pivot.later, :])
+            w[pivot.column] = casadi.fabs(pivot.inverse) - pivot.inverse * (
+                pivot.entries @ w[pivot.later, :]
+            )
         return 1 / (casadi.sumsqr(w) * casadi.mmax(casadi.sum1(self.A**2)))
 
 

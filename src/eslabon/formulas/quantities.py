@@ -38,7 +38,10 @@ def degrees_of_freedom(m: Model) -> int:
 
 POOR = 1e-8  # of the reciprocal condition number, squared, of a closed mechanism: there may be better coordinates
 MASSLESS = 1e-13  # of the reciprocal condition number of a mass matrix
-CLOSURE = (Argument("residual", (), bound=("<=", 1e-6)), Argument("condition", (), bound=(">", POOR)))
+CLOSURE = (
+    Argument("residual", (), bound=("<=", 1e-6)),
+    Argument("condition", (), bound=(">", POOR)),
+)
 OPENED = 1e-6  # the part of a parameter's change that no motion makes up for
 OPENING = Argument("opening", (), bound=("<=", OPENED))
 MASS = (Argument("condition", (), bound=(">", MASSLESS)),)
@@ -54,17 +57,33 @@ def _output(name: str, shape: Callable[[Model], Shape]) -> Argument:
 
 
 def _formula(
-    function: Callable[..., Any], inputs: tuple[Argument, ...], shape: Callable[[Model], Shape] | tuple[Argument, ...],
-    options: Mapping[str, Any] = NOTHING, *, name: str = "", external: Argument | None = None,
-    checks: tuple[Argument, ...] = (), timed: bool = False, derivative: Callable[..., Any] | None = None,
-) -> Formula:  # fmt: skip
+    function: Callable[..., Any],
+    inputs: tuple[Argument, ...],
+    shape: Callable[[Model], Shape] | tuple[Argument, ...],
+    options: Mapping[str, Any] = NOTHING,
+    *,
+    name: str = "",
+    external: Argument | None = None,
+    checks: tuple[Argument, ...] = (),
+    timed: bool = False,
+    derivative: Callable[..., Any] | None = None,
+) -> Formula:
     """A quantity: by default it is called as its function is, and so is its one output."""
     name = name or function.__name__
     outputs = shape if isinstance(shape, tuple) else (_output(name, shape),)
     return Formula(
-        name, function, inputs, outputs, options, external, structure_of if checks else None, checks, INPUT_GUARDS,
-        timed=timed or checks == CLOSURE, derivative=derivative,
-    )  # fmt: skip
+        name,
+        function,
+        inputs,
+        outputs,
+        options,
+        external,
+        structure_of if checks else None,
+        checks,
+        INPUT_GUARDS,
+        timed=timed or checks == CLOSURE,
+        derivative=derivative,
+    )
 
 
 FRAME: Mapping[str, Any] = {"frame": None}
@@ -107,8 +126,10 @@ def _input_matrix(m: Model) -> Shape:
 
 FORCES_BY = tuple(_output(f"tau_by_{x}", lambda m: (m.nu, m.nv)) for x in "qva")
 ACCELERATIONS_BY = (
-    _output("a_by_q", _nv_by_nv), _output("a_by_v", _nv_by_nv), _output("a_by_tau", lambda m: (m.nv, m.nu))
-)  # fmt: skip
+    _output("a_by_q", _nv_by_nv),
+    _output("a_by_v", _nv_by_nv),
+    _output("a_by_tau", lambda m: (m.nv, m.nu)),
+)
 HYBRID = (_output("forces", _nu), _output("accelerations", _nv))
 
 
@@ -123,33 +144,71 @@ QUANTITIES = _table(
     _formula(frames.acceleration, (Q, V, A), _twist, AXES),
     _formula(frames.position_hessian, (Q,), lambda m: (3, m.nv, m.nv), FRAME),
     _formula(
-        trees.inverse_dynamics, (Q, V, A), _nu, FORMULATION, external=WRENCH,
+        trees.inverse_dynamics,
+        (Q, V, A),
+        _nu,
+        FORMULATION,
+        external=WRENCH,
         derivative=state_derivatives.of_inverse_dynamics,
     ),
     _formula(
-        trees.forward_dynamics, (Q, V, TAU), _nv, FORMULATION, external=WRENCH, checks=MASS,
+        trees.forward_dynamics,
+        (Q, V, TAU),
+        _nv,
+        FORMULATION,
+        external=WRENCH,
+        checks=MASS,
         derivative=state_derivatives.of_forward_dynamics,
     ),
     _formula(
-        state_derivatives.tree_force_derivatives, (Q, V, A), FORCES_BY, name="inverse_dynamics_derivatives", external=WRENCH
+        state_derivatives.tree_force_derivatives,
+        (Q, V, A),
+        FORCES_BY,
+        name="inverse_dynamics_derivatives",
+        external=WRENCH,
     ),
     _formula(
-        state_derivatives.acceleration_derivatives, (Q, V, TAU), ACCELERATIONS_BY, name="forward_dynamics_derivatives",
-        external=WRENCH, checks=MASS,
+        state_derivatives.acceleration_derivatives,
+        (Q, V, TAU),
+        ACCELERATIONS_BY,
+        name="forward_dynamics_derivatives",
+        external=WRENCH,
+        checks=MASS,
     ),
     _formula(trees.mass_matrix, (Q,), _nv_by_nv),
     _formula(trees.coriolis_matrix, (Q, V), _nv_by_nv),
     _formula(trees.gravity_forces, (Q,), _nv),
     _formula(trees.energy, (Q, V), lambda m: (2,)),
     _formula(trees.reactions, (Q, V, A), _joint_wrenches, external=WRENCH),
-    _formula(trees.reactions_under_forces, (Q, V, TAU), _joint_wrenches, FORMULATION, external=WRENCH, checks=MASS),
+    _formula(
+        trees.reactions_under_forces,
+        (Q, V, TAU),
+        _joint_wrenches,
+        FORMULATION,
+        external=WRENCH,
+        checks=MASS,
+    ),
     _formula(loops.hybrid_dynamics, (Q, V, A), HYBRID, SOLVED, external=WRENCH, checks=CLOSURE),
     _formula(trees.regressor, (Q, V, A), lambda m: (m.nv, 10 * len(m.bodies))),
-    _formula(linearization.state_matrix, (Q, V, TAU), _state_matrix, PARTITION, external=WRENCH, checks=CLOSURE),
-    _formula(linearization.input_matrix, (Q, V, TAU), _input_matrix, PARTITION, external=WRENCH, checks=CLOSURE),
+    _formula(
+        linearization.state_matrix,
+        (Q, V, TAU),
+        _state_matrix,
+        PARTITION,
+        external=WRENCH,
+        checks=CLOSURE,
+    ),
+    _formula(
+        linearization.input_matrix,
+        (Q, V, TAU),
+        _input_matrix,
+        PARTITION,
+        external=WRENCH,
+        checks=CLOSURE,
+    ),
     _formula(closure.constraint, (Q,), lambda m: (constraints(m),), timed=True),
     _formula(closure.constraint_jacobian, (Q,), lambda m: (constraints(m), m.nv), timed=True),
-)  # fmt: skip
+)
 
 
 def _wrenches(m: Model) -> Shape:
@@ -164,22 +223,51 @@ def _couplings(m: Model) -> Shape:
 CLOSED = _table(
     _formula(loops.inverse_dynamics, (Q, V, A), _nu, WEIGHTED, external=WRENCH, checks=CLOSURE),
     _formula(
-        loops.forward_dynamics, (Q, V, TAU), _nv, SOLVED, external=WRENCH, checks=CLOSURE,
+        loops.forward_dynamics,
+        (Q, V, TAU),
+        _nv,
+        SOLVED,
+        external=WRENCH,
+        checks=CLOSURE,
         derivative=state_derivatives.of_forward_dynamics,
     ),
     _formula(
-        state_derivatives.closed_force_derivatives, (Q, V, A), FORCES_BY, WEIGHTED, name="inverse_dynamics_derivatives",
-        external=WRENCH, checks=CLOSURE,
+        state_derivatives.closed_force_derivatives,
+        (Q, V, A),
+        FORCES_BY,
+        WEIGHTED,
+        name="inverse_dynamics_derivatives",
+        external=WRENCH,
+        checks=CLOSURE,
     ),
     _formula(
-        state_derivatives.acceleration_derivatives, (Q, V, TAU), ACCELERATIONS_BY, PARTITION,
-        name="forward_dynamics_derivatives", external=WRENCH, checks=CLOSURE,
+        state_derivatives.acceleration_derivatives,
+        (Q, V, TAU),
+        ACCELERATIONS_BY,
+        PARTITION,
+        name="forward_dynamics_derivatives",
+        external=WRENCH,
+        checks=CLOSURE,
     ),
     _formula(loops.reactions, (Q, V, A), _wrenches, SOLVED, external=WRENCH, checks=CLOSURE),
-    _formula(loops.reactions_under_forces, (Q, V, TAU), _wrenches, SOLVED, external=WRENCH, checks=CLOSURE),
+    _formula(
+        loops.reactions_under_forces,
+        (Q, V, TAU),
+        _wrenches,
+        SOLVED,
+        external=WRENCH,
+        checks=CLOSURE,
+    ),
     _formula(loops.coupling_forces, (Q, V, A), _couplings, SOLVED, external=WRENCH, checks=CLOSURE),
-    _formula(loops.coupling_forces_under_forces, (Q, V, TAU), _couplings, SOLVED, external=WRENCH, checks=CLOSURE),
-)  # fmt: skip
+    _formula(
+        loops.coupling_forces_under_forces,
+        (Q, V, TAU),
+        _couplings,
+        SOLVED,
+        external=WRENCH,
+        checks=CLOSURE,
+    ),
+)
 
 
 # What follows a parameter along the closed configuration, and is given elsewhere.
@@ -205,9 +293,13 @@ def quantity(m: Model, name: str, following: bool | None = None) -> Formula:
                 'parameter, ..., along="closed").'
             )
         words = [*known, *((*FOLLOWING, *SPECTRAL) if following is not None else ())]
-        raise ModelError(f"there is no quantity {format_value(name)} of {m.name}{suggest(name, words)}")
+        raise ModelError(
+            f"there is no quantity {format_value(name)} of {m.name}{suggest(name, words)}"
+        )
     if name.startswith("coupling_forces") and not m.couplings:
-        raise ModelError(f"{m.name} has no couplings; the forces of its loops are among its reactions.")
+        raise ModelError(
+            f"{m.name} has no couplings; the forces of its loops are among its reactions."
+        )
     return known[name]
 
 
@@ -219,11 +311,21 @@ def along_closed(m: Model, of: Formula, parameter: str | tuple[str, ...], held: 
 
 @per_model
 def _along_closed(m: Model, of: Formula, parameter: str | tuple[str, ...], held: Any) -> Formula:
-    function, checks = partial(parameter_derivatives.along_closed, of=of), (CLOSURE[0], OPENING, CLOSURE[1])
+    function, checks = (
+        partial(parameter_derivatives.along_closed, of=of),
+        (CLOSURE[0], OPENING, CLOSURE[1]),
+    )
     return replace(
-        of, name=f"{of.name}_along_closed", function=function, outputs=_by_several(of, parameter), prepare=structure_of,
-        checks=checks, options={**of.options, "parameter": parameter, "held": held}, derivative=None, timed=True,
-    )  # fmt: skip
+        of,
+        name=f"{of.name}_along_closed",
+        function=function,
+        outputs=_by_several(of, parameter),
+        prepare=structure_of,
+        checks=checks,
+        options={**of.options, "parameter": parameter, "held": held},
+        derivative=None,
+        timed=True,
+    )
 
 
 def along_frozen(m: Model, of: Formula, parameter: tuple[str, ...]) -> Formula:
@@ -234,9 +336,13 @@ def along_frozen(m: Model, of: Formula, parameter: tuple[str, ...]) -> Formula:
 @per_model
 def _along_frozen(m: Model, of: Formula, parameter: tuple[str, ...]) -> Formula:
     return replace(
-        of, name=f"{of.name}_along_frozen", function=partial(parameter_derivatives.along_frozen, of=of),
-        outputs=_by_several(of, parameter), options={**of.options, "parameter": parameter}, derivative=None,
-    )  # fmt: skip
+        of,
+        name=f"{of.name}_along_frozen",
+        function=partial(parameter_derivatives.along_frozen, of=of),
+        outputs=_by_several(of, parameter),
+        options={**of.options, "parameter": parameter},
+        derivative=None,
+    )
 
 
 def _by_several(of: Formula, parameter: str | tuple[str, ...]) -> tuple[Argument, ...]:
@@ -244,5 +350,6 @@ def _by_several(of: Formula, parameter: str | tuple[str, ...]) -> tuple[Argument
     if isinstance(parameter, str):
         return of.outputs
     return tuple(
-        replace(x, shape=lambda m, shape=x.shape, **more: (*shape(m, **more), len(parameter))) for x in of.outputs
+        replace(x, shape=lambda m, shape=x.shape, **more: (*shape(m, **more), len(parameter)))
+        for x in of.outputs
     )

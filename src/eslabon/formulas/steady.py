@@ -38,7 +38,11 @@ def steady_forces(
 
 
 def steady_stiffness(
-    m: Model, q: Expression, v: Expression, multipliers: Expression, external: External | None = None
+    m: Model,
+    q: Expression,
+    v: Expression,
+    multipliers: Expression,
+    external: External | None = None,
 ) -> Expression:
     """K, the derivative of g + J^T lambda along the velocities, lambda held; at rest, without wrenches that follow their
     bodies, that is the Hessian of the potential and of the loops' work."""
@@ -48,7 +52,9 @@ def steady_stiffness(
     return casadi.densify(K)
 
 
-def steady_terms(m: Model, q: Expression, v: Expression, external: External | None = None) -> list[Expression]:
+def steady_terms(
+    m: Model, q: Expression, v: Expression, external: External | None = None
+) -> list[Expression]:
     """What else a linear model of small motions about a steady one is made of: M, D = dh/dv, G = d(J v)/dq, T, with which a
     small displacement x changes by x' = dv + T x, and the potential energy."""
     D = inverse_dynamics_derivatives(m, q, v, casadi.SX.zeros(m.nv), external or {})[1]

@@ -31,13 +31,20 @@ def equations_of_motion(
     return [M, h, trees.actuation(m, tau), *closure.equations(m, q, v, rows)]
 
 
-def independent_rows(m: Model, q: Expression, v: Expression, *, structure: Structure) -> list[Expression]:
+def independent_rows(
+    m: Model, q: Expression, v: Expression, *, structure: Structure
+) -> list[Expression]:
     """gamma and Phi_t of the independent rows."""
     return list(closure.equations(m, q, v, structure.partition.rows)[2:])
 
 
 def dependent_velocities(
-    m: Model, q: Expression, gamma: Expression, rate: Expression | None = None, *, structure: Structure
+    m: Model,
+    q: Expression,
+    gamma: Expression,
+    rate: Expression | None = None,
+    *,
+    structure: Structure,
 ) -> list[Expression]:
     """K, d and K_t for given gamma and Phi_t."""
     p = structure.partition

@@ -18,7 +18,9 @@ from eslabon.solvers.inertial_parameters import BaseParameters, regrouped
 SINGULAR = 1e-6  # of the reciprocal condition number squared: configurations nearer to singular tell less of all others
 
 
-def base_parameters(m: Model, samples: int | None = None, terms: Terms = NO_TERMS) -> BaseParameters:
+def base_parameters(
+    m: Model, samples: int | None = None, terms: Terms = NO_TERMS
+) -> BaseParameters:
     """Base parameters by the rank of the regressor over random motions (Gautier and Khalil); none where nothing moves.
 
     With loops the motions are those that keep them closed, and the regressor is that of the independent velocities, N^T Y.
@@ -56,7 +58,10 @@ def _random_regressor(m: Model, number: int, terms: Terms) -> Floats:
         q = normalize(m, rng.normal(size=(number, m.nq)))
         v, a = rng.normal(size=(2, number, m.nv))
     else:
-        q, (vi, ai) = closed_configurations(m, number, rng), rng.normal(size=(2, number, len(independent(m))))
+        q, (vi, ai) = (
+            closed_configurations(m, number, rng),
+            rng.normal(size=(2, number, len(independent(m)))),
+        )
         v, a, condition = evaluate(m, INDEPENDENT_MOTION)(q, vi, ai)
         good = condition > min(SINGULAR, 0.5 * float(np.max(condition, initial=0.0)))
         q, v, a = q[good], v[good], a[good]
@@ -67,4 +72,6 @@ def _random_regressor(m: Model, number: int, terms: Terms) -> Floats:
 def closed_configurations(m: Model, number: int, rng: np.random.Generator) -> Floats:
     """Configurations that close the loops, about the ordinary one near home and farther and farther off."""
     q = generic(m)
-    return np.array([beside(m, q, rng, far) for far in np.linspace(0.1, 1.0, number)]).reshape(number, m.nq)
+    return np.array([beside(m, q, rng, far) for far in np.linspace(0.1, 1.0, number)]).reshape(
+        number, m.nq
+    )

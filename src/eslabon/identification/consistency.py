@@ -20,9 +20,22 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, finite
-from eslabon.errors import EslabonError, InputError, MissingDependencyError, ModelError, format_value, suggest
+from eslabon.errors import (
+    EslabonError,
+    InputError,
+    MissingDependencyError,
+    ModelError,
+    format_value,
+    suggest,
+)
 from eslabon.identification.estimation import Estimate
-from eslabon.identification.parameters import UNITS, Terms, model_parameters, pseudo_inertias, reference_inertias
+from eslabon.identification.parameters import (
+    UNITS,
+    Terms,
+    model_parameters,
+    pseudo_inertias,
+    reference_inertias,
+)
 from eslabon.model import Model
 from eslabon.solvers.inertial_parameters import BaseParameters
 
@@ -44,14 +57,20 @@ class Masses:
         """From the mass of the whole mechanism, as a number or (least, most), or from such by body."""
         count = len(m.bodies)
         bounds = mass if isinstance(mass, Mapping) else {} if mass is None else {None: mass}
-        rows, least, most = np.zeros((len(bounds), count)), np.zeros(len(bounds)), np.zeros(len(bounds))
+        rows, least, most = (
+            np.zeros((len(bounds), count)),
+            np.zeros(len(bounds)),
+            np.zeros(len(bounds)),
+        )
         known = [b.name for b in m.bodies]
         for k, (name, bound) in enumerate(bounds.items()):
             if name is not None and name not in known:
                 raise ModelError(f"{m.name} has no body {format_value(name)}{suggest(name, known)}")
             values = finite(bound, "mass").ravel()
             if values.size not in (1, 2) or not 0 <= values[0] <= values[-1]:
-                raise InputError(f"a mass is a number or (least, most), not negative; it is {format_value(bound)}.")
+                raise InputError(
+                    f"a mass is a number or (least, most), not negative; it is {format_value(bound)}."
+                )
             rows[k] = 1.0 if name is None else np.eye(count)[known.index(name)]
             least[k], most[k] = values[0], values[-1]
         return Masses(rows, least, most)
@@ -142,7 +161,10 @@ def _solve(task: Task, exact: bool) -> Floats | None:
     else:  # what the prior can hardly move is capped: a solver has sixteen digits
         weights = np.minimum(s, 1e6)
         top = float(weights.max(initial=1.0))
-        cost = cp.sum_squares(cp.multiply(weights / top, Vt @ x - z)) + cp.sum_squares(x) / (KNOWN * top) ** 2
+        cost = (
+            cp.sum_squares(cp.multiply(weights / top, Vt @ x - z))
+            + cp.sum_squares(x) / (KNOWN * top) ** 2
+        )
     problem = cp.Problem(cp.Minimize(cost), conditions)
     enough = ("optimal",) if exact else ("optimal", "optimal_inaccurate")
     try:

@@ -27,9 +27,16 @@ from eslabon.model.configuration import coordinate_rates
 from eslabon.numerics.scalars import Expression, casadi
 
 
-def full_regressor(m: Model, q: Expression, v: Expression, a: Expression, terms: Terms) -> Expression:
+def full_regressor(
+    m: Model, q: Expression, v: Expression, a: Expression, terms: Terms
+) -> Expression:
     """Y of all velocities: the bodies' columns, then v, tanh(v / CREEP), 1 and v' of the joints' terms."""
-    signals = {"viscous": v, "coulomb": casadi.tanh(v / CREEP), "offset": casadi.SX.ones(m.nv), "motor_inertia": a}
+    signals = {
+        "viscous": v,
+        "coulomb": casadi.tanh(v / CREEP),
+        "offset": casadi.SX.ones(m.nv),
+        "motor_inertia": a,
+    }
     columns = []
     for kind, k in terms.listed():
         column = casadi.SX(m.nv, 1)
@@ -75,7 +82,13 @@ def linear_equations(
 
 
 def actuator_regressor(
-    m: Model, q: Expression, v: Expression, a: Expression, terms: Terms = NO_TERMS, *, structure: Structure
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    terms: Terms = NO_TERMS,
+    *,
+    structure: Structure,
 ) -> Expression:
     """A matrix whose product with a change of the parameters is that of the actuators' forces for the motion: by virtual work
     N^T B u = N^T Y dtheta, of least norm where that leaves a choice."""
@@ -117,7 +130,9 @@ def excitation_gradient(
     v, a, condition = independent_motion(m, q, vi, ai, structure=structure)
     N, _, _ = loop_motion(m, q, None, p)
     Y = casadi.densify(N.T @ full_regressor(m, q, v, a, terms))
-    by_q, by_v, by_a = (casadi.gradient(casadi.sum1(casadi.sum2(weight * Y)), x) for x in (q, vi, ai))
+    by_q, by_v, by_a = (
+        casadi.gradient(casadi.sum1(casadi.sum2(weight * Y)), x) for x in (q, vi, ai)
+    )
     by_i = (coordinate_rates(m, q) @ N).T @ by_q
     return [casadi.densify(x) for x in (Y, by_i, by_v, by_a, condition)]
 
@@ -140,7 +155,10 @@ def _table(m: Model, terms: Terms = NO_TERMS, **_: Any) -> tuple[int, int]:
 
 
 CONDITION = Argument("condition", ())
-VI, AI = Argument("vi", _dof, "independent velocities"), Argument("ai", _dof, "independent velocities")
+VI, AI = (
+    Argument("vi", _dof, "independent velocities"),
+    Argument("ai", _dof, "independent velocities"),
+)
 LINEAR_EQUATIONS = Formula(
     "linear_equations", linear_equations, (Q, V, A, TAU),
     (Argument("Y", _table), Argument("left", _dof), Argument("B", lambda m, **_: (len(independent(m)), m.nu)), CONDITION),

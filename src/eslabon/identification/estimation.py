@@ -49,7 +49,9 @@ class Equations:
     motion: Sampled
 
 
-def equations_of(m: Model, base: BaseParameters, s: Sampled, terms: Terms, noise: Floats | None) -> Equations:
+def equations_of(
+    m: Model, base: BaseParameters, s: Sampled, terms: Terms, noise: Floats | None
+) -> Equations:
     """The equations along the independent velocities, filtered on both sides."""
     f, parts = evaluate(m, LINEAR_EQUATIONS, terms=terms), []
     for k in range(0, len(s.t), AT_ONCE):  # of a long recording all columns at once would be a lot
@@ -118,7 +120,9 @@ def _joint_scales(m: Model, terms: Terms, several: list[Equations]) -> Floats:
     """The coefficient with which each joint's term alone would be as large as the measured forces."""
 
     def size(what: str) -> Floats:
-        return np.sqrt(np.mean(np.concatenate([getattr(e.motion, what) for e in several]) ** 2, axis=0))
+        return np.sqrt(
+            np.mean(np.concatenate([getattr(e.motion, what) for e in several]) ** 2, axis=0)
+        )
 
     tau, v, a = size("tau"), size("v"), size("a")
     force = np.full(m.nv, float(tau.max()))
@@ -146,7 +150,9 @@ class Estimate:
     errors: list[Floats]
 
 
-def estimate(base: BaseParameters, prior: Floats, several: list[Equations], frozen: list[int]) -> Estimate:
+def estimate(
+    base: BaseParameters, prior: Floats, several: list[Equations], frozen: list[int]
+) -> Estimate:
     """The weighted least-squares solution; sigma is iterated where it is not known, and `frozen` parameters stay."""
     Y = np.concatenate([e.Y for e in several])
     left = np.concatenate([e.left for e in several])
@@ -231,7 +237,9 @@ def refuse_silence(m: Model, base: BaseParameters, several: list[Equations]) -> 
     """Refuse recordings from which nothing can follow, and say why."""
     sizes = np.sqrt(np.mean(np.concatenate([e.Y for e in several]) ** 2, axis=(0, 1)))
     if not len(base):
-        raise InputError(f"{m.name} has no degree of freedom along which its parameters could have an effect.")
+        raise InputError(
+            f"{m.name} has no degree of freedom along which its parameters could have an effect."
+        )
     if not (sizes > EXACT * base.sizes).any():
         raise InputError(
             f"the motion excites nothing of {m.name}: {', '.join(standing(m, several))} stands still, and no weight acts; move it."
@@ -261,6 +269,8 @@ def silent_parameters(m: Model, base: BaseParameters, several: list[Equations]) 
     graph[:rows, rows:] = tied
     _, part = connected_components(csr_array(graph), directed=False)
     forced = np.max([np.abs(e.left + e.Y @ base.values).max(axis=0) for e in several], axis=0)
-    sizes = np.max([np.abs(e.Y * base.values).max(axis=(0, 2), initial=0.0) for e in several], axis=0)
+    sizes = np.max(
+        [np.abs(e.Y * base.values).max(axis=(0, 2), initial=0.0) for e in several], axis=0
+    )
     heard = {int(part[k]) for k in range(rows) if forced[k] > HEARD * sizes[k]}
     return [k for k in range(len(base)) if int(part[rows + k]) not in heard]

@@ -34,7 +34,10 @@ from eslabon.plotting import by_unit, saved, time_figure
 from eslabon.solvers.assembly import assemble, complete
 
 CRITERIA = ("condition", "determinant")
-WIDE = {"rad/s": 1.0, "m/s": 0.2}  # how far a joint without limits goes to either side of home, rad or m
+WIDE = {
+    "rad/s": 1.0,
+    "m/s": 0.2,
+}  # how far a joint without limits goes to either side of home, rad or m
 NARROWER, TRIES = 0.7, 12  # where loops do not close, the range is tried narrower
 NEAR = 1e-2  # of the reciprocal condition number squared of an ordinary configuration: as near to singular as a motion comes
 REFUSED = 1e3  # the cost of a motion that cannot be
@@ -77,7 +80,9 @@ class Cost:
         first = self.last is None
         begin, singular = (self.guess, "error") if first else (self.last, "ignore")
         joints = driven_joints(self.m)
-        found: Floats = assemble(self.m, q, begin, joints=joints, continuation=first, singular=singular, limits=False)
+        found: Floats = assemble(
+            self.m, q, begin, joints=joints, continuation=first, singular=singular, limits=False
+        )
         self.last = found
         return found
 
@@ -87,10 +92,14 @@ class Cost:
         weight = np.zeros((len(q), len(independent(self.m)), self.count))
         Y, _, _, _, condition = self.native(full, v, a, weight)
         if not (condition > self.least).all():
-            raise SingularityError(f"the motion of {self.m.name} comes too near to a singular configuration.")
+            raise SingularityError(
+                f"the motion of {self.m.name} comes too near to a singular configuration."
+            )
         return Y[..., self.columns], full
 
-    def __call__(self, q: Floats, v: Floats, a: Floats) -> tuple[float, tuple[Floats, Floats, Floats]]:
+    def __call__(
+        self, q: Floats, v: Floats, a: Floats
+    ) -> tuple[float, tuple[Floats, Floats, Floats]]:
         """The cost, and its derivatives by q, v and a."""
         Y, full = self.regressor(q, v, a)
         cost, by_Y = self._of(Y.reshape(-1, len(self.columns)))
@@ -110,7 +119,9 @@ class Cost:
         if not w[0] > 1e-14 * w[-1]:
             return REFUSED, np.zeros_like(Y)
         if self.criterion == "determinant":
-            return -float(np.mean(np.log(w) + 2 * np.log(length))), -2 * (A @ (V / w) @ V.T) / length / len(w)
+            return -float(np.mean(np.log(w) + 2 * np.log(length))), -2 * (
+                A @ (V / w) @ V.T
+            ) / length / len(w)
         by_A = A @ (np.outer(V[:, -1], V[:, -1]) / w[-1] - np.outer(V[:, 0], V[:, 0]) / w[0])
         return float(np.log(w[-1] / w[0]) / 2), (by_A - A * np.sum(A * by_A, axis=0)) / length
 
@@ -166,7 +177,9 @@ class Excitation:
     def _pieces(self) -> Iterator[str]:
         t = np.linspace(0.0, self.duration, 201)
         q, v, _ = self.path(t)
-        own = [(word, k, x) for word, x in (("q", q), ("v", v)) for k in range(len(self.coordinates))]
+        own = [
+            (word, k, x) for word, x in (("q", q), ("v", v)) for k in range(len(self.coordinates))
+        ]
         yield in_time(t, ((f"{word} {self.coordinates[k]}", "", x[:, k]) for word, k, x in own))
 
     def __repr__(self) -> str:
@@ -184,9 +197,13 @@ class Excitation:
         drawn = [
             panel
             for (word, per), x in zip(words, values, strict=True)
-            for panel in by_unit(word, [(str(c), c.unit.removesuffix("/s") + per) for c in columns], x)
+            for panel in by_unit(
+                word, [(str(c), c.unit.removesuffix("/s") + per) for c in columns], x
+            )
         ]
-        return saved(time_figure(t, drawn, theme=theme, across=across, title=repr(self)[1:-1]), path)
+        return saved(
+            time_figure(t, drawn, theme=theme, across=across, title=repr(self)[1:-1]), path
+        )
 
 
 def excitation(
@@ -227,7 +244,9 @@ def excitation(
     found: list[Form] = []
     for _ in range(count(starts, "starts", 1)):
         narrow, c, o = _begun(cost, series, narrow, t, rng)
-        found.append(_descended(cost, Scaled(narrow, series.at(t)), c, o, count(iterations, "iterations")))
+        found.append(
+            _descended(cost, Scaled(narrow, series.at(t)), c, o, count(iterations, "iterations"))
+        )
     random = float(np.median([each.random for each in found]))
     path = _within_effort(m, _feasible(cost, series, found), guess)
     return Excitation(m, path, _condition(cost, path), random, guess)
@@ -258,7 +277,12 @@ def driven_joints(m: Model) -> tuple[str, ...]:
 
     check_actuation(m, structure(m).partition)
     places = independent(m)
-    owners = [j for name in m.actuated for j in [m.joint(name)] if set(range(m.nv)[m.velocities[name]]) & set(places)]
+    owners = [
+        j
+        for name in m.actuated
+        for j in [m.joint(name)]
+        if set(range(m.nv)[m.velocities[name]]) & set(places)
+    ]
     for j in owners:
         if j.kind.has_quaternion:
             raise ModelError(
@@ -285,10 +309,23 @@ def _limits(m: Model, position: Any, velocity: Any, acceleration: Any) -> Limits
             wide = WIDE[units[place.start + k]]
             own = j.limits[k] if j.limits is not None else (-np.inf, np.inf)
             least, most = given["position"].get(j.name, own)
-            least = least if np.isfinite(least) else (most - 2 * wide if np.isfinite(most) else home[k] - wide)
+            least = (
+                least
+                if np.isfinite(least)
+                else (most - 2 * wide if np.isfinite(most) else home[k] - wide)
+            )
             most = most if np.isfinite(most) else least + 2 * wide
-            v = given["velocity"].get(j.name, j.velocity_limit[k] if j.velocity_limit is not None else np.inf)
-            rows.append([(least + most) / 2, (most - least) / 2, v, given["acceleration"].get(j.name, np.inf)])
+            v = given["velocity"].get(
+                j.name, j.velocity_limit[k] if j.velocity_limit is not None else np.inf
+            )
+            rows.append(
+                [
+                    (least + most) / 2,
+                    (most - least) / 2,
+                    v,
+                    given["acceleration"].get(j.name, np.inf),
+                ]
+            )
     limits = Limits(*np.array(rows, dtype=float).T)
     owners = [j.name for j in joints for _ in range(j.nv)]
     for name, half, v in zip(owners, limits.half, limits.velocity, strict=True):
@@ -305,7 +342,11 @@ def _by_joint(m: Model, joints: list[Joint], given: Any, name: str) -> dict[str,
         return {}
     if not isinstance(given, Mapping):
         given = {j.name: given for j in joints}
-    known_words(given, [j.name for j in joints], f"{name} limits those joints of {m.name} that are excited, and not")
+    known_words(
+        given,
+        [j.name for j in joints],
+        f"{name} limits those joints of {m.name} that are excited, and not",
+    )
     made: dict[str, Any] = {}
     for joint, value in given.items():
         if name != "position":
@@ -313,7 +354,9 @@ def _by_joint(m: Model, joints: list[Joint], given: Any, name: str) -> dict[str,
             continue
         pair = finite(value, f"the {name} of '{joint}'")
         if pair.shape != (2,) or not pair[0] < pair[1]:
-            raise InputError(f"the position of '{joint}' is a range (least, most); it is {format_value(value)}.")
+            raise InputError(
+                f"the position of '{joint}' is a range (least, most); it is {format_value(value)}."
+            )
         made[joint] = (float(pair[0]), float(pair[1]))
     return made
 
@@ -330,7 +373,8 @@ def _begun(
         if cost.m.closed:  # about the configuration it begins with, as far as the range allows
             start = _independent_at(cost.m, cost.guess)
             narrow = narrow._replace(
-                middle=middle + np.clip(start - middle, narrow.half - limits.half, limits.half - narrow.half)
+                middle=middle
+                + np.clip(start - middle, narrow.half - limits.half, limits.half - narrow.half)
             )
         cost.last = None
         try:
@@ -343,7 +387,13 @@ def _begun(
 
 def _independent_at(m: Model, guess: Any) -> Floats:
     """The independent coordinates of the configuration that a motion begins near."""
-    q = generic(m) if guess is None else m.configuration(guess) if isinstance(guess, str) else finite(guess, "guess")
+    q = (
+        generic(m)
+        if guess is None
+        else m.configuration(guess)
+        if isinstance(guess, str)
+        else finite(guess, "guess")
+    )
     return np.concatenate([q[m.coordinates[name]] for name in driven_joints(m)])
 
 
@@ -388,16 +438,34 @@ def _path(series: Series, form: Form, fill: bool) -> JointPath:
     return JointPath(series.duration, motion, title, np.array([0.0, series.duration]))
 
 
-def _completed(m: Model, q: Floats, v: Floats, a: Floats, guess: Any) -> tuple[Floats, Floats, Floats]:
+def _completed(
+    m: Model, q: Floats, v: Floats, a: Floats, guess: Any
+) -> tuple[Floats, Floats, Floats]:
     if not m.closed:
         return q, v, a
     start = generic(m) if guess is None else guess
-    return complete(m, q, v, a, start, joints=driven_joints(m), continuation=True, singular="error", limits=False)
+    return complete(
+        m,
+        q,
+        v,
+        a,
+        start,
+        joints=driven_joints(m),
+        continuation=True,
+        singular="error",
+        limits=False,
+    )
 
 
 def _within_effort(m: Model, path: JointPath, guess: Any) -> JointPath:
     """The path, slowed down as far as the actuators' effort limits ask."""
-    limit = np.array([x for name in m.actuated for x in m.joint(name).effort_limit or (np.inf,) * m.joint(name).nv])
+    limit = np.array(
+        [
+            x
+            for name in m.actuated
+            for x in m.joint(name).effort_limit or (np.inf,) * m.joint(name).nv
+        ]
+    )
     if not np.isfinite(limit).any():
         return path
     t = np.linspace(0, path.duration, 400)

@@ -65,7 +65,9 @@ class Scaled:
     def motion(self, c: Floats, o: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """q, v, a (times, n), and the size (n,) that each series was divided by."""
         raw = [b @ c.T for b in self.basis]
-        size = np.sum([np.sum(np.abs(w) ** SHARP, axis=0) for w in self.parts(raw, o)], axis=0) ** (1 / SHARP)
+        size = np.sum([np.sum(np.abs(w) ** SHARP, axis=0) for w in self.parts(raw, o)], axis=0) ** (
+            1 / SHARP
+        )
         q, v, a = (x / size for x in raw)
         return self.middle(o) + q, v, a, size
 
@@ -81,15 +83,20 @@ class Scaled:
     def _room(self, o: Floats) -> Floats:
         return self.limits.half * (1 - ASIDE * np.sqrt(np.sin(o) ** 2 + 1e-6))
 
-    def gradient(self, c: Floats, o: Floats, by: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats]:
+    def gradient(
+        self, c: Floats, o: Floats, by: tuple[Floats, Floats, Floats]
+    ) -> tuple[Floats, Floats]:
         """The derivatives by coefficients and asides of a cost whose derivatives by q, v and a are given."""
         raw = [b @ c.T for b in self.basis]
         size, parts = self.motion(c, o)[3], self.parts(raw, o)
         rooms = (self._room(o), *self.limits[2:])
-        growth = [np.abs(w / size) ** (SHARP - 1) * np.sign(w) for w in parts]  # of the size, by each part
+        growth = [
+            np.abs(w / size) ** (SHARP - 1) * np.sign(w) for w in parts
+        ]  # of the size, by each part
         by_size = -sum(np.sum(g * x, axis=0) for g, x in zip(by, raw, strict=True)) / size**2
         by_c = sum(
-            (g / size + by_size * d / room).T @ b for g, d, room, b in zip(by, growth, rooms, self.basis, strict=True)
+            (g / size + by_size * d / room).T @ b
+            for g, d, room, b in zip(by, growth, rooms, self.basis, strict=True)
         )
         turn = np.cos(o) * np.sin(o) / np.sqrt(np.sin(o) ** 2 + 1e-6)
         by_room = -by_size * np.sum(growth[0] * parts[0], axis=0) / rooms[0]

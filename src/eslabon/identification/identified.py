@@ -77,7 +77,9 @@ class CrossValidation(NamedTuple):
 
     def __repr__(self) -> str:
         rows = zip(self.coordinates, self.force, self.error, self.relative, strict=True)
-        lines = [f"  {name:<16} force {f:10.4g}   error {e:10.4g}   {r:7.2%}" for name, f, e, r in rows]
+        lines = [
+            f"  {name:<16} force {f:10.4g}   error {e:10.4g}   {r:7.2%}" for name, f, e, r in rows
+        ]
         return "\n".join([f"<CrossValidation: errors up to {self.relative.max():.2%}>", *lines])
 
 
@@ -161,7 +163,9 @@ class Identification:
         least-squares solution."""
         from scipy.stats import t
 
-        half = t.ppf((1 + self.confidence) / 2, max(1, self.degrees_of_freedom)) * self.standard_errors
+        half = (
+            t.ppf((1 + self.confidence) / 2, max(1, self.degrees_of_freedom)) * self.standard_errors
+        )
         centre = self.base.values + self.found.change
         return np.stack([centre - half, centre + half], axis=-1)
 
@@ -191,7 +195,11 @@ class Identification:
     def chi_squared(self) -> tuple[float, int, float] | None:
         """The residuals' sum of squares in units of the known noise, its degrees of freedom, and how likely a right model has
         more; None where the noise is not known."""
-        return None if self.settings.noise is None else chi_squared(self.found, int(self.excited.sum()))
+        return (
+            None
+            if self.settings.noise is None
+            else chi_squared(self.found, int(self.excited.sum()))
+        )
 
     @cached_property
     def rejected(self) -> bool:
@@ -205,18 +213,30 @@ class Identification:
         worst = max(self.tests, key=lambda test: (test.rejects, test.ratio))
         if not self.rejected:
             return f"the residuals are noise, {max(t.relative for t in self.tests):.2g} of the forces at most"
-        why, p = f"of '{worst.coordinate}', {worst.relative:.1%} of its forces, follow the motion", worst.p
+        why, p = (
+            f"of '{worst.coordinate}', {worst.relative:.1%} of its forces, follow the motion",
+            worst.p,
+        )
         if not worst.rejects and self.chi_squared is not None:
             chi, free, p = self.chi_squared
             why = f"are {np.sqrt(chi / max(1, free)):.3g} times the known noise"
         guess = missing_term(self.m, self.several, self.found, self.terms)
-        return f"the model is rejected: the residuals {why} (p = {p:.1g})" + (f"; {guess}" if guess else "")
+        return f"the model is rejected: the residuals {why} (p = {p:.1g})" + (
+            f"; {guess}" if guess else ""
+        )
 
     def _pieces(self) -> Iterator[str]:
         rows = zip(self.names, self.values, self.standard_errors, self.base.values, strict=True)
         yield paragraph(f"{self.verdict[0].upper()}{self.verdict[1:]}.")
         columns = ("combination of parameters", "value", "standard error", "of the model before")
-        yield table(Sheet("", columns, [(name, *map(float, numbers)) for name, *numbers in rows], prose=columns[:1]))
+        yield table(
+            Sheet(
+                "",
+                columns,
+                [(name, *map(float, numbers)) for name, *numbers in rows],
+                prose=columns[:1],
+            )
+        )
 
     def __repr__(self) -> str:
         samples = sum(len(e.t) for e in self.several)
@@ -228,7 +248,10 @@ class Identification:
             lines.append(f"  not excited{why}: {'; '.join(_short(x) for x in self.unexcited)}")
         rows = zip(self.names, self.values, self.standard_errors, self.base.values, strict=True)
         width = max((len(_short(name)) for name in self.names), default=0)
-        lines += [f"  {_short(name):<{width}}  {x:12.5g} +- {s:<9.2g} was {x0:.5g}" for name, x, s, x0 in rows]
+        lines += [
+            f"  {_short(name):<{width}}  {x:12.5g} +- {s:<9.2g} was {x0:.5g}"
+            for name, x, s, x0 in rows
+        ]
         return "\n".join([head, *lines])
 
     # -- the mechanism ------------------------------------------------------------------------------------------------
@@ -259,7 +282,9 @@ class Identification:
         several = _equations(self.m, self.base, motion, self.terms, self.settings)
         Y = np.concatenate([e.Y for e in several])
         measured = np.concatenate([e.left for e in several]) + Y @ self.base.values
-        force, error = (np.sqrt(np.mean(x**2, axis=0)) for x in (measured, measured - Y @ self.values))
+        force, error = (
+            np.sqrt(np.mean(x**2, axis=0)) for x in (measured, measured - Y @ self.values)
+        )
         parts = np.sqrt(
             np.mean(np.sum((Y * self.values) ** 2, axis=-1), axis=0)
         )  # where no force acts they are in balance
@@ -272,12 +297,21 @@ class Identification:
         columns = [velocity_columns(self.m)[k] for k in independent(self.m)]
         title = f"{self.m.name}: forces as measured and as identified"
         figure, axes = panels(
-            len(columns), across=1, size=(7.5, 1.9), theme=theme, title=title, bottom=axis_label("t", "s")
+            len(columns),
+            across=1,
+            size=(7.5, 1.9),
+            theme=theme,
+            title=title,
+            bottom=axis_label("t", "s"),
         )
         t, measured, left = self._in_time()
         styles = {"measured": {"color": figure.theme.quiet, "linewidth": 2.4, "alpha": 0.6}}
         for k, (ax, column) in enumerate(zip(axes, columns, strict=True)):
-            both = {"measured": measured[:, k], "identified": measured[:, k] - left[:, k], "residual": left[:, k]}
+            both = {
+                "measured": measured[:, k],
+                "identified": measured[:, k] - left[:, k],
+                "residual": left[:, k],
+            }
             curves(ax, t, both, unit=FORCE[column.unit], title=str(column), styles=styles)
         return saved(figure, path)
 
@@ -298,7 +332,9 @@ def _short(name: str, most: int = 48) -> str:
     return name if len(name) <= most else name[: most - 4] + " ..."
 
 
-def _equations(m: Model, base: BaseParameters, motion: Any, terms: Terms, settings: Settings) -> list[Equations]:
+def _equations(
+    m: Model, base: BaseParameters, motion: Any, terms: Terms, settings: Settings
+) -> list[Equations]:
     several = [sampled(m, r, settings.cutoff, settings.guess) for r in recordings(m, motion)]
     return [equations_of(m, base, s, terms, settings.noise) for s in several]
 
@@ -339,8 +375,13 @@ def identify(
     for name, value in (("motors", motors), ("consistent", consistent)):
         flag(value, name)
     if not 0 < positive(confidence, "confidence") < 1:
-        raise InputError(f"confidence is a probability between 0 and 1; it is {format_value(confidence)}.")
-    terms, settings = terms_of(as_model(m), friction, motors), Settings(noise_of(m, noise), cutoff, guess)
+        raise InputError(
+            f"confidence is a probability between 0 and 1; it is {format_value(confidence)}."
+        )
+    terms, settings = (
+        terms_of(as_model(m), friction, motors),
+        Settings(noise_of(m, noise), cutoff, guess),
+    )
     base = base_parameters(m, terms=terms)
     several = _equations(m, base, motion, terms, settings)
     refuse_silence(m, base, several)

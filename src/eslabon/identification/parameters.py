@@ -37,7 +37,11 @@ class Terms(NamedTuple):
 
     def listed(self) -> list[tuple[str, int]]:
         """Kind and place of each term, in the order of their parameters."""
-        return [(kind, place) for kind, places in zip(self._fields, self, strict=True) for place in places]
+        return [
+            (kind, place)
+            for kind, places in zip(self._fields, self, strict=True)
+            for place in places
+        ]
 
 
 NO_TERMS = Terms()
@@ -57,7 +61,9 @@ def terms_of(m: Model, friction: Any, motors: bool) -> Terms:
         made = {kind: m.actuated_velocities if kind == "offset" else usual for kind in kinds}
     loose = [k for k in made.get("offset", ()) if k not in m.actuated_velocities]
     if loose:
-        raise ModelError(f"an offset is that of an actuator's measured force; {velocity_names(m)[loose[0]]} has none.")
+        raise ModelError(
+            f"an offset is that of an actuator's measured force; {velocity_names(m)[loose[0]]} has none."
+        )
     return Terms(**made, motor_inertia=m.actuated_velocities if flag(motors, "motors") else ())
 
 
@@ -66,7 +72,9 @@ def _places(m: Model, joints: Any, kind: str) -> tuple[int, ...]:
     for name in names(joints, kind):
         if name not in m.velocities or not m.joint(name).nv:
             known = [j.name for j in m.joints if j.nv]
-            raise ModelError(f"{m.name} has no joint {format_value(name)} that moves{suggest(name, known)}")
+            raise ModelError(
+                f"{m.name} has no joint {format_value(name)} that moves{suggest(name, known)}"
+            )
         found += range(m.nv)[m.velocities[name]]
     return tuple(dict.fromkeys(found))
 
@@ -108,13 +116,19 @@ def described(m: Model, terms: Terms, theta: Floats) -> Description:
         if kind != "offset":
             j = joints[owners[k]]
             joints[j.name] = _with_term(j, kind, k - m.velocities[j.name].start, float(value))
-    new = tuple(replace(old, **_terms_of_joint(joints[old.name])) for old in d.joints) if any(terms) else d.joints
+    new = (
+        tuple(replace(old, **_terms_of_joint(joints[old.name])) for old in d.joints)
+        if any(terms)
+        else d.joints
+    )
     return replace(d, bodies=tuple(bodies[b.name] for b in d.bodies), joints=new)
 
 
 def _with_term(j: Joint, kind: str, place: int, value: float) -> Joint:
     values = list(getattr(j, kind) or (0.0,) * j.nv)
-    values[place] = value / (j.gear_ratio or (1.0,) * j.nv)[place] ** 2 if kind == "motor_inertia" else value
+    values[place] = (
+        value / (j.gear_ratio or (1.0,) * j.nv)[place] ** 2 if kind == "motor_inertia" else value
+    )
     changed: dict[str, Any] = {kind: tuple(values)}
     return replace(j, **changed)
 
@@ -132,7 +146,12 @@ def _body(name: str, pi: Floats) -> Body:
     values, vectors = np.linalg.eigh(P[:3, :3] - mass * np.outer(c, c))
     spread = (vectors * np.maximum(values, 0.0)) @ vectors.T
     J = np.trace(spread) * np.eye(3) - spread
-    return Body(name, mass, (float(c[0]), float(c[1]), float(c[2])), tuple(float(J[place]) for place in PLACES))
+    return Body(
+        name,
+        mass,
+        (float(c[0]), float(c[1]), float(c[2])),
+        tuple(float(J[place]) for place in PLACES),
+    )
 
 
 # -- bodies that can be -----------------------------------------------------------------------------------------------
@@ -173,7 +192,10 @@ def reference_inertias(m: Model) -> Floats:
     own = pseudo_inertias(inertial_parameters(m))
     mass = float(np.mean([body.mass for body in m.bodies])) or 1.0
     spread = float(np.mean(np.trace(own[:, :3, :3], axis1=1, axis2=2))) / 3 / mass
-    at = max((float(np.linalg.norm(np.asarray(j.at.translation(), dtype=float))) for j in m.joints), default=0.0)
+    at = max(
+        (float(np.linalg.norm(np.asarray(j.at.translation(), dtype=float))) for j in m.joints),
+        default=0.0,
+    )
     size = spread if spread > 0 else (at or 1.0) ** 2 / 12
     unit = np.sqrt(mass * np.array([size, size, size, 1.0]))
     values, vectors = np.linalg.eigh(own / np.outer(unit, unit))

@@ -43,7 +43,9 @@ UNITS = {
     "m/s²": {"m/s²": 1.0, "m/s^2": 1.0, "mm/s²": 1e-3, "mm/s^2": 1e-3},
     "N m": {"N m": 1.0, "Nm": 1.0, "mNm": 1e-3, "mN m": 1e-3}, "N": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
 }  # fmt: skip
-_HEADING = re.compile(r"(?P<joint>.+)\.(?P<what>q|v|a|tau)(?:\.(?P<name>\w+))?\s*(?:\[(?P<unit>.*)\])?", re.DOTALL)
+_HEADING = re.compile(
+    r"(?P<joint>.+)\.(?P<what>q|v|a|tau)(?:\.(?P<name>\w+))?\s*(?:\[(?P<unit>.*)\])?", re.DOTALL
+)
 _TIME = re.compile(r"(?:t|time)\s*(?:\[(?P<unit>.*)\])?", re.IGNORECASE)
 
 
@@ -68,7 +70,9 @@ class Recording:
     def __post_init__(self) -> None:
         t = finite(self.t, "t")
         if t.ndim != 1 or len(t) < FEWEST or not (np.diff(t) > 0).all():
-            raise InputError(f"a recording has at least {FEWEST} times that increase; t has the shape {t.shape}.")
+            raise InputError(
+                f"a recording has at least {FEWEST} times that increase; t has the shape {t.shape}."
+            )
         object.__setattr__(self, "t", t)
         for name in ("q", "tau", "v", "a"):
             if (value := getattr(self, name)) is not None:
@@ -81,7 +85,10 @@ class Recording:
 
     def _pieces(self) -> Iterator[str]:
         own = {word: x for word in ("q", "v", "a", "tau") if (x := getattr(self, word)) is not None}
-        yield in_time(self.t, ((f"{word}[{k}]", "", x[:, k]) for word, x in own.items() for k in range(x.shape[1])))
+        yield in_time(
+            self.t,
+            ((f"{word}[{k}]", "", x[:, k]) for word, x in own.items() for k in range(x.shape[1])),
+        )
 
     def __repr__(self) -> str:
         known = ", ".join(f.name for f in fields(self)[1:] if getattr(self, f.name) is not None)
@@ -98,13 +105,19 @@ def recordings(m: Model, given: Any) -> list[Recording]:
             raise InputError("there is no motion to identify from; give one, or a list of them.")
         return [each for one in given for each in recordings(m, one)]
     if isinstance(given, str | Path):
-        return [read_recording(m, given)] if Path(given).suffix.lower() != ".npz" else recordings(m, Motion.load(given))
+        return (
+            [read_recording(m, given)]
+            if Path(given).suffix.lower() != ".npz"
+            else recordings(m, Motion.load(given))
+        )
     if isinstance(given, Motion):
         return _of_motion(m, given)
     if isinstance(given, Mapping):
         known_words(given, [f.name for f in fields(Recording)], "a recording has no", InputError)
         if missing := [name for name in ("t", "q", "tau") if name not in given]:
-            raise InputError(f"a recording needs t, q and tau; it has no {' and no '.join(missing)}.")
+            raise InputError(
+                f"a recording needs t, q and tau; it has no {' and no '.join(missing)}."
+            )
         return recordings(m, Recording(**given))
     if not isinstance(given, Recording):
         raise InputError(
@@ -117,7 +130,9 @@ def recordings(m: Model, given: Any) -> list[Recording]:
 def _of_motion(m: Model, motion: Motion) -> list[Recording]:
     own = columns(m)
     if any(motion.columns[what] != own[what] for what in ("q", "tau")):
-        raise ModelError(f"{motion!r} has other joints or actuators than {m.name}; it is another mechanism's.")
+        raise ModelError(
+            f"{motion!r} has other joints or actuators than {m.name}; it is another mechanism's."
+        )
     arrays = [x.reshape(-1, *x.shape[-2:]) for x in (motion.q, motion.tau, motion.v, motion.a)]
     return [_fitting(m, Recording(motion.t, *each)) for each in zip(*arrays, strict=True)]
 
@@ -128,14 +143,18 @@ def _fitting(m: Model, r: Recording) -> Recording:
     sizes = (m.nq, driven) if m.closed else (m.nq,)
     if r.q.shape[-1] not in sizes:
         listed = " or ".join(map(str, dict.fromkeys(sizes)))
-        raise InputError(f"q has {r.q.shape[-1]} columns; {m.name} has {listed} coordinates{_of_which(sizes)}.")
+        raise InputError(
+            f"q has {r.q.shape[-1]} columns; {m.name} has {listed} coordinates{_of_which(sizes)}."
+        )
     states(r.tau, "tau", m.nu, m.name, "actuators")
     whole = r.q.shape[-1] == m.nq
     for name, x in (("v", r.v), ("a", r.a)):
         if x is not None:
             states(x, name, m.nv if whole else m.nu, m.name, "velocities")
     if not m.nu:
-        raise ModelError(f"{m.name} has no actuator, and without a known force motion tells ratios of masses only.")
+        raise ModelError(
+            f"{m.name} has no actuator, and without a known force motion tells ratios of masses only."
+        )
     return r
 
 
@@ -178,7 +197,9 @@ def read_table(m: Model, path: str | Path, needed: tuple[str, ...]) -> Motion | 
         raise ReadError(f"{file_name(path)}: it cannot be read ({why}).") from None
     rows[:1] = [[from_inert(cell) for cell in row] for row in rows[:1]]
     if not rows or not (time := [k for k, h in enumerate(rows[0]) if _TIME.fullmatch(h.strip())]):
-        raise ReadError(f"{path}: the first line names the columns, one of them 't' or 't [s]'; there is none.")
+        raise ReadError(
+            f"{path}: the first line names the columns, one of them 't' or 't [s]'; there is none."
+        )
     if rows[0][-1].startswith("sha256 "):  # as `Motion.save` wrote it, so that damage shows
         return Motion.load(path)
     found = {("t", "", ""): time[0]}
@@ -202,8 +223,12 @@ class _Table:
         try:
             return factor * np.array([float(row[k]) for row in self.rows[1:] if row])
         except (ValueError, IndexError):
-            bad = next(i for i, row in enumerate(self.rows[1:], 2) if row and not _is_number(row, k))
-            raise ReadError(f"{self.path}: line {bad} has no number under {format_value(self.rows[0][k])}.") from None
+            bad = next(
+                i for i, row in enumerate(self.rows[1:], 2) if row and not _is_number(row, k)
+            )
+            raise ReadError(
+                f"{self.path}: line {bad} has no number under {format_value(self.rows[0][k])}."
+            ) from None
 
     def _factor(self, k: int, unit: str) -> float:
         parts = (_TIME if unit == "s" else _HEADING).fullmatch(self.rows[0][k].strip())
@@ -216,7 +241,9 @@ class _Table:
 
 def _known_joint(m: Model, path: str | Path, name: str) -> None:
     if name not in m.velocities:
-        raise ReadError(f"{path}: {m.name} has no joint {format_value(name)}{suggest(name, m.velocities)}")
+        raise ReadError(
+            f"{path}: {m.name} has no joint {format_value(name)}{suggest(name, m.velocities)}"
+        )
 
 
 def _is_number(row: list[str], k: int) -> bool:
@@ -231,18 +258,29 @@ def _columns(
 ) -> dict[str, Any]:
     """The arrays of a recording from the columns of a table."""
     own = columns(m)
-    if m.closed and any(("q", c.joint, c.name) not in found for c in own["q"]):  # of the actuated joints alone
-        own = {what: tuple(c for name in m.actuated for c in own[what] if c.joint == name) for what in own}
+    if m.closed and any(
+        ("q", c.joint, c.name) not in found for c in own["q"]
+    ):  # of the actuated joints alone
+        own = {
+            what: tuple(c for name in m.actuated for c in own[what] if c.joint == name)
+            for what in own
+        }
     made: dict[str, Any] = {"t": table.column(found["t", "", ""], "s")}
     for what in ("q", "tau", "v", "a"):
         keys = [(what, c.joint, c.name) for c in own[what]]
         missing = [
-            ".".join(filter(None, (joint, what, name))) for _, joint, name in keys if (what, joint, name) not in found
+            ".".join(filter(None, (joint, what, name)))
+            for _, joint, name in keys
+            if (what, joint, name) not in found
         ]
         if missing and what in needed:
-            raise ReadError(f"{table.path}: there is no column '{missing[0]}'; it has those of {_listed(found)}.")
+            raise ReadError(
+                f"{table.path}: there is no column '{missing[0]}'; it has those of {_listed(found)}."
+            )
         if not missing:
-            values = [table.column(found[key], c.unit) for key, c in zip(keys, own[what], strict=True)]
+            values = [
+                table.column(found[key], c.unit) for key, c in zip(keys, own[what], strict=True)
+            ]
             made[what] = np.stack(values, axis=-1) if values else np.zeros((len(made["t"]), 0))
     return made
 
@@ -314,7 +352,9 @@ def sampled(m: Model, r: Recording, cutoff: float | None, guess: Any) -> Sampled
         position = _course(r.t, q, low_pass)
         speed = position.derivative() if v is None else _course(r.t, v, low_pass)
         q, v, a = position(t), speed(t), speed(t, 1) if a is None else _course(r.t, a, low_pass)(t)
-        tau = np.stack([np.interp(t, r.t, x) for x in r.tau.T], axis=-1)  # friction jumps: no spline goes through that
+        tau = np.stack(
+            [np.interp(t, r.t, x) for x in r.tau.T], axis=-1
+        )  # friction jumps: no spline goes through that
     assert v is not None
     assert a is not None
     if m.closed:
@@ -325,7 +365,9 @@ def sampled(m: Model, r: Recording, cutoff: float | None, guess: Any) -> Sampled
 def _filter_of(r: Recording, cutoff: float | None) -> Filter:
     """The filter of a recording, which leaves something of it."""
     rate = (len(r.t) - 1) / float(r.t[-1] - r.t[0])
-    chosen = Filter(positive(cutoff, "cutoff") if cutoff is not None else usual_cutoff(r.t, r.q, rate), rate)
+    chosen = Filter(
+        positive(cutoff, "cutoff") if cutoff is not None else usual_cutoff(r.t, r.q, rate), rate
+    )
     if len(r.t) - 2 * chosen.settled < FEWEST:
         raise InputError(
             f"a filter of {chosen.cutoff:.3g} Hz leaves nothing of {r.t[-1] - r.t[0]:.3g} s; record longer, or give a higher "
@@ -368,7 +410,9 @@ def usual_cutoff(t: Floats, q: Floats, rate: float) -> float:
     window = np.hanning(len(q))[:, None]
     power = np.abs(np.fft.rfft(window * detrend(q, axis=0), axis=0)) ** 2
     frequency = np.fft.rfftfreq(len(q), 1 / rate)
-    smooth = uniform_filter1d(power, 9, axis=0, mode="constant")  # chance does not lift nine neighbours
+    smooth = uniform_filter1d(
+        power, 9, axis=0, mode="constant"
+    )  # chance does not lift nine neighbours
     floor = np.median(power[len(power) // 2 :], axis=0)
     alive = (smooth > STANDS_OUT * floor) & (power.max(axis=0) > 1e-20)
     highest = frequency[np.flatnonzero(alive.any(axis=1))].max(initial=2 * frequency[1])

@@ -58,7 +58,11 @@ def tests(m: Model, several: list[Equations], found: Estimate, beta: Floats) -> 
             total += float(np.sum(r[:, row] ** 2))
             size += float(max(np.sum((fitted + r[:, row]) ** 2), np.sum(parts**2)))
         relative = float(np.sqrt(total / size)) if size > 0 else 0.0
-        ratio = float((low[0] / low[1]) / max(high[0] / high[1], np.finfo(float).tiny)) if total > 0 else 1.0
+        ratio = (
+            float((low[0] / low[1]) / max(high[0] / high[1], np.finfo(float).tiny))
+            if total > 0
+            else 1.0
+        )
         p = float(fisher.sf(ratio, 2 * low[1], 2 * high[1]))
         wrong = p < SURE and ratio > NOTICEABLE and relative > NEGLIGIBLE
         made.append(ResidualTest(velocity_names(m)[place], relative, ratio, p, wrong))
@@ -115,6 +119,15 @@ def _signal(m: Model, e: Equations, kind: str, place: int) -> Floats:
     if kind == "stiffness":
         joint = next(j for j in m.joints if place in range(m.nv)[m.velocities[j.name]])
         plain = not joint.kind.has_quaternion
-        return s.q[:, m.coordinates[joint.name].start + place - m.velocities[joint.name].start] if plain else 0.0 * s.t
-    signals = {"viscous": s.v, "coulomb": np.tanh(s.v / CREEP), "offset": np.ones_like(s.v), "motor_inertia": s.a}
+        return (
+            s.q[:, m.coordinates[joint.name].start + place - m.velocities[joint.name].start]
+            if plain
+            else 0.0 * s.t
+        )
+    signals = {
+        "viscous": s.v,
+        "coulomb": np.tanh(s.v / CREEP),
+        "offset": np.ones_like(s.v),
+        "motor_inertia": s.a,
+    }
     return signals[kind][:, place]

@@ -56,14 +56,18 @@ class Contributions:
 
     def of(self, source: str) -> tuple[Floats, Floats, Floats]:
         """U, V and W of one source."""
-        known_words((source,), self.sources, f"the linear model of {self.name} has no contribution of")
+        known_words(
+            (source,), self.sources, f"the linear model of {self.name} has no contribution of"
+        )
         k = self.sources.index(source)
         return self.U[..., k, :, :], self.V[..., k, :, :], self.W[..., k, :, :]
 
     def __getitem__(self, index: Any) -> Contributions:
         """Some of many states."""
         if self.U.ndim == 3:
-            raise InputError(f"{self!r} are those of one state, and there are no others to choose from.")
+            raise InputError(
+                f"{self!r} are those of one state, and there are no others to choose from."
+            )
         values = (x[index] for x in (self.U, self.V, self.W, self.weight))
         return Contributions(self.name, self.sources, self.coordinates, *values)
 
@@ -80,7 +84,9 @@ class Contributions:
         total  0.79386  -1.1683  0.067307
         """
         if self.U.ndim > 3:
-            raise InputError(f"{self!r}: choose one state first, as contributions[3], then ask for its table().")
+            raise InputError(
+                f"{self!r}: choose one state first, as contributions[3], then ask for its table()."
+            )
         if (row is None) != (column is None):
             raise InputError("table takes the names of a row and of a column, or neither.")
         every = [np.concatenate([x, x.sum(axis=0)[None]]) for x in (self.U, self.V, self.W)]
@@ -122,7 +128,9 @@ def contributions(lm: LinearModel) -> Contributions:
     instance(lm, "lm", LinearModel, "a linear model, as m.linearize gives one")
     m, call = lm.layout.model, lm.layout.request
     sources = _sources(m, lm.layout.partition, call.external)
-    values = call(CONTRIBUTIONS, {"partition": lm.layout.partition, "sources": sources}, lm.q, lm.v, lm.tau)
+    values = call(
+        CONTRIBUTIONS, {"partition": lm.layout.partition, "sources": sources}, lm.q, lm.v, lm.tau
+    )
     return Contributions(m.name, (*(b.name for b in m.bodies), *sources), lm.coordinates, *values)
 
 
@@ -167,9 +175,14 @@ def _largest(x: Floats) -> float:
 
 
 def _text(names: Iterable[str], columns: Iterable[str], rows: Iterable[Iterable[float]]) -> str:
-    cells = [["", *columns], *([name, *(f"{x + 0.0:.5g}" for x in row)] for name, row in zip(names, rows, strict=True))]
+    cells = [
+        ["", *columns],
+        *([name, *(f"{x + 0.0:.5g}" for x in row)] for name, row in zip(names, rows, strict=True)),
+    ]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = ("  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in cells)
+    lines = (
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in cells
+    )
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -183,12 +196,20 @@ def _figure(c: Contributions, theme: str | None) -> Any:
     if c.U.ndim > 3:
         raise InputError(f"{c!r}: choose one state first, as contributions[3], then plot it.")
     size, title = (3.8, 1.3 + 0.32 * len(c.sources)), f"{c.name}: contributions to the linear model"
-    made, axes = panels(len(MATRICES), across=len(MATRICES), size=size, theme=theme, title=title, shared=False)
+    made, axes = panels(
+        len(MATRICES), across=len(MATRICES), size=size, theme=theme, title=title, shared=False
+    )
     both = made.theme.curves[:2]
     for ax, name, values in zip(axes, MATRICES, (c.U, c.V, c.W), strict=True):
         ax.barh(range(len(c.sources)), _sizes(values), color=both[0], height=0.7, label="all of it")
         if name == "W":
-            ax.barh(range(len(c.weight)), _sizes(c.weight), color=both[1], height=0.25, label="its weight alone")
+            ax.barh(
+                range(len(c.weight)),
+                _sizes(c.weight),
+                color=both[1],
+                height=0.25,
+                label="its weight alone",
+            )
             legend(ax)
         panel_title(ax, f"largest entry of {name}")
         ax.set_yticks(range(len(c.sources)), c.sources if ax is axes[0] else [""] * len(c.sources))

@@ -91,11 +91,14 @@ class Equilibrium:
             same = [
                 j
                 for j in kept
-                if self.family[j] == self.family[k] > 0 and abs(self.energy[j] - self.energy[k]) <= energy
+                if self.family[j] == self.family[k] > 0
+                and abs(self.energy[j] - self.energy[k]) <= energy
             ]
             if not any(self.stability[j] == self.stability[k] for j in same):
                 kept.append(k)
-        order = sorted(kept, key=lambda k: (self.stability[k] != "stable", round(float(self.energy[k]), 9)))
+        order = sorted(
+            kept, key=lambda k: (self.stability[k] != "stable", round(float(self.energy[k]), 9))
+        )
         return self[np.array(order, dtype=int)]
 
     def _pieces(self) -> Iterator[str]:
@@ -113,9 +116,17 @@ class Equilibrium:
 def _table(eq: Equilibrium) -> str:
     """A line for each equilibrium."""
     moving = bool(np.any(eq.v))
-    noun = "steady motion" if moving else "equilibrium" if not eq.batch or np.size(eq.stability) == 1 else "equilibria"
+    noun = (
+        "steady motion"
+        if moving
+        else "equilibrium"
+        if not eq.batch or np.size(eq.stability) == 1
+        else "equilibria"
+    )
     many = np.size(eq.stability)
-    words = {w: int((np.ravel(eq.stability) == w).sum()) for w in dict.fromkeys(np.ravel(eq.stability))}
+    words = {
+        w: int((np.ravel(eq.stability) == w).sum()) for w in dict.fromkeys(np.ravel(eq.stability))
+    }
     told = ", ".join(f"{number} {word}" if many > 1 else word for word, number in words.items())
     title = f"<{many:,} {noun + 's' * (moving and many > 1)} of {eq.m.name}: {told or 'none'}>"
     if len(eq.batch) > 1 or many > ROWS or not many:
@@ -123,7 +134,9 @@ def _table(eq: Equilibrium) -> str:
     heads, columns = _columns(eq, COLUMNS)
     widths = [max(map(len, [head, *column])) for head, column in zip(heads, columns, strict=True)]
     rows_ = [heads, *(list(row) for row in zip(*columns, strict=True))]
-    lines = ["  ".join(x.rjust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows_]
+    lines = [
+        "  ".join(x.rjust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows_
+    ]
     return "\n".join([title[1:-1], *(f"  {line}" for line in lines)])
 
 
@@ -134,7 +147,10 @@ def _columns(eq: Equilibrium, most: int) -> tuple[list[str], list[list[str]]]:
         (eq.q, coordinate_names(eq.m)),
         (eq.tau, [f"tau({velocity_names(eq.m)[k]})" for k in eq.m.actuated_velocities]),
     ]
-    heads, columns = ["stability", "energy"], [list(np.ravel(eq.stability)), [f"{x:.6g}" for x in np.ravel(eq.energy)]]
+    heads, columns = (
+        ["stability", "energy"],
+        [list(np.ravel(eq.stability)), [f"{x:.6g}" for x in np.ravel(eq.energy)]],
+    )
     for values, names in named:
         rows = values.reshape(many, -1)
         for k, name in enumerate(names[:most]):

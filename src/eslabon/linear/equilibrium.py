@@ -21,7 +21,16 @@ from eslabon.errors import AssemblyError, EquilibriumError, InputError, ModelErr
 from eslabon.linear.equilibria import Equilibrium
 from eslabon.linear.equilibrium_arguments import Asked, asked, costs
 from eslabon.linear.stability import Small, poles, small_motions, stability
-from eslabon.linear.steady_search import FORCES, STIFFNESS, TERMS, Found, Steady, descend, downhill, projection
+from eslabon.linear.steady_search import (
+    FORCES,
+    STIFFNESS,
+    TERMS,
+    Found,
+    Steady,
+    descend,
+    downhill,
+    projection,
+)
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_columns
 from eslabon.solvers.assembly.prescription import size
@@ -77,11 +86,21 @@ def equilibrium(
     given = asked(m, q, tau, v, guess, external, parameters)
     if parameters and not given.whole:
         designs_of(m, parameters, limits)
-    search = _Search(m, given, Ranges.of(m, size(m)), limits, count(restarts, "restarts"), costs(m, weights), strict)
+    search = _Search(
+        m,
+        given,
+        Ranges.of(m, size(m)),
+        limits,
+        count(restarts, "restarts"),
+        costs(m, weights),
+        strict,
+    )
     if not all:
         return search.held() if given.whole else search.one()
     if given.whole:
-        raise ModelError("the configuration q is given, so that there is nothing to search; leave all out.")
+        raise ModelError(
+            "the configuration q is given, so that there is nothing to search; leave all out."
+        )
     if given.lead:
         raise InputError(
             f"all=True is for one set of forces and one design, and what is given has the leading axes {given.lead}; ask it of each, "
@@ -112,10 +131,21 @@ class _Search:
     """What is asked of a mechanism."""
 
     def __init__(
-        self, m: Model, given: Asked, ranges: Ranges, limits: bool, restarts: int, weights: Floats, strict: bool
+        self,
+        m: Model,
+        given: Asked,
+        ranges: Ranges,
+        limits: bool,
+        restarts: int,
+        weights: Floats,
+        strict: bool,
     ) -> None:
         self.m, self.given, self.system, self.strict = m, given, given.system, strict
-        self.ranges, self.restarts, self.weights = ranges if limits else ranges.unlimited, restarts, weights
+        self.ranges, self.restarts, self.weights = (
+            ranges if limits else ranges.unlimited,
+            restarts,
+            weights,
+        )
         self.reference = _reference(given.system, given.q)
 
     # -- the three questions -------------------------------------------------------------------------------------------
@@ -143,7 +173,10 @@ class _Search:
             if not len(lost):
                 break
             block = max(1, TOGETHER // len(lost))
-            lanes, tries = np.repeat(lost, block), np.tile(np.arange(block) % len(starts), len(lost))
+            lanes, tries = (
+                np.repeat(lost, block),
+                np.tile(np.arange(block) % len(starts), len(lost)),
+            )
             self._improve(best, lost, lanes, self._placed(starts[tries], lanes), descend)
             starts = starts[block:]
         return self._told(best.q, 1e-8, best)
@@ -151,16 +184,28 @@ class _Search:
     def every(self) -> Equilibrium:
         """All equilibria of the one lane."""
         starts = np.concatenate(
-            [self.given.q, self._placed(self._starts(self.restarts), np.zeros(self.restarts, dtype=int))]
+            [
+                self.given.q,
+                self._placed(self._starts(self.restarts), np.zeros(self.restarts, dtype=int)),
+            ]
         )
         lanes = np.zeros(len(starts), dtype=int)
         each = [method(self.system.of(lanes), starts) for method in (descend, downhill)]
-        found, lanes = Found(*(np.concatenate(x) for x in zip(*each, strict=True))), np.concatenate([lanes, lanes])
+        found, lanes = (
+            Found(*(np.concatenate(x) for x in zip(*each, strict=True))),
+            np.concatenate([lanes, lanes]),
+        )
         found = found._replace(q=self.ranges.turned(found.q, self.given.q))
         good = self._good(found, lanes)
         if not good.any():
-            nearest = np.argmin(np.where(found.violation < 1e-9, np.linalg.norm(found.left, axis=-1), np.inf))
-            return self._told(found.q[nearest : nearest + 1], 1e-8, Found(*(x[nearest : nearest + 1] for x in found)))
+            nearest = np.argmin(
+                np.where(found.violation < 1e-9, np.linalg.norm(found.left, axis=-1), np.inf)
+            )
+            return self._told(
+                found.q[nearest : nearest + 1],
+                1e-8,
+                Found(*(x[nearest : nearest + 1] for x in found)),
+            )
         q = found.q[good]
         q = q[np.argsort(self.ranges.apart(q, self.given.q[0]), kind="stable")]
         q = q[distinct(q, self.ranges.apart, SAME)]
@@ -191,7 +236,9 @@ class _Search:
         q[:, fixed] = self.given.q[lanes][:, fixed]
         return q
 
-    def _improve(self, best: Found, lost: Any, lanes: Any, q: Floats, method: Callable[..., Found]) -> None:
+    def _improve(
+        self, best: Found, lost: Any, lanes: Any, q: Floats, method: Callable[..., Found]
+    ) -> None:
         """Put what other starts of some lanes lead to in its place: a nearer equilibrium, or what is nearer to one."""
         found = method(self.system.of(lanes), q)
         found = found._replace(q=self.ranges.turned(found.q, self.given.q[lanes]))
@@ -207,7 +254,9 @@ class _Search:
     def _rank(self, found: Found, lanes: Any) -> Floats:
         """Equilibria by their distance from the guess, then others by what they miss, then open loops."""
         apart = np.arctan(self.ranges.apart(found.q, self.given.q[lanes]))
-        missing = np.arctan(np.linalg.norm(found.left, axis=-1) / np.maximum(self.reference[lanes], 1e-300))
+        missing = np.arctan(
+            np.linalg.norm(found.left, axis=-1) / np.maximum(self.reference[lanes], 1e-300)
+        )
         open_ = ~(found.violation < 1e-9)
         return np.where(self._good(found, lanes), apart, 10.0 + np.where(open_, 10.0, missing))
 
@@ -226,7 +275,9 @@ class _Search:
             directions = self._neutral(at.P[lanes], Vt[lanes], soft[lanes], j)
             own = self.system.of(lanes)
             shifted = descend(own, own.moved(q[lanes], SHIFT * directions))
-            away = self.ranges.apart(shifted.q, q[lanes]) / (np.abs(directions * own.unit).max(axis=-1) * SHIFT)
+            away = self.ranges.apart(shifted.q, q[lanes]) / (
+                np.abs(directions * own.unit).max(axis=-1) * SHIFT
+            )
             dimension[lanes] += shifted.good(self.reference[lanes]) & (away > 0.5)
         return dimension
 
@@ -256,12 +307,19 @@ class _Search:
         left = np.einsum("lij,lj->li", P, g)
         K = s.call(STIFFNESS, q, s.v, -np.einsum("lij,li->lj", back, g)) * unit[:, None] * unit
         M, D, G, T, energy = s.call(TERMS, q, s.v)
-        terms = M * unit[:, None] * unit, D * unit[:, None] * unit, G * unit, T * unit / unit[:, None]
+        terms = (
+            M * unit[:, None] * unit,
+            D * unit[:, None] * unit,
+            G * unit,
+            T * unit / unit[:, None],
+        )
         relative = np.abs(left).max(axis=-1, initial=0.0) / np.maximum(self.reference, 1e-300)
         N, singular = _free(self.m, J)
         moving = np.abs(s.v).max(axis=-1, initial=0.0) > 0
         small = small_motions(N, back, K, terms, moving)
-        return _Balanced(q, tau, left / unit, relative, self._unsteady(J, G * unit, K), energy, small, singular)
+        return _Balanced(
+            q, tau, left / unit, relative, self._unsteady(J, G * unit, K), energy, small, singular
+        )
 
     def _unsteady(self, J: Floats, G: Floats, K: Floats) -> Floats:
         """How much forces and loops change along the motion itself, against what they are."""
@@ -286,7 +344,16 @@ class _Search:
         lead = self.given.lead
         parts = (
             x.reshape((*lead, *x.shape[1:]))[()]
-            for x in (q, self.system.v, made.tau, words, made.energy, found_poles, families, residual)
+            for x in (
+                q,
+                self.system.v,
+                made.tau,
+                words,
+                made.energy,
+                found_poles,
+                families,
+                residual,
+            )
         )
         return Equilibrium(self.m, *parts)
 
@@ -300,14 +367,22 @@ class _Search:
             raise AssemblyError(
                 f"{self.m.name} does not close on the way to an equilibrium{self._which(k)}: loops are violated by "
                 f"{found.violation[k]:.3g} (m or rad); "
-                + ("hold the joints elsewhere." if self.system.held else "start from a closed configuration.")
+                + (
+                    "hold the joints elsewhere."
+                    if self.system.held
+                    else "start from a closed configuration."
+                )
             )
         if (made.relative > tolerance).any():
             self._refuse_force(made, int(made.relative.argmax()))
         if (made.unsteady > UNSTEADY).any():
             names = [
                 str(c)
-                for c, x in zip(velocity_columns(self.m), self.system.v[int(made.unsteady.argmax())], strict=True)
+                for c, x in zip(
+                    velocity_columns(self.m),
+                    self.system.v[int(made.unsteady.argmax())],
+                    strict=True,
+                )
                 if x
             ]
             raise EquilibriumError(

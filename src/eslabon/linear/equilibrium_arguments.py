@@ -38,7 +38,9 @@ class Asked(NamedTuple):
     def fixed(self) -> list[int]:
         """The coordinates that do not change in the search: those of held joints."""
         m, held = self.system.m, set(self.system.held)
-        whole = [j.name for j in m.joints if j.nv and set(range(m.nv)[m.velocities[j.name]]) <= held]
+        whole = [
+            j.name for j in m.joints if j.nv and set(range(m.nv)[m.velocities[j.name]]) <= held
+        ]
         return [k for name in whole for k in range(m.nq)[m.coordinates[name]]]
 
 
@@ -50,7 +52,9 @@ def asked(m: Model, q: Any, tau: Any, v: Any, guess: Any, external: Any, paramet
             "equilibrium takes the configuration q and finds the forces tau, or the other way round; give one of them."
         )
     if whole and guess is not None:
-        raise ModelError("the configuration q is given, so that there is nothing to search from; leave guess out.")
+        raise ModelError(
+            "the configuration q is given, so that there is nothing to search from; leave guess out."
+        )
     places, values, held = _joints(m, {} if whole or q is None else q)
     rates, moving = _rates(m, v)
     held = tuple(sorted({*held, *moving}))
@@ -60,7 +64,10 @@ def asked(m: Model, q: Any, tau: Any, v: Any, guess: Any, external: Any, paramet
         for name, w in mapping(external, "external").items()
     }
     check_external(m, tuple(wrenches))
-    numbers = {name: finite(x, f"parameters[{name!r}]") for name, x in mapping(parameters, "parameters").items()}
+    numbers = {
+        name: finite(x, f"parameters[{name!r}]")
+        for name, x in mapping(parameters, "parameters").items()
+    }
     m.check_parameters(tuple(numbers))
     begin = states(q, "q", m.nq, m.name) if whole else start(m, guess)
     forces = _forces(m, tau, free)
@@ -74,13 +81,22 @@ def asked(m: Model, q: Any, tau: Any, v: Any, guess: Any, external: Any, paramet
     begin = flat(begin)
     begin[:, places] = flat(values)
     begin = np.asarray(normalize(m, begin))
-    given = {name: flat(w) for name, w in wrenches.items()}, {name: flat(x, 0) for name, x in numbers.items()}
-    designs = Designs(tuple(numbers), np.stack([*given[1].values()], axis=-1)) if numbers else DESCRIBED
+    given = (
+        {name: flat(w) for name, w in wrenches.items()},
+        {name: flat(x, 0) for name, x in numbers.items()},
+    )
+    designs = (
+        Designs(tuple(numbers), np.stack([*given[1].values()], axis=-1)) if numbers else DESCRIBED
+    )
     if numbers:
         evaluate(m, quantity(m, "gravity_forces"), parameters=tuple(numbers))(
             begin, *designs.inputs
         )  # refuses what cannot be
-    rates = flat(rates) if not isinstance(v, Mapping) else _completed(m, begin, flat(rates), moving, designs)
+    rates = (
+        flat(rates)
+        if not isinstance(v, Mapping)
+        else _completed(m, begin, flat(rates), moving, designs)
+    )
     return Asked(lead, begin, Steady(m, rates, flat(forces), *given, held), free, whole)
 
 
@@ -94,18 +110,24 @@ def _together(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
         ) from None
 
 
-def _named(m: Model, given: Mapping[str, Any], word: str, sizes: Mapping[str, int]) -> dict[str, Floats]:
+def _named(
+    m: Model, given: Mapping[str, Any], word: str, sizes: Mapping[str, int]
+) -> dict[str, Floats]:
     """Finite numbers (..., n) by the name of what has n of them; a single number needs no axis."""
     made = {}
     for name, value in given.items():
         if name not in sizes:
-            raise ModelError(f"{word} names {format_value(name)}, which {m.name} has not{suggest(name, sizes)}")
+            raise ModelError(
+                f"{word} names {format_value(name)}, which {m.name} has not{suggest(name, sizes)}"
+            )
         array = finite(value, f"{word}[{name!r}]")
         n = sizes[name]
         if n == 1 and (array.ndim == 0 or array.shape[-1] != 1):
             array = array[..., None]
         if array.ndim == 0 or array.shape[-1] != n:
-            raise InputError(f"{word}[{name!r}] has shape {array.shape}; {n} numbers in the last axis are expected.")
+            raise InputError(
+                f"{word}[{name!r}] has shape {array.shape}; {n} numbers in the last axis are expected."
+            )
         made[name] = array
     return made
 
@@ -130,9 +152,14 @@ def _rates(m: Model, v: Any) -> tuple[Floats, tuple[int, ...]]:
         return np.zeros(m.nv), ()
     if not isinstance(v, Mapping):
         rates = states(v, "v", m.nv, m.name, "velocities")
-        return rates, tuple(int(k) for k in np.flatnonzero(np.abs(rates.reshape(-1, m.nv)).max(axis=0, initial=0.0)))
+        return rates, tuple(
+            int(k) for k in np.flatnonzero(np.abs(rates.reshape(-1, m.nv)).max(axis=0, initial=0.0))
+        )
     single = {name: (k,) for k, name in enumerate(velocity_names(m))}
-    known = {**single, **{j.name: tuple(range(m.nv)[m.velocities[j.name]]) for j in m.joints if j.nv}}
+    known = {
+        **single,
+        **{j.name: tuple(range(m.nv)[m.velocities[j.name]]) for j in m.joints if j.nv},
+    }
     made = _named(m, mapping(v, "v"), "v", {name: len(places) for name, places in known.items()})
     moving = [k for name in made for k in known[name]]
     if len(set(moving)) < len(moving):
@@ -150,7 +177,9 @@ def _completed(m: Model, q: Floats, v: Floats, given: tuple[int, ...], designs: 
     J = jacobian_at(m, q, designs)
     others = [k for k in range(m.nv) if k not in given]
     v = v.copy()
-    v[:, others] -= np.einsum("lij,lj->li", np.linalg.pinv(J[:, :, others], rcond=1e-8), np.einsum("lij,lj->li", J, v))
+    v[:, others] -= np.einsum(
+        "lij,lj->li", np.linalg.pinv(J[:, :, others], rcond=1e-8), np.einsum("lij,lj->li", J, v)
+    )
     return np.where(np.abs(v) > 1e-14 * np.abs(v).max(initial=0.0), v, 0.0)
 
 
@@ -169,7 +198,9 @@ def _forces(m: Model, tau: Any, free: tuple[int, ...]) -> Floats:
     made = _named(m, tau, "tau", dict.fromkeys(names, 1))
     for k in free:
         if names[k] in made:
-            raise ModelError(f"'{names[k]}' is held, and its actuator gives what is needed; leave it out of tau.")
+            raise ModelError(
+                f"'{names[k]}' is held, and its actuator gives what is needed; leave it out of tau."
+            )
     values = _joined(made)
     forces = np.zeros((*values.shape[:-1], m.nu))
     forces[..., [names.index(name) for name in made]] = values

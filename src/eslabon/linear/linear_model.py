@@ -184,12 +184,16 @@ class LinearModel:
     def __getitem__(self, index: Any) -> LinearModel:
         """Some of many models."""
         if not self.batch:
-            raise InputError(f"there is one linear model of {self.name} here, and no others to choose from.")
+            raise InputError(
+                f"there is one linear model of {self.name} here, and no others to choose from."
+            )
         shape = self.batch
         try:
             places = np.arange(int(np.prod(shape))).reshape(shape)[index]
         except IndexError as error:
-            raise InputError(f"there are {'x'.join(map(str, shape))} linear models here: {error}.") from None
+            raise InputError(
+                f"there are {'x'.join(map(str, shape))} linear models here: {error}."
+            ) from None
 
         def some(x: Floats, core: int) -> Floats:
             whole = np.broadcast_to(x, (*shape, *x.shape[x.ndim - core :]))
@@ -197,7 +201,9 @@ class LinearModel:
 
         q, v, tau = (some(x, 1) for x in (self.q, self.v, self.tau))
         layout = replace(self.layout, request=self.layout.request.of(shape, places))
-        values = tuple(some(self._known[name], self._known[name].ndim - len(shape)) for name in layout.values)
+        values = tuple(
+            some(self._known[name], self._known[name].ndim - len(shape)) for name in layout.values
+        )
         return LinearModel(layout, values, q, v, tau)
 
     def __bool__(self) -> bool:
@@ -246,7 +252,9 @@ class LinearModel:
         )
         return rest if self.batch else bool(rest)
 
-    def derivative(self, parameter: str, following: str = "nothing", held: Any = None) -> dict[str, Floats]:
+    def derivative(
+        self, parameter: str, following: str = "nothing", held: Any = None
+    ) -> dict[str, Floats]:
         """The derivatives of U, V, W, F, A, B, C, D and of the accelerations a by a parameter of the mechanism, by name.
 
         The independent coordinates and their velocities are held; passive joints follow, so that the loops stay closed.
@@ -311,8 +319,12 @@ class LinearModel:
             )
         A, B = (self.A, self.B) if step is None else self.discretized(step)
         signals = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
-        names = {what: [name.replace(".", "_") for name in own] for what, own in signals.items()}  # it takes no dots
-        return control.ss(A, B, self.C, self.D, 0 if step is None else step, name=self.name, **names)
+        names = {
+            what: [name.replace(".", "_") for name in own] for what, own in signals.items()
+        }  # it takes no dots
+        return control.ss(
+            A, B, self.C, self.D, 0 if step is None else step, name=self.name, **names
+        )
 
     def _pieces(self) -> Iterator[str]:
         if self.batch:
@@ -324,6 +336,4 @@ class LinearModel:
         many = f"{'x'.join(map(str, self.batch))} linear models" if self.batch else "linear model"
         sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
         rest = "" if np.all(self.equilibrium) else ", not at an equilibrium"
-        return (
-            f"<LinearModel: {many} of {self.name} in {', '.join(self.coordinates) or 'no coordinates'}; {sizes}{rest}>"
-        )
+        return f"<LinearModel: {many} of {self.name} in {', '.join(self.coordinates) or 'no coordinates'}; {sizes}{rest}>"

@@ -46,7 +46,9 @@ def _traced(name: str) -> Any:
 
 
 def _shape(name: str) -> Any:
-    def shape(m: Model, partition: Partition, outputs: tuple[Any, ...] = (), **_: Any) -> tuple[int, ...]:
+    def shape(
+        m: Model, partition: Partition, outputs: tuple[Any, ...] = (), **_: Any
+    ) -> tuple[int, ...]:
         n, nu, ny, nv = len(partition.independent), m.nu, len(outputs), m.nv
         return {
             "U": (n, n), "V": (n, n), "W": (n, n), "F": (n, nu), "A": (2 * n, 2 * n), "B": (2 * n, nu), "drift": (2 * n,),
@@ -69,11 +71,17 @@ def _formula(
 
 
 MEASURED, TERMS = ("C", "D"), ("U", "V", "W", "F", "position_map", "velocity_map")
-CLOSED = _formula("linearized", (Q, V, TAU), ("A", "B", "a", *MEASURED, *TERMS, "needed"), outputs=())
+CLOSED = _formula(
+    "linearized", (Q, V, TAU), ("A", "B", "a", *MEASURED, *TERMS, "needed"), outputs=()
+)
 # The matrices of trees are larger than what they are made of: what is the same in every state is left out, and U, V and W wait
 # until somebody asks.
-TREE = _formula("linearized_tree", (Q, V, TAU), ("A", "B", "a", *MEASURED, "needed"), MASS, outputs=())
-PLAIN_TREE = _formula("linearized_plain_tree", (Q, V, TAU), ("a_by_x", "a_by_u", "a", "needed"), MASS, outputs=())
+TREE = _formula(
+    "linearized_tree", (Q, V, TAU), ("A", "B", "a", *MEASURED, "needed"), MASS, outputs=()
+)
+PLAIN_TREE = _formula(
+    "linearized_plain_tree", (Q, V, TAU), ("a_by_x", "a_by_u", "a", "needed"), MASS, outputs=()
+)
 TREE_TERMS = _formula("tree_terms", (Q, V, A), ("U", "V", "W"), ())
 HOLDING = _formula("holding", (Q, V, A), ("F", "needed"))
 SENSITIVITY = _formula(
@@ -110,11 +118,15 @@ def linearize(
     call = _Call(as_model(m), external, parameters, tolerance, t)
     asked = outputs if outputs is None or isinstance(outputs, str) else names(outputs, "outputs")
     chosen = None if independent is None else partition_by(m, independent, "elimination")
-    needs = finite if tau is None else floats  # with all given, a NaN stays in its row, as in every verb
+    needs = (
+        finite if tau is None else floats
+    )  # with all given, a NaN stays in its row, as in every verb
     q = states(q, "q", m.nq, m.name, values=needs)
     v = np.zeros(m.nv) if v is None else states(v, "v", m.nv, m.name, "velocities", needs)
     if tau is not None and a is not None:
-        raise ModelError("linearize takes the actuators' forces tau or the accelerations a: one of the two.")
+        raise ModelError(
+            "linearize takes the actuators' forces tau or the accelerations a: one of the two."
+        )
     for p in _partitions(call, chosen, q):
         try:
             if tau is not None:
@@ -134,7 +146,11 @@ def linearize(
 def _formula_of(m: Model, outputs: tuple[Output, ...]) -> Formula:
     if m.closed:
         return CLOSED
-    return PLAIN_TREE if not outputs and not any(j.kind.has_quaternion for j in m.description.joints) else TREE
+    return (
+        PLAIN_TREE
+        if not outputs and not any(j.kind.has_quaternion for j in m.description.joints)
+        else TREE
+    )
 
 
 def usual(m: Model) -> Callable[[ArrayLike, ArrayLike, ArrayLike], LinearModel]:
@@ -152,12 +168,25 @@ def usual(m: Model) -> Callable[[ArrayLike, ArrayLike, ArrayLike], LinearModel]:
 class _Call:
     """What all native calls of one request have in common."""
 
-    def __init__(self, m: Model, external: Any, parameters: Any, tolerance: float | None, t: Any) -> None:
+    def __init__(
+        self, m: Model, external: Any, parameters: Any, tolerance: float | None, t: Any
+    ) -> None:
         self.m = m
-        self.tolerance = None if tolerance is None else positive(tolerance, "tolerance", zero=True, infinite=True)
-        self.external, self.parameters = dict(mapping(external, "external")), dict(mapping(parameters, "parameters"))
+        self.tolerance = (
+            None
+            if tolerance is None
+            else positive(tolerance, "tolerance", zero=True, infinite=True)
+        )
+        self.external, self.parameters = (
+            dict(mapping(external, "external")),
+            dict(mapping(parameters, "parameters")),
+        )
         if (t is None) == m.rheonomic:
-            said = "depend on the time; give it, as t=0.5" if t is None else "do not depend on the time; leave t out"
+            said = (
+                "depend on the time; give it, as t=0.5"
+                if t is None
+                else "do not depend on the time; leave t out"
+            )
             raise ModelError(f"linearize: the constraints of {m.name} {said}.")
         if t is not None:
             self.parameters[TIME] = finite(t, "t")
@@ -166,7 +195,9 @@ class _Call:
 
             check_external(m, tuple(self.external))
 
-    def __call__(self, formula: Formula, options: Mapping[str, Any], *arrays: Any) -> tuple[Floats, ...]:
+    def __call__(
+        self, formula: Formula, options: Mapping[str, Any], *arrays: Any
+    ) -> tuple[Floats, ...]:
         f = _native(
             self.m, formula, tuple(options.items()), tuple(self.parameters), tuple(self.external), self.tolerance
         )  # fmt: skip
@@ -186,9 +217,12 @@ class _Call:
         """The same for some of many states, by their places one after the other."""
         made = copy(self)
         made.external = {
-            k: np.broadcast_to(w, (*batch, 6)).reshape(np.prod(batch), 6)[places] for k, w in self.external.items()
+            k: np.broadcast_to(w, (*batch, 6)).reshape(np.prod(batch), 6)[places]
+            for k, w in self.external.items()
         }
-        made.parameters = {k: np.broadcast_to(x, batch).ravel()[places] for k, x in self.parameters.items()}
+        made.parameters = {
+            k: np.broadcast_to(x, batch).ravel()[places] for k, x in self.parameters.items()
+        }
         return made
 
     def without(self, parameter: str) -> _Call:
@@ -218,8 +252,12 @@ def _partitions(call: _Call, chosen: Partition | None, q: Floats) -> Iterator[Pa
     if chosen is None and m.closed and len(known):
         J = jacobian_at(m, flat[known], designs[known] if designs.names else designs)
         J = J[:, list(own.rows)][..., list(own.dependent)]
-        worst = known[int(np.linalg.svd(J, compute_uv=False)[:, -1].argmin()) if own.dependent else 0]
-        other = partition_at(m, flat[worst], m.actuated_velocities, designs[worst] if designs.names else designs)
+        worst = known[
+            int(np.linalg.svd(J, compute_uv=False)[:, -1].argmin()) if own.dependent else 0
+        ]
+        other = partition_at(
+            m, flat[worst], m.actuated_velocities, designs[worst] if designs.names else designs
+        )
         if len(other.rows) < len(own.rows):
             raise SingularityError(
                 f"linearize: {m.name} is at a singular configuration where branches of its motion meet and its loops hold less than "
@@ -261,7 +299,11 @@ def _least_forces(F: Floats, needed: Floats) -> Floats:
     n, nu = F.shape[-2:]
     if n == nu and np.all(np.eye(nu) == F):
         return needed
-    return np.einsum("...ij,...j->...i", np.linalg.pinv(F), needed) if nu else np.zeros((*needed.shape[:-1], 0))
+    return (
+        np.einsum("...ij,...j->...i", np.linalg.pinv(F), needed)
+        if nu
+        else np.zeros((*needed.shape[:-1], 0))
+    )
 
 
 def _at(call: _Call, p: Partition, outputs: Any, q: Floats, v: Floats, tau: Floats) -> LinearModel:
@@ -295,7 +337,11 @@ def _of_trees(m: Model) -> dict[str, Floats]:
     """What is the same in every state of a tree."""
     one = np.eye(m.nv)
     velocity_map = np.hstack([np.zeros((m.nv, m.nv)), one])
-    return {"F": one[:, list(m.actuated_velocities)], "position_map": one, "velocity_map": velocity_map}
+    return {
+        "F": one[:, list(m.actuated_velocities)],
+        "position_map": one,
+        "velocity_map": velocity_map,
+    }
 
 
 def later(lm: LinearModel, name: str) -> dict[str, Floats]:
@@ -323,11 +369,16 @@ def sensitivity(
     layout, call = lm.layout, lm.layout.request
     m, parameter = layout.model, text(parameter, "parameter")
     if parameter not in m.parameters:
-        raise ModelError(f"{m.name} has no parameter '{parameter}'{suggest(parameter, m.parameters)}")
+        raise ModelError(
+            f"{m.name} has no parameter '{parameter}'{suggest(parameter, m.parameters)}"
+        )
     value = call.parameters.get(parameter, m.parameters[parameter])
     outputs = _layout(m, layout.partition, layout.outputs or None)[0]
     asked = {"partition": layout.partition, "outputs": outputs, "parameter": parameter}
-    steps = (np.zeros(n) if x is None else x for x, n in ((moved, lm.dof), (sped, lm.dof), (forced, m.nu)))
+    steps = (
+        np.zeros(n) if x is None else x
+        for x, n in ((moved, lm.dof), (sped, lm.dof), (forced, m.nu))
+    )
     made = call.without(parameter)(SENSITIVITY, asked, lm.q, lm.v, lm.tau, value, *steps)
     found = dict(zip((*MATRICES, "a"), made, strict=True))
     for name in ("C", "D"):

@@ -42,7 +42,11 @@ def measured(m: Model, given: Any, independent: Sequence[int]) -> Named:
 def _words(m: Model, word: str, independent: Sequence[int]) -> Named:
     names, actuated = velocity_names(m), m.actuated_velocities
     if word == "states":
-        return [(names[k] + "'" * order, Output("joint", "", k, order)) for order in (0, 1) for k in independent]
+        return [
+            (names[k] + "'" * order, Output("joint", "", k, order))
+            for order in (0, 1)
+            for k in independent
+        ]
     order = WORDS.index(word)
     return [(names[k] + "'" * order, Output("joint", "", k, order)) for k in actuated]
 
@@ -58,13 +62,21 @@ def _one(m: Model, text: str) -> Named:
         return _reaction(m, text, match[1], match[2], order)
     dashes = "'" * order
     single = {name: (k,) for k, name in enumerate(velocity_names(m))}
-    joints = {**single, **{j.name: tuple(range(m.nv)[m.velocities[j.name]]) for j in m.joints if j.nv}}
+    joints = {
+        **single,
+        **{j.name: tuple(range(m.nv)[m.velocities[j.name]]) for j in m.joints if j.nv},
+    }
     if plain in joints:
-        return [(velocity_names(m)[k] + dashes, Output("joint", "", k, order)) for k in joints[plain]]
+        return [
+            (velocity_names(m)[k] + dashes, Output("joint", "", k, order)) for k in joints[plain]
+        ]
     frame, _, component = plain.rpartition(".")
     frames = [*(f.name for f in m.frames), *(b.name for b in m.bodies)]
     if plain in frames:
-        return [(f"{plain}.{c}{dashes}", Output("frame", plain, k, order)) for k, c in enumerate(DISPLACEMENT)]
+        return [
+            (f"{plain}.{c}{dashes}", Output("frame", plain, k, order))
+            for k, c in enumerate(DISPLACEMENT)
+        ]
     if frame in frames and component in DISPLACEMENT:
         return [(text, Output("frame", frame, DISPLACEMENT.index(component), order))]
     known = [*joints, *frames, *WORDS]
@@ -81,9 +93,13 @@ def _reaction(m: Model, text: str, name: str, component: str | None, order: int)
             f"{m.name} has no joint or loop '{name}' whose reaction could be an output{suggest(name, known)}"
         )
     if order:
-        raise ModelError(f"the output {text!r} is the rate of a reaction, which a linear model does not have.")
+        raise ModelError(
+            f"the output {text!r} is the rate of a reaction, which a linear model does not have."
+        )
     if component is not None and component not in WRENCH:
-        raise ModelError(f"a reaction has no component '{component}' in {text!r}{suggest(component, WRENCH)}")
+        raise ModelError(
+            f"a reaction has no component '{component}' in {text!r}{suggest(component, WRENCH)}"
+        )
     places = range(6) if component is None else [WRENCH.index(component)]
     return [(f"reaction({name}).{WRENCH[k]}", Output("reaction", name, k)) for k in places]
 

@@ -52,7 +52,11 @@ class ModeDerivatives:
     def frequencies(self) -> Floats:
         """The changes of the natural frequencies, rad/s; zero for poles that are and stay at zero."""
         size, p = self.modes.frequencies, self.modes.poles
-        away = np.where(size == 0, np.abs(self.poles), (p.conj() * self.poles).real / np.where(size == 0, 1.0, size))
+        away = np.where(
+            size == 0,
+            np.abs(self.poles),
+            (p.conj() * self.poles).real / np.where(size == 0, 1.0, size),
+        )
         return np.asarray(away)
 
     @property
@@ -65,19 +69,27 @@ class ModeDerivatives:
         """The changes of the damping ratios."""
         none = self.modes.frequencies == 0
         size = np.where(none, 1.0, self.modes.frequencies)
-        return np.where(none, 0.0, -self.poles.real / size + self.modes.poles.real * self.frequencies / size**2)
+        return np.where(
+            none, 0.0, -self.poles.real / size + self.modes.poles.real * self.frequencies / size**2
+        )
 
     def __repr__(self) -> str:
         name, many = self.modes.lm.name, self.modes.batch
         if many:
             return f"<ModeDerivatives of {'x'.join(map(str, many))} linear models of {name} by {self.parameter}>"
         upper = np.flatnonzero(self.modes.poles.imag > 0)
-        told = ", ".join(f"{self.frequencies[k]:.4g} at {self.modes.frequencies[k]:.4g} rad/s" for k in upper)
+        told = ", ".join(
+            f"{self.frequencies[k]:.4g} at {self.modes.frequencies[k]:.4g} rad/s" for k in upper
+        )
         return f"<ModeDerivatives of {name} by {self.parameter}: {told or 'no oscillation'}>"
 
 
 def mode_derivatives(
-    modes: Modes, parameter: str, following: str = "forces", held: Any = None, singular: str = "error"
+    modes: Modes,
+    parameter: str,
+    following: str = "forces",
+    held: Any = None,
+    singular: str = "error",
 ) -> ModeDerivatives:
     """The derivatives of the poles of modes by a parameter."""
     how, lm = choice(singular, "singular", SINGULAR_WORDS), modes.lm
@@ -95,10 +107,14 @@ def derivative_of_modes(
     """The derivatives of poles, natural frequencies (rad/s) or damping ratios of a state, `(..., 2n)`, in the order of
     `m.linearize(q, v, tau).modes().poles`; by several parameters these are the last axis. Options are those of `linearize`."""
     if choice(along, "along", ("frozen", "closed")) != "closed":
-        raise ModelError(f'{quantity} are those of a mechanism that keeps its loops closed; give along="closed".')
+        raise ModelError(
+            f'{quantity} are those of a mechanism that keeps its loops closed; give along="closed".'
+        )
     modes = linearize(m, q, v, tau, **options).modes()
     follow = following or ("forces" if tau is None else "nothing")
-    found = [mode_derivatives(modes, name, follow, held, singular or "error") for name in names(by, "by")]
+    found = [
+        mode_derivatives(modes, name, follow, held, singular or "error") for name in names(by, "by")
+    ]
     made = [getattr(x, OF_MODES[quantity]) for x in found]
     return made[0] if isinstance(by, str) else np.stack(made, axis=-1)
 
@@ -106,7 +122,9 @@ def derivative_of_modes(
 def pole_derivatives(modes: Modes, dA: Floats, parameter: str, how: str) -> Complex:
     """The derivatives of the poles of modes where those of A are known."""
     lm, lanes, n = modes.lm, prod(modes.batch), 2 * modes.lm.dof
-    known = np.isfinite(modes.poles).reshape(lanes, n).all(axis=-1)  # what is given no number has none
+    known = (
+        np.isfinite(modes.poles).reshape(lanes, n).all(axis=-1)
+    )  # what is given no number has none
     A, changed = (np.where(known[:, None, None], x.reshape(lanes, n, n), 0.0) for x in (lm.A, dA))
     poles, zeros = modes.poles.reshape(lanes, n), modes.zero.reshape(lanes, n).sum(axis=-1)
     made = np.zeros((lanes, n), dtype=complex)
@@ -114,12 +132,18 @@ def pole_derivatives(modes: Modes, dA: Floats, parameter: str, how: str) -> Comp
         values, X = np.linalg.eig(A)
         poles = np.where(known[:, None], poles, 0.0)
         scale = np.abs(poles).max(axis=-1)
-        apart = np.abs(values[:, :, None] - values[:, None, :]) + np.where(np.eye(n) > 0, np.inf, 0.0)
+        apart = np.abs(values[:, :, None] - values[:, None, :]) + np.where(
+            np.eye(n) > 0, np.inf, 0.0
+        )
         simple = (apart > SAME * scale[:, None, None]).all(axis=(1, 2)) & (zeros < 2)
         own = np.zeros((lanes, n), dtype=complex)
-        own[simple] = np.einsum("lij,ljk,lki->li", np.linalg.inv(X[simple]), changed[simple], X[simple])
+        own[simple] = np.einsum(
+            "lij,ljk,lki->li", np.linalg.inv(X[simple]), changed[simple], X[simple]
+        )
         if len(rest := np.flatnonzero(~simple)):
-            own[rest] = _with_repeated(A[rest], changed[rest], values[rest], zeros[rest], scale[rest])
+            own[rest] = _with_repeated(
+                A[rest], changed[rest], values[rest], zeros[rest], scale[rest]
+            )
         nearest = np.abs(values[:, None, :] - poles[:, :, None]).argmin(axis=-1)
         made = np.take_along_axis(own, nearest, axis=-1)
     lost = np.isnan(made)
@@ -137,8 +161,12 @@ def _with_repeated(A: Floats, dA: Floats, values: Complex, zeros: Ints, scale: F
     """The derivatives of all poles of models (k, n, n) of which some are repeated: NaN where these part. Models whose poles are
     repeated in the same way are one batch."""
     scale = np.where(scale > 0, scale, 1.0)
-    unit = np.repeat(np.stack([np.ones_like(scale), scale], axis=-1), values.shape[-1] // 2, axis=-1)
-    A, dA = (x / unit[:, :, None] * unit[:, None, :] for x in (A, dA))  # velocities in units that make A comparable
+    unit = np.repeat(
+        np.stack([np.ones_like(scale), scale], axis=-1), values.shape[-1] // 2, axis=-1
+    )
+    A, dA = (
+        x / unit[:, :, None] * unit[:, None, :] for x in (A, dA)
+    )  # velocities in units that make A comparable
     groups = _groups(values, zeros, scale)
     made = np.full(values.shape, np.nan, dtype=complex)
     for kind in np.unique(groups, axis=0):
@@ -146,7 +174,9 @@ def _with_repeated(A: Floats, dA: Floats, values: Complex, zeros: Ints, scale: F
         for group in np.unique(kind):
             places = np.flatnonzero(kind == group)
             poles = np.where(zeros[lanes] > group, 0.0, values[lanes][:, places].mean(axis=-1))
-            made[np.ix_(lanes, places)] = _of_group(A[lanes], dA[lanes], poles, len(places), scale[lanes])[:, None]
+            made[np.ix_(lanes, places)] = _of_group(
+                A[lanes], dA[lanes], poles, len(places), scale[lanes]
+            )[:, None]
     return made
 
 
@@ -158,7 +188,9 @@ def _groups(values: Complex, zeros: Ints, scale: Floats) -> Ints:
     place = np.argsort(order, axis=-1)
     none = place < zeros[:, None]
     near = np.abs(values[:, :, None] - values[:, None, :]) <= SAME * scale[:, None, None]
-    joined = np.where(none[:, :, None] | none[:, None, :], none[:, :, None] & none[:, None, :], near)
+    joined = np.where(
+        none[:, :, None] | none[:, None, :], none[:, :, None] & none[:, None, :], near
+    )
     first = place
     for _ in range(n):
         first = np.where(joined, first[:, None, :], n).min(axis=-1)

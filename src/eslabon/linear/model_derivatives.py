@@ -38,11 +38,17 @@ def model_derivative(
 
 def _held(lm: LinearModel, parameter: str, held: Any) -> tuple[Floats, Floats]:
     """How the independent coordinates and their velocities follow a parameter while the motion of joints or frames stays."""
-    m, given, i = lm.layout.model, lm.layout.request.parameters, list(lm.layout.partition.independent)
+    m, given, i = (
+        lm.layout.model,
+        lm.layout.request.parameters,
+        list(lm.layout.partition.independent),
+    )
     changes = derivative_at(m, "configuration", parameter, "closed", held, given, lm.q)
     rates = np.linalg.pinv(np.asarray(coordinate_rates(m, lm.q), dtype=float))
     sped = (
-        derivative_at(m, "velocities", parameter, "closed", held, given, lm.q, lm.v) if np.any(lm.v) else np.zeros(m.nv)
+        derivative_at(m, "velocities", parameter, "closed", held, given, lm.q, lm.v)
+        if np.any(lm.v)
+        else np.zeros(m.nv)
     )
     return _times(rates, changes)[..., i], sped[..., i]
 
@@ -76,7 +82,9 @@ def _following_equilibrium(lm: LinearModel, made: dict[str, Floats], parameter: 
     answer, missing = lm.A[..., n:, :n], -made["a"][..., list(lm.layout.partition.independent)]
     found = _times(np.linalg.pinv(answer, rcond=1e-11), missing) if n else missing
     left = np.abs(_times(answer, found) - missing).max(initial=0.0)
-    if left > LEFT * max(float(np.abs(missing).max(initial=0.0)), float(np.abs(lm.A).max(initial=0.0))):
+    if left > LEFT * max(
+        float(np.abs(missing).max(initial=0.0)), float(np.abs(lm.A).max(initial=0.0))
+    ):
         raise ModelError(
             f"the equilibrium of {lm.name} does not move smoothly with '{parameter}': it has no stiffness in a direction in which "
             'the parameter pushes; let the forces keep it with following="forces".'

@@ -41,7 +41,13 @@ AXIS = 1e-9  # of the largest pole: what is zero, and what is on an axis
 SYMMETRIC = 1e-12
 ROUND_OFF = 1e-14  # of the forces that hold the state: a stiffness, a radian or metre, that is none
 
-OSCILLATION, DECAY, GROWTH, RIGID_BODY, NEUTRAL = "oscillation", "decay", "growth", "rigid-body", "neutral"
+OSCILLATION, DECAY, GROWTH, RIGID_BODY, NEUTRAL = (
+    "oscillation",
+    "decay",
+    "growth",
+    "rigid-body",
+    "neutral",
+)
 
 
 @displayed(also=("frequency", "hertz", "damping", "time_constant"))
@@ -105,9 +111,13 @@ class Mode:
         """
         m, frames = self.lm.layout.model, count(frames, "frames", 1)
         turn = np.exp(2j * np.pi * np.arange(frames) / frames)
-        turn = turn if self.kind == OSCILLATION else -1j * turn  # a real mode begins where the mechanism stands
+        turn = (
+            turn if self.kind == OSCILLATION else -1j * turn
+        )  # a real mode begins where the mechanism stands
         away = positive(amplitude, "amplitude") * (turn[:, None] * self.shape).real
-        return _closed(self.lm, np.asarray(integrate(m, np.broadcast_to(self.lm.q, (frames, m.nq)), away)))
+        return _closed(
+            self.lm, np.asarray(integrate(m, np.broadcast_to(self.lm.q, (frames, m.nq)), away))
+        )
 
     def animate(
         self, path: str | Path | None = None, *, amplitude: float = 0.2, period: float = 2.0, periods: int = 1, fps: float = 30.0,
@@ -128,7 +138,14 @@ class Mode:
         steps = max(2, round(positive(period, "period") * positive(fps, "fps")))
         q = np.tile(self.configurations(amplitude, steps), (count(periods, "periods", 1), 1))
         picture.setdefault("title", f"{self.lm.name}, mode of {_told(self)}")
-        given = {"fps": fps, "size": size, "trace": trace, "theme": theme, "progress": progress, **picture}
+        given = {
+            "fps": fps,
+            "size": size,
+            "trace": trace,
+            "theme": theme,
+            "progress": progress,
+            **picture,
+        }
         if isinstance(path, str | Path) and Path(path).suffix.lower() == ".html":
             del given["title"]  # a page has its own
         return animation(self._model(), np.arange(len(q)) / fps, q, path, **given)
@@ -137,8 +154,12 @@ class Mode:
         """A figure of the mechanism where it was linearized, among ghosts of how it moves; options are those of `m.plot`."""
         from eslabon.drawing.draw import draw
 
-        q = np.concatenate([self.configurations(amplitude, count(ghosts, "ghosts", 1)), self.lm.q[None]])
-        return draw(self._model(), q, **{"title": f"{self.lm.name}, mode of {_told(self)}", **options})
+        q = np.concatenate(
+            [self.configurations(amplitude, count(ghosts, "ghosts", 1)), self.lm.q[None]]
+        )
+        return draw(
+            self._model(), q, **{"title": f"{self.lm.name}, mode of {_told(self)}", **options}
+        )
 
     def _pieces(self) -> Iterator[str]:
         yield beside(*drawn(lambda: self.plot(size=(4.6, 3.6), title="")), *attributes(self))
@@ -184,7 +205,9 @@ class Modes:
         made = _all_modes(A, U, V, np.where(np.abs(W) > ROUND_OFF * held, W, 0.0))
         for x in made[:3]:
             x[~known] = np.nan
-        self.poles, self.vectors, self.participation, self.zero = (x.reshape((*shape, *x.shape[1:])) for x in made)
+        self.poles, self.vectors, self.participation, self.zero = (
+            x.reshape((*shape, *x.shape[1:])) for x in made
+        )
         self._n = n
 
     @property
@@ -254,7 +277,9 @@ class Modes:
     def _neutral(self, k: int) -> str:
         """What a pole at zero is."""
         answer = np.abs(self.lm.A[:, : self._n] @ self.vectors[: self._n, k])
-        answered = answer.max() > 1e-6 * np.abs(self.lm.A).max() * np.abs(self.vectors[: self._n, k]).max()
+        answered = (
+            answer.max() > 1e-6 * np.abs(self.lm.A).max() * np.abs(self.vectors[: self._n, k]).max()
+        )
         return NEUTRAL if answered else RIGID_BODY
 
     def __len__(self) -> int:
@@ -297,7 +322,10 @@ def modes(lm: LinearModel) -> Modes:
 def _all_modes(A: Floats, U: Floats, V: Floats, W: Floats) -> tuple[Any, ...]:
     """Poles, vectors, participation, and which poles are rigid-body modes, for lanes of models, in order of size."""
     lanes, n = len(A), U.shape[-1]
-    poles, vectors = np.zeros((lanes, 2 * n), dtype=complex), np.zeros((lanes, 2 * n, 2 * n), dtype=complex)
+    poles, vectors = (
+        np.zeros((lanes, 2 * n), dtype=complex),
+        np.zeros((lanes, 2 * n, 2 * n), dtype=complex),
+    )
     shares, rigid = np.zeros((lanes, 2 * n, 2 * n)), np.zeros((lanes, 2 * n), dtype=bool)
     if not n:
         return poles, vectors, shares, rigid
@@ -306,7 +334,9 @@ def _all_modes(A: Floats, U: Floats, V: Floats, W: Floats) -> tuple[Any, ...]:
         poles[plain], vectors[plain], shares[plain], rigid[plain] = _undamped(U[plain], W[plain])
     if not plain.all():
         poles[~plain], vectors[~plain], shares[~plain], rigid[~plain] = _general(A[~plain])
-    order = np.lexsort((-poles.imag, poles.real.round(12), np.abs(poles).round(12), ~rigid), axis=-1)
+    order = np.lexsort(
+        (-poles.imag, poles.real.round(12), np.abs(poles).round(12), ~rigid), axis=-1
+    )
     across = order[:, None, :]
     return (
         np.take_along_axis(poles, order, axis=-1), np.take_along_axis(vectors, across, axis=-1),
@@ -334,7 +364,12 @@ def _undamped(U: Floats, W: Floats) -> tuple[Any, ...]:
     shares = shares / shares.sum(axis=1, keepdims=True) / 2
     rates = x * poles[:, None]
     vectors = np.block([[x, x], [rates, -rates]])
-    return np.concatenate([poles, -poles], axis=-1), vectors, np.tile(shares, (1, 2, 2)), np.tile(free, 2)
+    return (
+        np.concatenate([poles, -poles], axis=-1),
+        vectors,
+        np.tile(shares, (1, 2, 2)),
+        np.tile(free, 2),
+    )
 
 
 def _general(A: Floats) -> tuple[Any, ...]:
@@ -345,7 +380,9 @@ def _general(A: Floats) -> tuple[Any, ...]:
     basis = np.swapaxes(Vt * free[..., None], 1, 2)
     rigid = basis @ np.swapaxes(basis, 1, 2)
     deflated = A.copy()
-    deflated[:, :n] -= rigid @ A[:, :n]  # displacements along it lead nowhere, and are led to from nowhere
+    deflated[:, :n] -= (
+        rigid @ A[:, :n]
+    )  # displacements along it lead nowhere, and are led to from nowhere
     poles, X = np.linalg.eig(deflated)
     zero = np.abs(poles) <= AXIS * np.abs(poles).max(axis=-1, keepdims=True)
     poles = np.where(zero, 0.0, poles)
@@ -380,9 +417,15 @@ def _closed(lm: LinearModel, q: Floats) -> Floats:
         phi, J = closure(q, *(np.full(len(q), float(x)) for x in given.values()))
         if np.abs(phi).max(initial=0.0) < 1e-12:
             break
-        q = np.asarray(normalize(m, integrate(m, q, -np.einsum("lij,lj->li", np.linalg.pinv(J, rcond=1e-9), phi))))
+        q = np.asarray(
+            normalize(
+                m, integrate(m, q, -np.einsum("lij,lj->li", np.linalg.pinv(J, rcond=1e-9), phi))
+            )
+        )
     if not np.abs(phi).max(initial=0.0) < 1e-10:
-        raise AssemblyError(f"{m.name} does not close so far from its state; take a smaller amplitude.")
+        raise AssemblyError(
+            f"{m.name} does not close so far from its state; take a smaller amplitude."
+        )
     return q
 
 
@@ -402,17 +445,26 @@ def _rows(lm: LinearModel, listed: list[Mode]) -> list[list[str]]:
     for k, mode in enumerate(listed):
         swings = mode.kind == OSCILLATION
         order = np.argsort(-np.abs(mode.shape * scales(lm.layout.model)), kind="stable")[:3]
-        moves = ", ".join(f"{names[j]} {mode.shape[j].real + 0.0:.3g}" for j in order if abs(mode.shape[j]) > 1e-9)
+        moves = ", ".join(
+            f"{names[j]} {mode.shape[j].real + 0.0:.3g}" for j in order if abs(mode.shape[j]) > 1e-9
+        )
         numbers = (
-            [f"{mode.frequency:.6g}", f"{mode.hertz:.4g}", f"{mode.damping + 0.0:.4g}"] if swings else ["", "", ""]
+            [f"{mode.frequency:.6g}", f"{mode.hertz:.4g}", f"{mode.damping + 0.0:.4g}"]
+            if swings
+            else ["", "", ""]
         )
         finite = np.isfinite(mode.time_constant) and abs(mode.damping) > 1e-12
-        rows.append([str(k), mode.kind, *numbers, f"{mode.time_constant:.4g} s" if finite else "", moves])
+        rows.append(
+            [str(k), mode.kind, *numbers, f"{mode.time_constant:.4g} s" if finite else "", moves]
+        )
     return rows
 
 
 def _table(lm: LinearModel, listed: list[Mode]) -> str:
     rows = _rows(lm, listed)
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]) - 1)]
-    lines = ["  ".join([*(x.rjust(w) for x, w in zip(row, widths, strict=False)), row[-1]]) for row in rows]
+    lines = [
+        "  ".join([*(x.rjust(w) for x, w in zip(row, widths, strict=False)), row[-1]])
+        for row in rows
+    ]
     return "\n".join([f"Modes of {lm.name}", *(f"  {line}".rstrip() for line in lines)])

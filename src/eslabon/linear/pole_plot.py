@@ -21,10 +21,18 @@ WRITTEN = 0.4  # of one: a participation from which on the cell is bright
 def figure(lm: LinearModel, theme: str | None) -> Any:
     """See `LinearModel.plot`."""
     if not lm.dof:
-        raise ModelError(f"{lm.name} has no degrees of freedom, and its linear model no poles to plot.")
+        raise ModelError(
+            f"{lm.name} has no degrees of freedom, and its linear model no poles to plot."
+        )
     many = bool(lm.batch)
-    made = new_figure(theme, figsize=(5.6, 4.6) if many else (5.2 + 2.6 + 0.45 * len(lm.states), 4.6))
-    axes = [made.add_subplot()] if many else list(made.subplots(1, 2, width_ratios=(5.2, 2.6 + 0.45 * len(lm.states))))
+    made = new_figure(
+        theme, figsize=(5.6, 4.6) if many else (5.2 + 2.6 + 0.45 * len(lm.states), 4.6)
+    )
+    axes = (
+        [made.add_subplot()]
+        if many
+        else list(made.subplots(1, 2, width_ratios=(5.2, 2.6 + 0.45 * len(lm.states))))
+    )
     poles = lm.poles if many else np.array([x for mode in lm.modes() for x in _pair(mode.pole)])
     pole_plane(axes[0], np.ravel(poles))
     (_many if many else _few)(axes[0], poles)
@@ -70,7 +78,10 @@ def pole_plane(ax: Any, poles: Any) -> None:
 
 def _few(ax: Any, poles: Any) -> None:
     """A cross for each pole, its multiplicity beside it; those that grow in another colour."""
-    theme, near = ax.get_figure(root=True).theme, SAME * max(float(np.abs(poles).max(initial=0.0)), 1e-9)
+    theme, near = (
+        ax.get_figure(root=True).theme,
+        SAME * max(float(np.abs(poles).max(initial=0.0)), 1e-9),
+    )
     colours = {"stable": theme.curves[0], "unstable": theme.curves[1], "on the axis": theme.ink}
     placed: dict[str, list[complex]] = {kind: [] for kind in colours}
     for pole in poles:
@@ -80,11 +91,23 @@ def _few(ax: Any, poles: Any) -> None:
             count = int((np.abs(poles - pole) <= near).sum())
             if count > 1:
                 ax.annotate(
-                    f"×{count}", (pole.real, pole.imag), xytext=(6, 5), textcoords="offset points", color=theme.ink
+                    f"×{count}",
+                    (pole.real, pole.imag),
+                    xytext=(6, 5),
+                    textcoords="offset points",
+                    color=theme.ink,
                 )
     for kind, own in placed.items():
         if own:
-            ax.plot(np.real(own), np.imag(own), "x", color=colours[kind], markersize=8, markeredgewidth=2, label=kind)
+            ax.plot(
+                np.real(own),
+                np.imag(own),
+                "x",
+                color=colours[kind],
+                markersize=8,
+                markeredgewidth=2,
+                label=kind,
+            )
     legend(ax, "below")
 
 
@@ -93,7 +116,9 @@ def _many(ax: Any, poles: Floats) -> None:
     theme = ax.get_figure(root=True).theme
     flat = poles.reshape(-1, poles.shape[-1])
     order = np.broadcast_to(np.arange(len(flat))[:, None], flat.shape)
-    drawn = ax.scatter(flat.real, flat.imag, c=order, s=9, cmap=colour_map(theme), linewidths=0, zorder=3)
+    drawn = ax.scatter(
+        flat.real, flat.imag, c=order, s=9, cmap=colour_map(theme), linewidths=0, zorder=3
+    )
     colour_bar(ax, drawn, "number of the model")
 
 
@@ -104,9 +129,21 @@ def _participation(ax: Any, lm: LinearModel, modes: Modes) -> None:
     cells = ax.pcolormesh(values, cmap=colour_map(theme), vmin=0.0, vmax=1.0)
     for (row, column), x in np.ndenumerate(values):
         colour = "#000000" if x > WRITTEN else "#ffffff"
-        ax.text(column + 0.5, row + 0.5, f"{x:.2f}", ha="center", va="center", fontsize=7.5, color=colour)
+        ax.text(
+            column + 0.5,
+            row + 0.5,
+            f"{x:.2f}",
+            ha="center",
+            va="center",
+            fontsize=7.5,
+            color=colour,
+        )
     ax.set_yticks(np.arange(len(values)) + 0.5, [_named(mode) for mode in modes])
-    ax.set_xticks(np.arange(len(lm.states)) + 0.5, lm.states, rotation=90 if max(map(len, lm.states)) > 5 else 0)
+    ax.set_xticks(
+        np.arange(len(lm.states)) + 0.5,
+        lm.states,
+        rotation=90 if max(map(len, lm.states)) > 5 else 0,
+    )
     ax.invert_yaxis()
     ax.grid(False)
     ax.set(xlabel="state", ylabel="mode")
@@ -116,4 +153,8 @@ def _participation(ax: Any, lm: LinearModel, modes: Modes) -> None:
 
 
 def _named(mode: Any) -> str:
-    return f"{mode.frequency:.3g} rad/s" if mode.frequency else f"{mode.kind}, {mode.pole.real + 0.0:.3g} 1/s"
+    return (
+        f"{mode.frequency:.3g} rad/s"
+        if mode.frequency
+        else f"{mode.kind}, {mode.pole.real + 0.0:.3g} 1/s"
+    )

@@ -80,13 +80,19 @@ class Response:
     def __getitem__(self, index: Any) -> Response:
         """Some of many states, by their leading axes: instants of one motion, or trajectories of many."""
         if not self.dq.shape[:-1]:
-            raise InputError(f"{self!r} is that of one state, and there are no others to choose from.")
+            raise InputError(
+                f"{self!r} is that of one state, and there are no others to choose from."
+            )
         t, axes = self.t, self.dq.ndim - 1
         if t is not None and axes == 1:
             t = t[index]
         elif isinstance(index, tuple) and (len(index) >= axes or Ellipsis in index):
             t = None  # instants of several trajectories: no times of one
-        parts = {f.name: getattr(self, f.name)[index] for f in fields(self) if f.name not in ("t", "model")}
+        parts = {
+            f.name: getattr(self, f.name)[index]
+            for f in fields(self)
+            if f.name not in ("t", "model")
+        }
         return replace(self, model=self.model[index], t=t, **parts)
 
     def table(self, t: float | None = None) -> str:
@@ -107,7 +113,10 @@ class Response:
         for k, name in enumerate(self.coordinates):
             cells.append([name, *(f"{x[k] + 0.0:.5g}" for x in values)])
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in cells]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
+            for row in cells
+        ]
         return "\n".join(line.rstrip() for line in lines)
 
     def _at(self, t: float | None) -> Response:
@@ -115,8 +124,14 @@ class Response:
         if self.dq.ndim == 1 and t is None:
             return self
         if self.t is None or self.dq.ndim != 2:
-            raise InputError(f"{self!r}: choose one state first, as response[3], then ask for its table().")
-        if t is None or not self.t.size or not self.t[0] <= (at := float(finite(t, "t"))) <= self.t[-1]:
+            raise InputError(
+                f"{self!r}: choose one state first, as response[3], then ask for its table()."
+            )
+        if (
+            t is None
+            or not self.t.size
+            or not self.t[0] <= (at := float(finite(t, "t"))) <= self.t[-1]
+        ):
             raise InputError(
                 f"table needs a time between {self.t.min(initial=0):g} and {self.t.max(initial=0):g} s; it is {format_value(t)}."
             )
@@ -130,7 +145,9 @@ class Response:
         shape = self.dq.shape[:-1]
         many = f"{'x'.join(map(str, shape))} states" if shape else "one state"
         largest = (float(np.abs(x).max(initial=0.0)) for x in (self.true, self.residual))
-        return "<Response of {}: {}, up to {:.3g}, linear - true up to {:.2g}>".format(self.model.name, many, *largest)
+        return "<Response of {}: {}, up to {:.3g}, linear - true up to {:.2g}>".format(
+            self.model.name, many, *largest
+        )
 
 
 def compare_response(
@@ -186,13 +203,20 @@ def _motion(m: Model, given: Any, name: str) -> tuple[tuple[Floats, Floats, Floa
     elif isinstance(given, tuple | list) and len(given) == 3:
         parts, t = tuple(given), None
     else:
-        raise InputError(f"{name} is a motion with q, v and a, or (q, v, a); it is {format_value(given)}.")
+        raise InputError(
+            f"{name} is a motion with q, v and a, or (q, v, a); it is {format_value(given)}."
+        )
     q = states(parts[0], f"{name} q", m.nq, m.name)
-    v, a = (states(x, f"{name} {of}", m.nv, m.name, "velocities") for x, of in zip(parts[1:], "va", strict=True))
+    v, a = (
+        states(x, f"{name} {of}", m.nv, m.name, "velocities")
+        for x, of in zip(parts[1:], "va", strict=True)
+    )
     try:
         shape = np.broadcast_shapes(*(x.shape[:-1] for x in (q, v, a)))
     except ValueError:
-        raise InputError(f"q, v and a of the {name} motion are {_states(q)}, {_states(v)} and {_states(a)}.") from None
+        raise InputError(
+            f"q, v and a of the {name} motion are {_states(q)}, {_states(v)} and {_states(a)}."
+        ) from None
     q, v, a = (np.broadcast_to(x, (*shape, x.shape[-1])) for x in (q, v, a))
     return (q, v, a), t
 
@@ -208,7 +232,9 @@ def _times(t: Any, nominal: Any, perturbed: Any, shape: tuple[int, ...]) -> Floa
         return None
     for x in known:
         if x.shape != shape[len(shape) - x.ndim :] or x.ndim > 1:
-            raise InputError(f"t has the shape {x.shape}; the motions have {'x'.join(map(str, shape)) or 'no'} times.")
+            raise InputError(
+                f"t has the shape {x.shape}; the motions have {'x'.join(map(str, shape)) or 'no'} times."
+            )
         if not np.allclose(x, known[0], rtol=0, atol=1e-9):
             raise InputError(
                 "the nominal and the perturbed motion are given at different times; give both at the same."
@@ -230,8 +256,13 @@ def _figure(r: Response, theme: str | None) -> Any:
         raise InputError(f"{r!r} is drawn over time: of one trajectory with its times.")
     largest = float(np.abs([r.true, r.linear]).max(initial=0.0))
     title = f"{r.model.name}: forces of the perturbed motion less the nominal"
-    made, axes = panels(len(r.coordinates), size=(5.4, 2.4), theme=theme, title=title, bottom=axis_label("t", "s"))
-    styles = {"true": {"linewidth": 2.6}, "linear": {"linestyle": (0, (5, 2)), "color": made.theme.ink}}
+    made, axes = panels(
+        len(r.coordinates), size=(5.4, 2.4), theme=theme, title=title, bottom=axis_label("t", "s")
+    )
+    styles = {
+        "true": {"linewidth": 2.6},
+        "linear": {"linestyle": (0, (5, 2)), "color": made.theme.ink},
+    }
     for k, (ax, name) in enumerate(zip(axes, r.coordinates, strict=True)):
         values = {"true": r.true[:, k], "linear": r.linear[:, k], "linear - true": r.residual[:, k]}
         curves(ax, r.t, values, unit=_unit(r, name), title=name, styles=styles)

@@ -14,7 +14,9 @@ from eslabon.solvers.condition_derivatives import condition_derivatives
 from eslabon.solvers.derived_formulas import parameters_of
 
 
-def spectral_derivative(m: Model, quantity: str, by: Any, arrays: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+def spectral_derivative(
+    m: Model, quantity: str, by: Any, arrays: tuple[Any, ...], options: Mapping[str, Any]
+) -> Any:
     """The derivative of one of `quantities.SPECTRAL` by one parameter or several."""
     parameters_of(m, by)
     if quantity == "conditions":

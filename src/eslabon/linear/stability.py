@@ -38,7 +38,9 @@ class Small(NamedTuple):
     moving: Any
 
 
-def small_motions(N: Floats, back: Floats, K: Floats, terms: tuple[Floats, ...], moving: Any) -> Small:
+def small_motions(
+    N: Floats, back: Floats, K: Floats, terms: tuple[Floats, ...], moving: Any
+) -> Small:
     """Reduced to a basis N (k, nv, n) of what J, whose pseudoinverse is `back`, leaves free."""
     M, D, G, T = terms
     Nt = np.swapaxes(N, 1, 2)
@@ -97,7 +99,9 @@ def stability(s: Small, found: Any, singular: Any) -> Any:
         still = ~s.moving & (skew <= SYMMETRIC * largest)
         curvature = np.linalg.eigvalsh((s.K + np.swapaxes(s.K, 1, 2)) / 2)[:, 0]
         by_hessian = np.where(
-            curvature > ROUND_OFF * largest, STABLE, np.where(curvature < -ROUND_OFF * largest, UNSTABLE, MARGINAL)
+            curvature > ROUND_OFF * largest,
+            STABLE,
+            np.where(curvature < -ROUND_OFF * largest, UNSTABLE, MARGINAL),
         )
         words = np.where(still, by_hessian, _by_poles(s, found)).astype(object)
     words[singular] = UNDETERMINED
@@ -118,7 +122,9 @@ def _by_poles(s: Small, found: Any) -> Any:
     on_axis = np.full(len(found), MARGINAL, dtype=object)
     for k in np.flatnonzero(s.moving & ~grows & ~decays):
         on_axis[k] = STABLE if _has_minimum(Small(*(x[k] for x in s)), neutral[k]) else GYROSCOPIC
-    return np.where(grows, UNSTABLE, np.where(zeros > known, MARGINAL, np.where(decays, STABLE, on_axis)))
+    return np.where(
+        grows, UNSTABLE, np.where(zeros > known, MARGINAL, np.where(decays, STABLE, on_axis))
+    )
 
 
 def _has_minimum(s: Small, neutral: Floats) -> bool:

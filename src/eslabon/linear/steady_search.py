@@ -108,7 +108,8 @@ class Steady:
     def of(self, lanes: Any) -> Steady:
         """Some of the lanes, or one of them many times."""
         external, parameters = (
-            {name: x[lanes] for name, x in given.items()} for given in (self.external, self.parameters)
+            {name: x[lanes] for name, x in given.items()}
+            for given in (self.external, self.parameters)
         )
         return Steady(self.m, self.v[lanes], self.tau[lanes], external, parameters, self.held)
 
@@ -168,7 +169,9 @@ def _least(J: Floats, phi: Floats) -> Floats:
     which is much faster than to find them."""
     Jt = np.swapaxes(J, 1, 2)
     square = J @ Jt
-    square += (REGULAR * np.trace(square, axis1=1, axis2=2) + TINY)[:, None, None] * np.eye(J.shape[1])
+    square += (REGULAR * np.trace(square, axis1=1, axis2=2) + TINY)[:, None, None] * np.eye(
+        J.shape[1]
+    )
     return np.asarray(np.nan_to_num(Jt @ np.linalg.solve(square, phi[..., None])))[..., 0]
 
 
@@ -188,7 +191,9 @@ def projection(J: Floats) -> tuple[Floats, Floats]:
     kept = size > RANK * np.maximum(size[:, :1], 1e-300)
     scaled = inner * np.where(kept, 1 / np.maximum(size, 1e-300), 0.0)[..., None]
     free = Vt.copy()
-    free[:, : size.shape[-1]] *= ~kept[..., None]  # made of what is free, P is exactly zero where nothing is
+    free[:, : size.shape[-1]] *= ~kept[
+        ..., None
+    ]  # made of what is free, P is exactly zero where nothing is
     return np.swapaxes(scaled, 1, 2) @ np.swapaxes(U, 1, 2), np.swapaxes(free, 1, 2) @ free
 
 
@@ -222,7 +227,9 @@ def descend(system: Steady, q: Floats) -> Found:
         better = less & (made.violation < CLOSED)
         q[lanes[better]] = trial[better]
         at.put(lanes[better], made.of(better))
-        damping[lanes] = np.where(better, damping[lanes] * 0.05, np.maximum(damping[lanes], 1e-9) * 8.0)
+        damping[lanes] = np.where(
+            better, damping[lanes] * 0.05, np.maximum(damping[lanes], 1e-9) * 8.0
+        )
     return Found(q, at.left, np.abs(at.g).max(axis=-1, initial=0.0), at.violation)
 
 
@@ -236,7 +243,9 @@ def _newton(at: Balance, K: Floats, damping: Floats) -> Floats:
     """The damped step -(A^T A + mu)^-1 A^T P g with A = P K P; what has no stiffness stays."""
     U, size, Vt = np.linalg.svd(np.nan_to_num(at.P @ K @ at.P))
     largest = np.maximum(size[:, :1], 1e-300)
-    share = np.where(size > SOFT * largest, size / (size**2 + (damping[:, None] * largest) ** 2 + 1e-300), 0.0)
+    share = np.where(
+        size > SOFT * largest, size / (size**2 + (damping[:, None] * largest) ** 2 + 1e-300), 0.0
+    )
     along = share * np.einsum("lkj,lk->lj", U, at.left)
     way = -np.einsum("lji,lj->li", Vt, along)
     return _shortened(way)
@@ -252,7 +261,9 @@ def downhill(system: Steady, q: Floats) -> Found:
         if not len(lanes):
             break
         here, own = at.of(lanes), system.of(lanes)
-        lanes = lanes[_moved_along(own, q, at, lanes, _descending(here, own.stiffness(q[lanes], here)))]
+        lanes = lanes[
+            _moved_along(own, q, at, lanes, _descending(here, own.stiffness(q[lanes], here)))
+        ]
     return descend(system, q)
 
 

@@ -53,8 +53,12 @@ class AlongMotion(Measure):
     guess: InitVar[Any] = None
     passive: InitVar[str] = "refuse"
 
-    def __post_init__(self, samples: int, frame: Any, part: str, joints: Any, guess: Any, passive: str) -> None:
-        made = given_motion(self.motion, samples, frame, part, joints, guess, passive, self._timed())
+    def __post_init__(
+        self, samples: int, frame: Any, part: str, joints: Any, guess: Any, passive: str
+    ) -> None:
+        made = given_motion(
+            self.motion, samples, frame, part, joints, guess, passive, self._timed()
+        )
         object.__setattr__(self, "motion", made)
 
     def columns(self, m: Mechanism) -> Mapping[str, str]:
@@ -64,11 +68,15 @@ class AlongMotion(Measure):
 
     def measured(self, m: Mechanism, designs: Designs) -> Measured:
         columns = self.columns(m)
-        return in_blocks(lambda own: self._block(m, own, columns), designs, columns, len(self.motion))
+        return in_blocks(
+            lambda own: self._block(m, own, columns), designs, columns, len(self.motion)
+        )
 
     def _block(self, m: Mechanism, designs: Designs, columns: Mapping[str, str]) -> Measured:
         states = assembled(m, designs, self.motion)
-        return filled(columns, number_of(designs), states, self._values(states) if len(states.rows) else {})
+        return filled(
+            columns, number_of(designs), states, self._values(states) if len(states.rows) else {}
+        )
 
     def together(self) -> int:
         return max(1, min(super().together(), TOGETHER // len(self.motion)))
@@ -90,7 +98,9 @@ class AlongMotion(Measure):
         return f" along {rows} states" + ("" if t is None else f", {t[0]:g} to {t[-1]:g} s")
 
 
-def filled(columns: Mapping[str, str], n: int, states: States, values: Mapping[str, Floats], rows: int = 1) -> Measured:
+def filled(
+    columns: Mapping[str, str], n: int, states: States, values: Mapping[str, Floats], rows: int = 1
+) -> Measured:
     """The values of some designs among NaN for the others."""
     if values and len(states.rows) == n:
         return Measured({name: values[name] for name in columns}, states.reasons)
@@ -110,7 +120,9 @@ def with_largest(name: str, columns: Mapping[str, str], values: Floats) -> dict[
 def require_actuators(m: Mechanism, what: str) -> None:
     """Refuse a mechanism that nothing drives."""
     if not m.nu:
-        raise ModelError(f"{m.name} has no actuators, so that it has no {what}; add some with m.with_actuated.")
+        raise ModelError(
+            f"{m.name} has no actuators, so that it has no {what}; add some with m.with_actuated."
+        )
 
 
 def mean_in_time(t: Floats | None, x: Floats) -> Floats:

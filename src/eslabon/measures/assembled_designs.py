@@ -57,7 +57,9 @@ class States:
     def of(self, verb: str, *names: str, **options: Any) -> Any:
         """A verb of the mechanism in all states of all designs, by one native call: (designs, k, ...)."""
         arrays = (getattr(self, name) for name in names)
-        return getattr(self.m, verb)(*arrays, parameters=self.parameters, threads=threads(), **options)
+        return getattr(self.m, verb)(
+            *arrays, parameters=self.parameters, threads=threads(), **options
+        )
 
 
 def assembled(m: Mechanism, designs: Designs, given: Given) -> States:
@@ -70,7 +72,9 @@ def assembled(m: Mechanism, designs: Designs, given: Given) -> States:
         return States(m, rows, *_nothing(m), {}, wrong)
     found = _assembled(m, chosen(designs, rows), given)
     return replace(
-        found, rows=rows[found.rows], reasons=wrong | {int(rows[k]): why for k, why in found.reasons.items()}
+        found,
+        rows=rows[found.rows],
+        reasons=wrong | {int(rows[k]): why for k, why in found.reasons.items()},
     )
 
 
@@ -101,7 +105,9 @@ def _assembled(m: Mechanism, designs: Designs, given: Given) -> States:
         except EslabonError as error:
             return States(m, every[:0], *_nothing(m), {}, dict.fromkeys(range(n), str(error)))
         return States(m, every, q, v, a, _spread(designs), {})
-    values, own = np.unique(np.stack([designs[name] for name in moving], axis=-1), axis=0, return_inverse=True)
+    values, own = np.unique(
+        np.stack([designs[name] for name in moving], axis=-1), axis=0, return_inverse=True
+    )
     own = own.reshape(n)
     found = _completed(m, {name: values[:, k] for k, name in enumerate(moving)}, given)
     reasons = {int(k): found.reasons[own[k]] for k in every if own[k] in found.reasons}

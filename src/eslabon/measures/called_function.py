@@ -43,9 +43,13 @@ class Called(Measure):
     title: str | None = None
     given: tuple[str, ...] | None = None
 
-    def __init__(self, function: Callable[[Mechanism], Any], title: str | None = None, columns: Any = None) -> None:
+    def __init__(
+        self, function: Callable[[Mechanism], Any], title: str | None = None, columns: Any = None
+    ) -> None:
         if not callable(function):
-            raise InputError(f"a measure of one's own is a function f(mechanism); it is {format_value(function)}.")
+            raise InputError(
+                f"a measure of one's own is a function f(mechanism); it is {format_value(function)}."
+            )
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "title", title)
         object.__setattr__(self, "given", None if columns is None else names(columns, "columns"))
@@ -59,7 +63,9 @@ class Called(Measure):
         as_mechanism(m)
         if self.given is not None:
             return dict.fromkeys(self.given, "")
-        return dict.fromkeys(self._nominal(m) or [self.name], "")  # one number, if that cannot be asked
+        return dict.fromkeys(
+            self._nominal(m) or [self.name], ""
+        )  # one number, if that cannot be asked
 
     def _nominal(self, m: Mechanism) -> tuple[str, ...] | None:
         """What it gives of the mechanism as it is described."""
@@ -78,7 +84,9 @@ class Called(Measure):
                 return Called(self.function, self.title, found)
         return self
 
-    def _gives(self, m: Mechanism, designs: Designs | None = None, k: int = 0) -> tuple[str, ...] | None:
+    def _gives(
+        self, m: Mechanism, designs: Designs | None = None, k: int = 0
+    ) -> tuple[str, ...] | None:
         """The names of what it gives of the mechanism as it is, or of one of the designs; None if it fails."""
         try:
             return tuple(self._called(m if designs is None else variant(m, designs, k)))
@@ -114,7 +122,9 @@ class Called(Measure):
             return {str(name): _number(x, name) for name, x in found.items()}
         row = np.asarray(found)
         if row.ndim > 1 or not row.size or row.dtype.kind not in "fiub":
-            raise InputError(f"gives {format_value(found)}; a number, numbers by name or a row of numbers is expected.")
+            raise InputError(
+                f"gives {format_value(found)}; a number, numbers by name or a row of numbers is expected."
+            )
         if row.ndim == 0:
             return {self.name: float(row)}
         return {f"{self.name}[{k + 1}]": float(x) for k, x in enumerate(row)}

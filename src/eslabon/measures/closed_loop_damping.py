@@ -62,7 +62,9 @@ class ClosedLoopDamping(Measure):
             "at": operating_point(at, tau, guess), "controller": _controller(controller, options),
             "designed": choice(designed, "designed", DESIGNED), "options": dict(sorted(options.items())),
         }  # fmt: skip
-        if designed == "each" and (is_law(controller) or not (callable(controller) or isinstance(controller, str))):
+        if designed == "each" and (
+            is_law(controller) or not (callable(controller) or isinstance(controller, str))
+        ):
             raise ModelError(
                 "designed='each' is for 'lqr', 'place' or a function that gives gains; these are given: leave it out."
             )
@@ -92,7 +94,11 @@ class ClosedLoopDamping(Measure):
 
     def gains(self, m: Mechanism) -> Floats | None:
         """The gains K that all designs keep; None of a law that is none, or that is designed for each."""
-        return None if self.designed == "each" or is_law(self.controller) else self._gains(self.at.of(m))
+        return (
+            None
+            if self.designed == "each" or is_law(self.controller)
+            else self._gains(self.at.of(m))
+        )
 
     def _gains(self, lm: LinearModel) -> Floats:
         """Gains for one linear model."""
@@ -119,7 +125,9 @@ class ClosedLoopDamping(Measure):
             closed = kept.closed_loop(lm)
         else:
             single = [lm[k] for k in np.ndindex(lm.batch)] if kept is None else []
-            closed = lm.A - lm.B @ (np.stack([self._gains(one) for one in single]) if kept is None else kept)
+            closed = lm.A - lm.B @ (
+                np.stack([self._gains(one) for one in single]) if kept is None else kept
+            )
         poles = np.atleast_2d(np.linalg.eigvals(closed))
         size = np.abs(poles)
         ratio = np.where(size > 0, -poles.real / np.where(size > 0, size, 1.0), 0.0)
@@ -150,4 +158,6 @@ def _controller(given: Any, options: Mapping[str, Any]) -> Any:
         raise InputError(
             "closed_loop_damping needs a controller: gains K, a law of es.control, 'lqr', 'place', or a function of a linear model."
         )
-    return finite(given, f"the controller, which is no law, no name and no function ({format_value(given)}),")
+    return finite(
+        given, f"the controller, which is no law, no name and no function ({format_value(given)}),"
+    )

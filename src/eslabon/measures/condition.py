@@ -66,7 +66,9 @@ class Condition(AlongMotion):
             )
         if self._kind(m) == "serial" and frame_if_any(m, self.of) is None:
             example = default_frame(m) or m.bodies[-1].name
-            raise ModelError(f"{m.name} has {len(m.frames)} named frames; name a frame or body, as in of='{example}'.")
+            raise ModelError(
+                f"{m.name} has {len(m.frames)} named frames; name a frame or body, as in of='{example}'."
+            )
         return {self.name: ""}
 
     def parallel(self, m: Mechanism) -> bool:
@@ -80,4 +82,8 @@ class Condition(AlongMotion):
         m = states.m
         found = m.conditions(states.q, self.of, self.twist, parameters=states.parameters)
         values: Floats = getattr(found, self._kind(m))
-        return {self.name: values.min(axis=1) if self.reduce == "least" else mean_in_time(self.motion.t, values)}
+        return {
+            self.name: values.min(axis=1)
+            if self.reduce == "least"
+            else mean_in_time(self.motion.t, values)
+        }

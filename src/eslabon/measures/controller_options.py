@@ -11,7 +11,9 @@ from eslabon.errors import ModelError
 from eslabon.model import Model
 
 
-def check_options(name: str, function: Callable[..., Any], first: int, options: Mapping[str, Any]) -> None:
+def check_options(
+    name: str, function: Callable[..., Any], first: int, options: Mapping[str, Any]
+) -> None:
     """Refuse options that a function does not have, and say which it needs; the first arguments are not options.
 
     >>> from eslabon.control import pd_gravity

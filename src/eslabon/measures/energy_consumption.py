@@ -53,4 +53,7 @@ class EnergyConsumption(AlongMotion):
         taken = np.where(power > 0, power, self.regeneration * power)
         energy = np.trapezoid(taken, self.motion.t, axis=1)
         total, *each = self._columns(states.m)
-        return {total: energy.sum(axis=1), **{column: energy[:, k] for k, column in enumerate(each)}}
+        return {
+            total: energy.sum(axis=1),
+            **{column: energy[:, k] for k, column in enumerate(each)},
+        }

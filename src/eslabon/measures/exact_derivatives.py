@@ -80,7 +80,9 @@ class Motion:
 
     @classmethod
     def of(cls, measure: Any, m: Mechanism, design: Design) -> Motion:
-        states = assembled(m, {name: np.array([x]) for name, x in design.at.items()}, measure.motion)
+        states = assembled(
+            m, {name: np.array([x]) for name, x in design.at.items()}, measure.motion
+        )
         for why in states.reasons.values():
             raise AssemblyError(why)
         return cls(m, measure.motion, design, states.q[0], states.v[0], states.a[0])
@@ -97,21 +99,32 @@ class Motion:
     def slopes(self, quantity: str, arrays: Sequence[Floats], **options: Any) -> list[Floats]:
         """Derivatives (parameters, k, ...) of each output of a quantity, what is given of the motion being held."""
         own = {"parameters": dict(self.design.at), **self._held(), **options}
-        return [np.moveaxis(x, -1, 0) for x in listed(self.m.derivative(quantity, self.design.by, *arrays, **own))]
+        return [
+            np.moveaxis(x, -1, 0)
+            for x in listed(self.m.derivative(quantity, self.design.by, *arrays, **own))
+        ]
 
     def _held(self) -> dict[str, Any]:
         if isinstance(self.given, FrameMotion):
             from eslabon.formulas.kinematics.frames import chosen_frame
 
-            return {"along": "closed", "held": {chosen_frame(self.m, self.given.frame).name: self.given.part}}
-        return {"along": "closed", "held": self.given.prescribed(self.m)[0]} if self.m.closed else {}
+            return {
+                "along": "closed",
+                "held": {chosen_frame(self.m, self.given.frame).name: self.given.part},
+            }
+        return (
+            {"along": "closed", "held": self.given.prescribed(self.m)[0]} if self.m.closed else {}
+        )
 
     def power(self) -> tuple[Floats, Floats]:
         """What each actuator gives, (k, actuators), and its derivatives."""
         tau, slopes = self.both("inverse_dynamics", "q", "v", "a")
         driven = list(self.m.actuated_velocities)
         if self._held():
-            slopes = slopes * self.v[:, driven] + tau * self.slopes("velocities", [self.q, self.v])[0][..., driven]
+            slopes = (
+                slopes * self.v[:, driven]
+                + tau * self.slopes("velocities", [self.q, self.v])[0][..., driven]
+            )
         else:
             slopes = slopes * self.v[:, driven]
         return tau * self.v[:, driven], slopes
@@ -145,9 +158,16 @@ def _mean(t: Floats | None, x: Floats, axis: int = 0) -> Floats:
 
 def _columns(measure: AlongMotion, m: Mechanism, value: Floats, slopes: Floats) -> Slopes:
     """Columns of parts (parameters, parts), and of the largest of them where there is one."""
-    largest, parts = measure.name, [c for c in measure.columns(m) if c not in (measure.name, f"{measure.name}.total")]
+    largest, parts = (
+        measure.name,
+        [c for c in measure.columns(m) if c not in (measure.name, f"{measure.name}.total")],
+    )
     made = {column: slopes[:, k] for k, column in enumerate(parts)}
-    return {largest: slopes[:, int(np.argmax(value))], **made} if largest in measure.columns(m) else made
+    return (
+        {largest: slopes[:, int(np.argmax(value))], **made}
+        if largest in measure.columns(m)
+        else made
+    )
 
 
 @_derivatives.register
@@ -166,7 +186,10 @@ def _(measure: RmsTorque, m: Mechanism, design: Design) -> Slopes:
 def _(measure: PeakPower, m: Mechanism, design: Design) -> Slopes:
     power, slopes = Motion.of(measure, m, design).power()
     total = reduced("peak", None, power.sum(axis=-1), slopes.sum(axis=-1))[1]
-    return {**_columns(measure, m, *reduced("peak", None, power, slopes)), f"{measure.name}.total": total}
+    return {
+        **_columns(measure, m, *reduced("peak", None, power, slopes)),
+        f"{measure.name}.total": total,
+    }
 
 
 @_derivatives.register
@@ -188,10 +211,15 @@ def _(measure: PeakReaction, m: Mechanism, design: Design) -> Slopes:
         x, dx = wrenches[:, places, part], slopes[:, :, places, part]
         size = np.linalg.norm(x, axis=-1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            made.append(reduced("peak", None, size, np.where(size > 0, (x * dx).sum(axis=-1) / size, 0.0)))
+            made.append(
+                reduced("peak", None, size, np.where(size > 0, (x * dx).sum(axis=-1) / size, 0.0))
+            )
     (force, df), (_, dn) = made
     each = np.stack([df, dn], axis=-1).reshape(len(design.by), -1)
-    return {largest: df[:, int(np.argmax(force))], **{column: each[:, k] for k, column in enumerate(columns)}}
+    return {
+        largest: df[:, int(np.argmax(force))],
+        **{column: each[:, k] for k, column in enumerate(columns)},
+    }
 
 
 @_derivatives.register
@@ -223,7 +251,9 @@ def _(measure: Quantity, m: Mechanism, design: Design) -> Slopes:
     for column, part in zip(measure.columns(m), measure.parts(m), strict=True):
         x = outputs[part.output].reshape(len(measure.motion), -1)[:, part.place]
         dx = changes[part.output].reshape(len(design.by), len(measure.motion), -1)[..., part.place]
-        made[column] = reduced(measure.reduce or "mean", measure.motion.t if measure.reduce else None, x, dx)[1]
+        made[column] = reduced(
+            measure.reduce or "mean", measure.motion.t if measure.reduce else None, x, dx
+        )[1]
     return made
 
 
@@ -257,7 +287,9 @@ def _(measure: NaturalFrequency, m: Mechanism, design: Design) -> Slopes:
     if oscillating.sum() <= max(measure.modes()):
         return {}
     order = np.argsort(np.where(oscillating, np.abs(poles), np.inf))
-    slopes = np.stack([np.ravel(modes.derivative(name, following, held).frequencies) for name in design.by])
+    slopes = np.stack(
+        [np.ravel(modes.derivative(name, following, held).frequencies) for name in design.by]
+    )
     columns = measure.columns(m)
     return {column: slopes[:, order[k]] / UNITS[measure.unit] for column, k in zip(columns, measure.modes(), strict=True)}  # fmt: skip
 

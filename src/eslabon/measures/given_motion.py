@@ -95,7 +95,9 @@ class JointStates:
     def moved_by(self, m: Mechanism, parameters: Iterable[str]) -> tuple[str, ...]:
         """Without loops nothing follows; with them all that moves the loops, or the limits that joints keep."""
         names = tuple(parameters)
-        return tuple(dict.fromkeys((*depended_on(m, names), *limiting(m, names)))) if m.closed else ()
+        return (
+            tuple(dict.fromkeys((*depended_on(m, names), *limiting(m, names)))) if m.closed else ()
+        )
 
     def completed(self, m: Mechanism) -> tuple[Floats, Floats, Floats]:
         """The states of all joints: as given, where all are; else with the loops closed."""
@@ -104,7 +106,14 @@ class JointStates:
         joints, q, v, a = self.prescribed(m)
         motion = self.t is not None
         return m.complete(
-            q, v, a, self.guess, joints=joints, continuation=motion, passive=self.passive, singular="error"
+            q,
+            v,
+            a,
+            self.guess,
+            joints=joints,
+            continuation=motion,
+            passive=self.passive,
+            singular="error",
         )
 
     def in_designs(self, m: Mechanism, designs: Designs) -> Completed:
@@ -114,18 +123,29 @@ class JointStates:
             start = self.q[0] if self.whole(m) else self.guess
             return one_by_one(m, designs, JointStates(q, v, a, self.t, joints, start, self.passive))
         start = self.q if self.whole(m) else self.guess
-        start = start[0] if self.t is not None and isinstance(start, np.ndarray) and start.ndim == 2 else start
+        start = (
+            start[0]
+            if self.t is not None and isinstance(start, np.ndarray) and start.ndim == 2
+            else start
+        )
         return completed_designs(m, designs, joints, (q, v, a), start, self.t is not None)
 
     def prescribed(self, m: Mechanism) -> tuple[tuple[str, ...], Floats, Floats, Floats]:
         """The prescribed joints with their own columns."""
-        joints = spanning_joints(m) if self.joints is None else tuple(m.joint(name).name for name in self.joints)
+        joints = (
+            spanning_joints(m)
+            if self.joints is None
+            else tuple(m.joint(name).name for name in self.joints)
+        )
         for given in (tuple(j.name for j in m.joints), joints, m.actuated):
             own = Prescription(given)
             q, v = own.coordinates(m), own.velocities(m)
             if self._has(len(q), len(v)):
                 kept = Prescription(joints)
-                at, rates = ([x.index(k) for k in y] for x, y in ((q, kept.coordinates(m)), (v, kept.velocities(m))))
+                at, rates = (
+                    [x.index(k) for k in y]
+                    for x, y in ((q, kept.coordinates(m)), (v, kept.velocities(m)))
+                )
                 moving = self._rates(len(v))
                 return joints, self.q[:, at], moving[0][:, rates], moving[1][:, rates]
         own, widths = Prescription(joints), [x.shape[1] for x in (self.v, self.a) if x is not None]
@@ -162,19 +182,30 @@ class FrameMotion:
     def moved_by(self, m: Mechanism, parameters: Iterable[str]) -> tuple[str, ...]:
         """All that moves the loops, the frame, or the limits that joints keep."""
         names = tuple(parameters)
-        return tuple(dict.fromkeys((*depended_on(m, names, chosen_frame(m, self.frame).name), *limiting(m, names))))
+        return tuple(
+            dict.fromkeys(
+                (*depended_on(m, names, chosen_frame(m, self.frame).name), *limiting(m, names))
+            )
+        )
 
     def completed(self, m: Mechanism) -> tuple[Floats, Floats, Floats]:
         """The states of all joints, each from the one before."""
         return m.complete(
-            guess=self.guess, frame=self.frame, continuation=True, singular="error", **self._target, **self._rates
+            guess=self.guess,
+            frame=self.frame,
+            continuation=True,
+            singular="error",
+            **self._target,
+            **self._rates,
         )
 
     def in_designs(self, m: Mechanism, designs: Designs) -> Completed:
         """The same in designs that are others."""
         if limiting(m, tuple(designs)):
             return one_by_one(m, designs, self)
-        return followed_designs(m, designs, self._target, self._rates, self.t, self.guess, self.frame)
+        return followed_designs(
+            m, designs, self._target, self._rates, self.t, self.guess, self.frame
+        )
 
     @property
     def _target(self) -> dict[str, Any]:
@@ -217,32 +248,44 @@ def given_motion(
             "frame and part go with the path of a frame, such as es.paths.along gives; this motion is one of joints."
         )
     made = _joint_states(
-        motion, None if joints is None else names(joints, "joints"), _guess(guess), choice(passive, "passive", PASSIVE)
+        motion,
+        None if joints is None else names(joints, "joints"),
+        _guess(guess),
+        choice(passive, "passive", PASSIVE),
     )
     if timed and made.t is None:
         raise InputError(f"{HINT}; it has no times.")
     return made
 
 
-def _joint_states(motion: Any, joints: tuple[str, ...] | None, guess: Any, passive: str) -> JointStates:
+def _joint_states(
+    motion: Any, joints: tuple[str, ...] | None, guess: Any, passive: str
+) -> JointStates:
     if isinstance(motion, Mapping) and set(motion) <= set("tqva") and "q" in motion:
         parts = [motion.get(x) for x in "tqva"]
     elif all(hasattr(motion, x) for x in "tqva"):
         parts = [getattr(motion, x) for x in "tqva"]
-    elif isinstance(motion, tuple) and len(motion) == 4 and np.ndim(motion[1]):  # four numbers are a configuration
+    elif (
+        isinstance(motion, tuple) and len(motion) == 4 and np.ndim(motion[1])
+    ):  # four numbers are a configuration
         parts = list(motion)
     elif isinstance(motion, np.ndarray | list | tuple):
         parts = [None, motion, None, None]
     else:
         raise InputError(f"{HINT}; it is {format_value(motion)}.")
     t, rows, v, a = (
-        x if x is None else finite(x, f"{name} of the motion") for x, name in zip(parts, "tqva", strict=True)
+        x if x is None else finite(x, f"{name} of the motion")
+        for x, name in zip(parts, "tqva", strict=True)
     )
     q = np.atleast_2d(finite([] if rows is None else rows, "q"))
     if q.ndim != 2 or not len(q):
-        raise InputError(f"a measure takes one state or rows of them (k, coordinates); q has shape {q.shape}.")
+        raise InputError(
+            f"a measure takes one state or rows of them (k, coordinates); q has shape {q.shape}."
+        )
     v, a = (x if x is None else np.atleast_2d(x) for x in (v, a))
-    if t is not None and (t.ndim != 1 or len(t) != len(q) or len(t) < 2 or not (np.diff(t) > 0).all()):
+    if t is not None and (
+        t.ndim != 1 or len(t) != len(q) or len(t) < 2 or not (np.diff(t) > 0).all()
+    ):
         raise InputError(
             f"t of a motion are two or more times that increase, one for each of its {len(q)} rows; its shape is {t.shape}."
         )

@@ -28,11 +28,17 @@ class LawDerivatives:
         """Of a law for a mechanism with the same joints."""
         law.graph(m)  # or a sentence
         z0 = np.zeros(0) if law.state is None else np.atleast_1d(law.state)
-        t, q, v, z = (casadi.SX.sym(name, size) for name, size in (("t", 1), ("q", m.nq), ("v", m.nv), ("z", len(z0))))
+        t, q, v, z = (
+            casadi.SX.sym(name, size)
+            for name, size in (("t", 1), ("q", m.nq), ("v", m.nv), ("z", len(z0)))
+        )
         found = columns(law.law, [t, q, v, *([z] if len(z0) else [])], bool(len(z0)))
         found = inlined([casadi.substitute(x, t, 0.0) for x in found])
         along = coordinate_rates(m, q)
-        parts = [[casadi.jacobian(x, q) @ along, casadi.jacobian(x, v), casadi.jacobian(x, z)] for x in found]
+        parts = [
+            [casadi.jacobian(x, q) @ along, casadi.jacobian(x, v), casadi.jacobian(x, z)]
+            for x in found
+        ]
         if len(found) == 1:
             parts.append([casadi.SX(0, n) for n in (m.nv, m.nv, 0)])
         flat = [casadi.densify(x) for row in parts for x in row]
@@ -46,8 +52,12 @@ class LawDerivatives:
         for at in np.ndindex(lead):
             q, v = (np.broadcast_to(x, (*lead, x.shape[-1]))[at] for x in (lm.q, lm.v))
             found = [np.array(x) for x in self.function(q, v, self.z)]
-            to_x, to_v = (np.broadcast_to(x, (*lead, *x.shape[-2:]))[at] for x in (places, lm.velocity_map))
-            (tau_x, tau_z), (z_x, z_z) = ((a @ to_x + b @ to_v, c) for a, b, c in (found[:3], found[3:]))
+            to_x, to_v = (
+                np.broadcast_to(x, (*lead, *x.shape[-2:]))[at] for x in (places, lm.velocity_map)
+            )
+            (tau_x, tau_z), (z_x, z_z) = (
+                (a @ to_x + b @ to_v, c) for a, b, c in (found[:3], found[3:])
+            )
             B = np.broadcast_to(lm.B, (*lead, *lm.B.shape[-2:]))[at]
             closed[at] = np.block([[lm.A[at] + B @ tau_x, B @ tau_z], [z_x, z_z]])
         return closed

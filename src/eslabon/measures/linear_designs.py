@@ -41,15 +41,25 @@ class OperatingPoint:
         found = m.equilibrium(tau=self.tau, guess=self.guess)
         return m.linearize(found.q, None, found.tau)
 
-    def models(self, m: Mechanism, designs: Designs) -> tuple[Rows, LinearModel | None, dict[int, str]]:
+    def models(
+        self, m: Mechanism, designs: Designs
+    ) -> tuple[Rows, LinearModel | None, dict[int, str]]:
         """Numbers of designs with their linear models in one batch, and of others why they have none."""
         if self.at is None:
             given = dict(designs)
             rest = m.equilibrium(tau=self.tau, guess=self.guess, parameters=given)
-            return np.arange(number_of(designs)), m.linearize(rest.q, None, rest.tau, parameters=given), {}
+            return (
+                np.arange(number_of(designs)),
+                m.linearize(rest.q, None, rest.tau, parameters=given),
+                {},
+            )
         found = assembled(m, designs, self.at)
         own = {name: x[:, 0] for name, x in found.parameters.items()}
-        return found.rows, m.linearize(found.q[:, 0], parameters=own) if len(found.rows) else None, found.reasons
+        return (
+            found.rows,
+            m.linearize(found.q[:, 0], parameters=own) if len(found.rows) else None,
+            found.reasons,
+        )
 
 
 def operating_point(at: Any, tau: Any, guess: Any) -> OperatingPoint:
@@ -59,7 +69,11 @@ def operating_point(at: Any, tau: Any, guess: Any) -> OperatingPoint:
             "at is a configuration that is held; tau and guess are for a mechanism that rests: leave them, or at, out."
         )
     held = None if at is None else given_motion(at)
-    if held is not None and (not isinstance(held, JointStates) or len(held) != 1 or held.t is not None):
+    if held is not None and (
+        not isinstance(held, JointStates) or len(held) != 1 or held.t is not None
+    ):
         raise InputError("at is one configuration, of all joints or of the actuated ones.")
     forces = None if tau is None else finite(tau, "tau")
-    return OperatingPoint(held, forces, guess if guess is None or isinstance(guess, str) else finite(guess, "guess"))
+    return OperatingPoint(
+        held, forces, guess if guess is None or isinstance(guess, str) else finite(guess, "guess")
+    )

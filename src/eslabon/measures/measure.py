@@ -80,7 +80,11 @@ class Measure(ABC):
         return code_digest(type(self), values, lasting=True)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and isinstance(other, Measure) and other.fingerprint() == self.fingerprint()
+        return (
+            type(other) is type(self)
+            and isinstance(other, Measure)
+            and other.fingerprint() == self.fingerprint()
+        )
 
     def __hash__(self) -> int:
         return hash(self.fingerprint())

@@ -77,7 +77,9 @@ def _named(name: str, options: dict[str, Any]) -> Measure:
         return MEASURES[name](**options)
     tabled = {**QUANTITIES, **CLOSED}
     if name not in tabled:
-        raise ModelError(f"there is no measure or quantity {format_value(name)}{suggest(name, [*MEASURES, *tabled])}")
+        raise ModelError(
+            f"there is no measure or quantity {format_value(name)}{suggest(name, [*MEASURES, *tabled])}"
+        )
     return Quantity(name, **options)
 
 
@@ -87,5 +89,11 @@ def _check_options(name: str, kind: type[Measure], options: dict[str, Any]) -> N
     if not any(p.kind is Parameter.VAR_KEYWORD for p in own):
         known_words(options, [p.name for p in own], f"{name} has no option")
     for p in own:
-        if p.default is Parameter.empty and p.kind is Parameter.POSITIONAL_OR_KEYWORD and p.name not in options:
-            raise ModelError(f"{name} needs {p.name}, as in es.measures.{kind.__name__}({p.name}=...).")
+        if (
+            p.default is Parameter.empty
+            and p.kind is Parameter.POSITIONAL_OR_KEYWORD
+            and p.name not in options
+        ):
+            raise ModelError(
+                f"{name} needs {p.name}, as in es.measures.{kind.__name__}({p.name}=...)."
+            )

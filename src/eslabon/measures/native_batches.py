@@ -55,11 +55,16 @@ def as_designs(designs: Any) -> dict[str, Floats]:
     ...
     eslabon.errors.InputError: designs have as many values of each parameter, as in {'m1': [0.1, 0.2]}; the shapes are (2,), ().
     """
-    made = {name: floats(values, f"designs['{name}']") for name, values in mapping(designs, "designs").items()}
+    made = {
+        name: floats(values, f"designs['{name}']")
+        for name, values in mapping(designs, "designs").items()
+    }
     shapes = dict.fromkeys(values.shape for values in made.values())
     if len(shapes) != 1 or len(next(iter(shapes))) != 1:
         told = f"the shapes are {', '.join(map(str, shapes))}" if shapes else "there are none"
-        raise InputError(f"designs have as many values of each parameter, as in {{'m1': [0.1, 0.2]}}; {told}.")
+        raise InputError(
+            f"designs have as many values of each parameter, as in {{'m1': [0.1, 0.2]}}; {told}."
+        )
     return made
 
 
@@ -69,7 +74,11 @@ def chosen(designs: Designs, rows: Rows) -> dict[str, Floats]:
 
 
 def in_blocks(
-    f: Callable[[dict[str, Floats]], Measured], designs: Designs, columns: Mapping[str, str], states: int, rows: int = 1
+    f: Callable[[dict[str, Floats]], Measured],
+    designs: Designs,
+    columns: Mapping[str, str],
+    states: int,
+    rows: int = 1,
 ) -> Measured:
     """f of all designs, in blocks of at most `STATES` states at `states` a design; `rows` is how many rows a design has.
 
@@ -100,7 +109,11 @@ def reason_of(error: BaseException) -> str:
     ('ValueError: too long: 3 m', 'ZeroDivisionError')
     """
     said = " ".join(str(error).split())
-    return said if isinstance(error, EslabonError) else ": ".join(filter(None, (type(error).__name__, said)))
+    return (
+        said
+        if isinstance(error, EslabonError)
+        else ": ".join(filter(None, (type(error).__name__, said)))
+    )
 
 
 def not_finite(values: Mapping[str, Floats], reasons: Mapping[int, str]) -> dict[int, str]:
@@ -109,7 +122,13 @@ def not_finite(values: Mapping[str, Floats], reasons: Mapping[int, str]) -> dict
     for name, x in values.items():
         if not (good := np.isfinite(x)).all():
             bad = np.flatnonzero(~good.reshape(len(x), -1).all(axis=1)).tolist()
-            found.update({k: f"{name} has no finite value." for k in bad if k not in reasons and k not in found})
+            found.update(
+                {
+                    k: f"{name} has no finite value."
+                    for k in bad
+                    if k not in reasons and k not in found
+                }
+            )
     return found
 
 

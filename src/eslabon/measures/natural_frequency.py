@@ -74,7 +74,9 @@ class NaturalFrequency(Measure):
             last = max(self.modes())
             found[rows], counts = self._frequencies(lm)
             lacking = f"oscillates in {{}} modes about this configuration; there is no mode {last}."
-            reasons = reasons | {int(rows[k]): lacking.format(counts[k]) for k in np.flatnonzero(counts <= last)}
+            reasons = reasons | {
+                int(rows[k]): lacking.format(counts[k]) for k in np.flatnonzero(counts <= last)
+            }
         return Measured({column: found[:, k] for k, column in enumerate(columns)}, reasons)
 
     def _frequencies(self, lm: LinearModel) -> tuple[Floats, Floats]:
@@ -86,4 +88,6 @@ class NaturalFrequency(Measure):
         size = np.concatenate([size, np.full((len(size), 1 + max(self.modes())), np.inf)], axis=-1)[
             :, list(self.modes())
         ]
-        return np.where(np.isfinite(size), size / UNITS[self.unit], np.nan), oscillating.sum(axis=-1)
+        return np.where(np.isfinite(size), size / UNITS[self.unit], np.nan), oscillating.sum(
+            axis=-1
+        )

@@ -33,13 +33,19 @@ class PeakPower(AlongMotion):
 
     def _columns(self, m: Mechanism) -> dict[str, str]:
         require_actuators(m, "power")
-        return {**of_each(self.name, dict.fromkeys(actuator_units(m), "W")), f"{self.name}.total": "W"}
+        return {
+            **of_each(self.name, dict.fromkeys(actuator_units(m), "W")),
+            f"{self.name}.total": "W",
+        }
 
     def _values(self, states: States) -> Mapping[str, Floats]:
         power = actuators_power(states)
         parts = dict.fromkeys(of_each(self.name, dict.fromkeys(actuator_units(states.m), "W")), "W")
         total = np.abs(power.sum(axis=-1)).max(axis=1)
-        return {**with_largest(self.name, parts, np.abs(power).max(axis=1)), f"{self.name}.total": total}
+        return {
+            **with_largest(self.name, parts, np.abs(power).max(axis=1)),
+            f"{self.name}.total": total,
+        }
 
 
 def actuators_power(states: States) -> Floats:

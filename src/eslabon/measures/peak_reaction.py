@@ -43,7 +43,11 @@ class PeakReaction(AlongMotion):
 
     def _columns(self, m: Mechanism) -> dict[str, str]:
         units = {"force": "N", "moment": "N m"}
-        parts = {f"{self.name}.{joint}.{part}": unit for joint in self._joints(m) for part, unit in units.items()}
+        parts = {
+            f"{self.name}.{joint}.{part}": unit
+            for joint in self._joints(m)
+            for part, unit in units.items()
+        }
         return {self.name: "N", **parts}
 
     def _joints(self, m: Mechanism) -> tuple[str, ...]:
@@ -61,11 +65,15 @@ class PeakReaction(AlongMotion):
         wrenches = states.of("reactions", "q", "v", "a")
         places = self.places(states.m)
         moment, force = (
-            np.linalg.norm(wrenches[:, :, places, part], axis=-1).max(axis=1) for part in (slice(0, 3), slice(3, 6))
+            np.linalg.norm(wrenches[:, :, places, part], axis=-1).max(axis=1)
+            for part in (slice(0, 3), slice(3, 6))
         )
         largest, *columns = self._columns(states.m)
         each = np.stack([force, moment], axis=-1).reshape(len(force), -1)
-        return {largest: force.max(axis=1), **{column: each[:, k] for k, column in enumerate(columns)}}
+        return {
+            largest: force.max(axis=1),
+            **{column: each[:, k] for k, column in enumerate(columns)},
+        }
 
 
 def _transmitting(m: Mechanism) -> tuple[str, ...]:

@@ -39,9 +39,17 @@ def completed_designs(
     given, names = Prescription(joints), tuple(sorted(designs))
     own = {name: designs[name][:, None] for name in names}
     q = m.assemble(
-        values[0], guess, joints=joints, continuation=motion, strict=False, singular="ignore", parameters=own
+        values[0],
+        guess,
+        joints=joints,
+        continuation=motion,
+        strict=False,
+        singular="ignore",
+        parameters=own,
     )
-    v, a, left, pivot = evaluate(m, COMPLETING, names, given=given)(q, *values[1:], *own.values(), threads=threads())
+    v, a, left, pivot = evaluate(m, COMPLETING, names, given=given)(
+        q, *values[1:], *own.values(), threads=threads()
+    )
     reasons: dict[int, str] = {}
     for found in (
         _inconsistent(left, v, a, joints),
@@ -62,9 +70,13 @@ def followed_designs(
     v, a = (np.full((*q.shape[:2], m.nv), np.nan) for _ in range(2))
     going, start = np.arange(len(q)), guess
     for k in range(len(t)):
-        found = reach(m, _targets(target, frame, k), start, strict=False, parameters=chosen(designs, going))
+        found = reach(
+            m, _targets(target, frame, k), start, strict=False, parameters=chosen(designs, going)
+        )
         reached = found.converged.astype(bool)
-        reasons.update({int(going[i]): _missed(found, i, k, len(t)) for i in np.flatnonzero(~reached).tolist()})
+        reasons.update(
+            {int(going[i]): _missed(found, i, k, len(t)) for i in np.flatnonzero(~reached).tolist()}
+        )
         going, start = going[reached], found.q[reached]
         if not len(going):
             return Completed(q, v, a, reasons)
@@ -107,7 +119,9 @@ def _jumping(m: Mechanism, q: Floats, v: Floats, t: Floats) -> dict[int, str]:
     ahead = np.diff(t)[:, None] * (v[:, 1:] + v[:, :-1]) / 2
     jumps = (np.abs(difference(m, q[:, 1:], q[:, :-1]) - ahead) > JUMP).any(axis=-1)
     said = "jumps to another branch, or moves too fast to tell, between states {} and {}; take more samples."
-    return {i: said.format(int(jumps[i].argmax()), int(jumps[i].argmax()) + 1) for i in _rows(jumps)}
+    return {
+        i: said.format(int(jumps[i].argmax()), int(jumps[i].argmax()) + 1) for i in _rows(jumps)
+    }
 
 
 def _of(m: Mechanism, verb: str, q: Floats, own: dict[str, Floats]) -> Floats:
@@ -142,7 +156,9 @@ def _beyond(m: Mechanism, q: Floats, values: Floats, given: Prescription) -> dic
     if not given.plain(m):  # a quaternion has no limits
         return {}
     off = np.abs(q[..., given.coordinates(m)] - values)
-    off = np.minimum(off, np.abs(off - 2 * np.pi * np.round(off / (2 * np.pi))))  # whole turns are none
+    off = np.minimum(
+        off, np.abs(off - 2 * np.pi * np.round(off / (2 * np.pi)))
+    )  # whole turns are none
     bad = off.max(axis=-1, initial=0.0) > OPEN
     columns = [name for name in given.joints for _ in range(m.joint(name).nq)]
     return {
@@ -151,7 +167,9 @@ def _beyond(m: Mechanism, q: Floats, values: Floats, given: Prescription) -> dic
     }
 
 
-def _passing(m: Mechanism, q: Floats, own: dict[str, Floats], given: Prescription) -> dict[int, str]:
+def _passing(
+    m: Mechanism, q: Floats, own: dict[str, Floats], given: Prescription
+) -> dict[int, str]:
     """Where the determinant of the columns that are not prescribed changes its sign along a motion."""
     rows, free = list(retained_rows(m)), given.free(m)
     if len(rows) != len(free) or not redundancy_is_constant(m):
@@ -160,21 +178,24 @@ def _passing(m: Mechanism, q: Floats, own: dict[str, Floats], given: Prescriptio
     sign = np.sign(np.linalg.det(J))
     turned = sign[:, 1:] * sign[:, :-1] < 0
     said = "passes a singular configuration between states {} and {} of the motion, where its branches meet."
-    return {k: said.format(int(turned[k].argmax()), int(turned[k].argmax()) + 1) for k in _rows(turned)}
+    return {
+        k: said.format(int(turned[k].argmax()), int(turned[k].argmax()) + 1) for k in _rows(turned)
+    }
 
 
 def _singular(pivot: Floats) -> dict[int, str]:
     bad = ~(pivot > SINGULAR_PIVOT)
-    said = (
-        "is at a singular configuration{}: the other joints' velocities do not follow from those that are prescribed."
-    )
+    said = "is at a singular configuration{}: the other joints' velocities do not follow from those that are prescribed."
     return {k: said.format(_counted(bad, k)) for k in _rows(bad)}
 
 
 def _inconsistent(left: Floats, v: Floats, a: Floats, joints: tuple[str, ...]) -> dict[int, str]:
     allowed = LEFT * np.maximum(
-        1.0, np.maximum(np.abs(a).max(axis=-1, initial=0.0), np.abs(v).max(axis=-1, initial=0.0) ** 2)
+        1.0,
+        np.maximum(np.abs(a).max(axis=-1, initial=0.0), np.abs(v).max(axis=-1, initial=0.0) ** 2),
     )
     bad = ~(left <= allowed)
     said = "the motion prescribed for {} violates loop closure by {:.3g} (m or rad a second or second squared){}; prescribe fewer."
-    return {k: said.format(", ".join(joints), np.nanmax(left[k]), _counted(bad, k)) for k in _rows(bad)}
+    return {
+        k: said.format(", ".join(joints), np.nanmax(left[k]), _counted(bad, k)) for k in _rows(bad)
+    }

@@ -64,14 +64,18 @@ class Quantity(Measure):
         reduce: str | None = None, samples: int = 101, joints: Any = None, guess: Any = None, passive: str = "refuse",
         **options: Any,
     ) -> None:  # fmt: skip
-        if (q is None) == (motion is None) or (motion is not None and (v is not None or a is not None)):
+        if (q is None) == (motion is None) or (
+            motion is not None and (v is not None or a is not None)
+        ):
             raise ModelError(
                 f"{format_value(quantity)} needs states: q, and v and a where it depends on them, or a motion; one of the two."
             )
         states = {"q": q, "v": v, "a": a} if motion is None else motion
         for word in options:
             if word in REFUSED:
-                raise ModelError(f"a measure gives {word} to {quantity} by itself; leave {word} out.")
+                raise ModelError(
+                    f"a measure gives {word} to {quantity} by itself; leave {word} out."
+                )
         made = given_motion(states, samples, joints=joints, guess=guess, passive=passive)
         own = {
             "quantity": text(quantity, "a quantity"), "motion": made, "options": dict(sorted(options.items())),
@@ -95,25 +99,39 @@ class Quantity(Measure):
 
     def measured(self, m: Mechanism, designs: Designs) -> Measured:
         columns = self.columns(m)
-        return in_blocks(lambda own: self._block(m, own, columns), designs, columns, len(self.motion), self.states())
+        return in_blocks(
+            lambda own: self._block(m, own, columns),
+            designs,
+            columns,
+            len(self.motion),
+            self.states(),
+        )
 
     def _block(self, m: Mechanism, designs: Designs, columns: Mapping[str, str]) -> Measured:
         states = assembled(m, designs, self.motion)
         return filled(
-            columns, number_of(designs), states, self._values(states) if len(states.rows) else {}, self.states()
+            columns,
+            number_of(designs),
+            states,
+            self._values(states) if len(states.rows) else {},
+            self.states(),
         )
 
     def _formula(self, m: Mechanism) -> Formula:
         """The formula, if the mechanism has it and the states and options are its own."""
         formula = formula_of(m, self.quantity)
-        options_of(m, formula, {name: x for name, x in self.options.items() if name not in CALL_WORDS})
+        options_of(
+            m, formula, {name: x for name, x in self.options.items() if name not in CALL_WORDS}
+        )
         if ("tau" in formula.input_names) != (self.tau is not None):
             raise ModelError(
                 f"{self.quantity} takes the actuators' forces; give tau too."
                 if self.tau is None
                 else f"{self.quantity} does not depend on the actuators' forces; leave tau out."
             )
-        if self.tau is not None and (self.tau.shape[1] != m.nu or len(self.tau) not in (1, len(self.motion))):
+        if self.tau is not None and (
+            self.tau.shape[1] != m.nu or len(self.tau) not in (1, len(self.motion))
+        ):
             raise InputError(
                 f"tau has shape {self.tau.shape}; a row for each of the {len(self.motion)} states and a value for each of the "
                 f"{m.nu} actuators of {m.name} are expected."
@@ -125,7 +143,9 @@ class Quantity(Measure):
         return parts_of(as_mechanism(m), formula_of(m, self.quantity))
 
     def _column(self, part: Part) -> str:
-        return f"{self.name}{part.name}" if part.name.startswith("[") else f"{self.name}.{part.name}"
+        return (
+            f"{self.name}{part.name}" if part.name.startswith("[") else f"{self.name}.{part.name}"
+        )
 
     def _values(self, states: States) -> Mapping[str, Floats]:
         m = states.m
@@ -133,9 +153,15 @@ class Quantity(Measure):
         arrays = [self.tau if x == "tau" else getattr(states, x) for x in formula.input_names]
         verb = self.quantity.removesuffix(UNDER_FORCES)
         forces = {"tau": arrays.pop()} if verb != self.quantity else {}
-        made = getattr(m, verb)(*arrays, **forces, parameters=states.parameters, threads=threads(), **self.options)
-        outputs = [x.reshape(*x.shape[:2], -1) for x in (made if isinstance(made, tuple) else (made,))]
-        return {self._column(p): self._reduced(outputs[p.output][..., p.place]) for p in self.parts(m)}
+        made = getattr(m, verb)(
+            *arrays, **forces, parameters=states.parameters, threads=threads(), **self.options
+        )
+        outputs = [
+            x.reshape(*x.shape[:2], -1) for x in (made if isinstance(made, tuple) else (made,))
+        ]
+        return {
+            self._column(p): self._reduced(outputs[p.output][..., p.place]) for p in self.parts(m)
+        }
 
     def _reduced(self, x: Floats) -> Floats:
         """(designs, states) as it is told of each design."""

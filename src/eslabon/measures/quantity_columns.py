@@ -39,9 +39,15 @@ def parts_of(m: Model, formula: Formula) -> list[Part]:
     found: list[Part] = []
     for number, output in enumerate(formula.outputs):
         size = output.shape(m) if callable(output.shape) else output.shape
-        own = _named(m, output.name) or [(f"[{','.join(str(k + 1) for k in at)}]", ANY) for at in np.ndindex(*size)]
+        own = _named(m, output.name) or [
+            (f"[{','.join(str(k + 1) for k in at)}]", ANY) for at in np.ndindex(*size)
+        ]
         prefix = f"{output.name}." if len(formula.outputs) > 1 else ""
-        found += [Part(prefix + name, unit, number, place) for place, (name, unit) in enumerate(own) if name]
+        found += [
+            Part(prefix + name, unit, number, place)
+            for place, (name, unit) in enumerate(own)
+            if name
+        ]
     return found
 
 
@@ -58,7 +64,10 @@ def _named(m: Model, output: str) -> list[tuple[str, str]]:
         case "acceleration":
             return [(name, f"{unit}²") for name, unit in TWIST.items()]
         case "jacobian":
-            return [(f"{x}.{y}", _ratio(a, b)) for (x, a), (y, b) in product(TWIST.items(), velocities.items())]
+            return [
+                (f"{x}.{y}", _ratio(a, b))
+                for (x, a), (y, b) in product(TWIST.items(), velocities.items())
+            ]
         case "inverse_dynamics" | "forces":
             return [*actuator_units(m).items()]
         case "forward_dynamics" | "accelerations":
@@ -69,14 +78,22 @@ def _named(m: Model, output: str) -> list[tuple[str, str]]:
             return [("kinetic", "J"), ("potential", "J")]
         case "mass_matrix" | "coriolis_matrix":
             units = MASS if output == "mass_matrix" else DAMPING
-            return [(f"{x}.{y}", units[a[0], b[0]]) for (x, a), (y, b) in product(velocities.items(), repeat=2)]
+            return [
+                (f"{x}.{y}", units[a[0], b[0]])
+                for (x, a), (y, b) in product(velocities.items(), repeat=2)
+            ]
         case "reactions" | "reactions_under_forces":
             return [(f"{x}.{y}", unit) for x, (y, unit) in product(wrenches, WRENCH.items())]
         case "coupling_forces" | "coupling_forces_under_forces":
-            return [(c.name, FORCE[velocity_columns(m)[m.velocities[c.joint].start].unit]) for c in m.couplings]
+            return [
+                (c.name, FORCE[velocity_columns(m)[m.velocities[c.joint].start].unit])
+                for c in m.couplings
+            ]
         case "constraint":
             rows = row_names(m)
-            return [(f"{name}[{rows[:k].count(name) + 1}]", "m or rad") for k, name in enumerate(rows)]
+            return [
+                (f"{name}[{rows[:k].count(name) + 1}]", "m or rad") for k, name in enumerate(rows)
+            ]
     return []
 
 
@@ -90,5 +107,7 @@ def _ratio(a: str, b: str) -> str:
 
 def _pose() -> list[tuple[str, str]]:
     """The rows of the rotation and the position; the last row is constant."""
-    rows = [[(f"R{i}{j}", "") for j in "123"] + [(x, "m")] for i, x in zip("123", "xyz", strict=True)]
+    rows = [
+        [(f"R{i}{j}", "") for j in "123"] + [(x, "m")] for i, x in zip("123", "xyz", strict=True)
+    ]
     return [*(each for row in rows for each in row), *[("", "")] * 4]

@@ -106,5 +106,7 @@ def _range(value: Any, name: str) -> float | tuple[float, float]:
     if pair.shape == () and np.isfinite(pair):
         return float(pair)
     if pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1]:
-        raise InputError(f"box['{name}'] is a value, or a lower and a greater upper one; it is {format_value(value)}.")
+        raise InputError(
+            f"box['{name}'] is a value, or a lower and a greater upper one; it is {format_value(value)}."
+        )
     return float(pair[0]), float(pair[1])

@@ -37,7 +37,9 @@ class Several(Measure):
 
         made = {key: measure_of(each) for key, each in mapping(self.measures, "measures").items()}
         if not made:
-            raise InputError("several measures are given by name, as in {'tau': 'peak_torque'}; there is none.")
+            raise InputError(
+                "several measures are given by name, as in {'tau': 'peak_torque'}; there is none."
+            )
         rows = {key: each.states() for key, each in made.items()}
         if len(set(rows.values())) > 1:
             told = ", ".join(f"{key} {count}" for key, count in rows.items())
@@ -56,10 +58,15 @@ class Several(Measure):
     def columns(self, m: Mechanism) -> Mapping[str, str]:
         made: dict[str, str] = {}
         for key, each in self.measures.items():
-            own = {renamed_column(key, each.name, column): unit for column, unit in each.columns(m).items()}
+            own = {
+                renamed_column(key, each.name, column): unit
+                for column, unit in each.columns(m).items()
+            }
             twice = [column for column in own if column in made]
             if twice:
-                raise InputError(f"two of the measures have a column '{twice[0]}'; give them other names.")
+                raise InputError(
+                    f"two of the measures have a column '{twice[0]}'; give them other names."
+                )
             made.update(own)
         return made
 
@@ -71,10 +78,15 @@ class Several(Measure):
         reasons: dict[int, dict[str, list[str]]] = {}
         for key, each in self.measures.items():
             found = each.measured(m, designs)
-            values.update({renamed_column(key, each.name, column): x for column, x in found.values.items()})
+            values.update(
+                {renamed_column(key, each.name, column): x for column, x in found.values.items()}
+            )
             for k, why in found.reasons.items():
                 reasons.setdefault(k, {}).setdefault(why, []).append(key)
-        said = {k: [f"{', '.join(keys)}: {why}" for why, keys in own.items()] for k, own in sorted(reasons.items())}
+        said = {
+            k: [f"{', '.join(keys)}: {why}" for why, keys in own.items()]
+            for k, own in sorted(reasons.items())
+        }
         return Measured(values, {k: " ".join(why) for k, why in said.items()})
 
     def _told(self) -> str:

@@ -66,7 +66,9 @@ class TrackingError(AlongMotion):
         reduce: str = "rms", samples: int = 101, joints: Any = None, guess: Any = None, passive: str = "refuse",
         **options: Any,
     ) -> None:  # fmt: skip
-        motion = given_motion(reference, samples, joints=joints, guess=guess, passive=passive, timed=True)
+        motion = given_motion(
+            reference, samples, joints=joints, guess=guess, passive=passive, timed=True
+        )
         if not isinstance(motion, JointStates) or len(motion) < 3:
             raise InputError(
                 "the reference is a motion of joints at three or more times; m.follow makes one of a frame's path."
@@ -86,13 +88,24 @@ class TrackingError(AlongMotion):
     def _columns(self, m: Mechanism) -> dict[str, str]:
         require_actuators(m, "tracking error")
         columns = velocity_columns(m)
-        return of_each(self.name, {str(columns[k]): columns[k].unit.removesuffix("/s") for k in m.actuated_velocities})
+        return of_each(
+            self.name,
+            {str(columns[k]): columns[k].unit.removesuffix("/s") for k in m.actuated_velocities},
+        )
 
     def _values(self, states: States) -> Mapping[str, Floats]:
         m = states.m
-        q = np.stack(self._each(states)) if self.designed == "each" else self._simulated(states, self._law(m))
+        q = (
+            np.stack(self._each(states))
+            if self.designed == "each"
+            else self._simulated(states, self._law(m))
+        )
         error = np.abs(difference(m, q, states.q))[..., list(m.actuated_velocities)]
-        found = error.max(axis=1) if self.reduce == "peak" else np.sqrt(mean_in_time(self.motion.t, error**2))
+        found = (
+            error.max(axis=1)
+            if self.reduce == "peak"
+            else np.sqrt(mean_in_time(self.motion.t, error**2))
+        )
         return with_largest(self.name, self._columns(m), found)
 
     def _law(self, m: Mechanism) -> Any:
@@ -108,7 +121,9 @@ class TrackingError(AlongMotion):
         """Configurations (designs, times, nq), all from one batch."""
         m, q, v = states.m, states.q[:, 0], states.v[:, 0]
         own = {name: x[:, 0] for name, x in states.parameters.items()}
-        return m.simulate(q, v, self.motion.t, law, parameters=own, threads=threads(), **self._how).q
+        return m.simulate(
+            q, v, self.motion.t, law, parameters=own, threads=threads(), **self._how
+        ).q
 
     def _each(self, states: States) -> list[Floats]:
         """The same with a law for each design."""
@@ -127,7 +142,9 @@ class TrackingError(AlongMotion):
         return {"method": self.method, "step": self.step, "singular": "error", "progress": False}
 
     def _told(self) -> str:
-        name = self.controller if isinstance(self.controller, str) else type(self.controller).__name__
+        name = (
+            self.controller if isinstance(self.controller, str) else type(self.controller).__name__
+        )
         return f" under {name}{super()._told()}"
 
 

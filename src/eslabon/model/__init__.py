@@ -2,7 +2,10 @@
 
 # ruff: noqa: I001
 from eslabon.model.builder import Builder as Builder
-from eslabon.model.parameter_expressions import ParameterExpression as ParameterExpression, number as number
+from eslabon.model.parameter_expressions import (
+    ParameterExpression as ParameterExpression,
+    number as number,
+)
 from eslabon.model.items import (
     GROUND as GROUND,
     Body as Body,

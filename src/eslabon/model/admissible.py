@@ -40,11 +40,25 @@ def requirements(m: Model) -> Iterator[tuple[Any, ...]]:
     for j in m.joints:
         owner = f"joint '{j.name}'"
         for lower, upper in j.limits or ():
-            yield upper - lower, owner, "the lower limit {:g} is above the upper {:g}; exchange them.", lower, upper
+            yield (
+                upper - lower,
+                owner,
+                "the lower limit {:g} is above the upper {:g}; exchange them.",
+                lower,
+                upper,
+            )
         for ratio in j.gear_ratio or ():
-            yield ratio * ratio - LEAST, owner, "the gear ratio is zero; it is motor turns a joint turn."
+            yield (
+                ratio * ratio - LEAST,
+                owner,
+                "the gear ratio is zero; it is motor turns a joint turn.",
+            )
     for c in m.couplings:
-        yield c.ratio * c.ratio - LEAST, f"coupling '{c.name}'", f"the ratio is zero; make the joint '{c.joint}' fixed."
+        yield (
+            c.ratio * c.ratio - LEAST,
+            f"coupling '{c.name}'",
+            f"the ratio is zero; make the joint '{c.joint}' fixed.",
+        )
 
 
 def check_numbers(m: Model) -> None:
@@ -70,7 +84,11 @@ def inadmissible(m: Model) -> Iterator[str]:
         elif 0.0 in shape.size:
             yield f"shape '{shape.name}': a scale of zero makes the mesh flat; 1 is the size that its file has."
     for j in m.joints:
-        if j.home is not None and (squared := j.kind.length(np.array(j.home))) is not None and abs(squared - 1) > 2e-6:
+        if (
+            j.home is not None
+            and (squared := j.kind.length(np.array(j.home))) is not None
+            and abs(squared - 1) > 2e-6
+        ):
             yield f"joint '{j.name}': home's quaternion has the length {squared**0.5:g}; it must be 1."
 
 
@@ -80,7 +98,9 @@ def margin(m: Model) -> Any:
     joints = tuple(replace(joint, home=None) for joint in m.joints)
     items = (m.gravity, m.bodies, joints, m.loops, m.couplings, m.springs, m.wrenches, m.frames)
     margins = [LARGEST - abs(x) for x in leaves(items) if is_symbolic(x)]
-    margins += [x for x, *_ in requirements(m)] + [x for body in m.bodies for x in _inertia_margins(body)]
+    margins += [x for x, *_ in requirements(m)] + [
+        x for body in m.bodies for x in _inertia_margins(body)
+    ]
     least = casadi.SX(1.0)
     for x in margins:
         if is_symbolic(x):
@@ -102,8 +122,12 @@ def _inertia_margins(body: Body) -> Iterator[Any]:
 
 def principal_moments(bodies: Sequence[Body]) -> np.ndarray:
     """The principal moments of bodies, a row each, smallest first."""
-    xx, yy, zz, xy, xz, yz = np.array([body.inertia for body in bodies], dtype=float).reshape(-1, 6).T
-    largest = np.abs([xx, yy, zz, xy, xz, yz]).max(axis=0) + np.finfo(float).tiny  # scaled, so that nothing overflows
+    xx, yy, zz, xy, xz, yz = (
+        np.array([body.inertia for body in bodies], dtype=float).reshape(-1, 6).T
+    )
+    largest = (
+        np.abs([xx, yy, zz, xy, xz, yz]).max(axis=0) + np.finfo(float).tiny
+    )  # scaled, so that nothing overflows
     matrices = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / largest
     return np.linalg.eigvalsh(np.moveaxis(matrices, -1, 0)) * largest[:, None]
 

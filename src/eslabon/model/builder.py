@@ -12,7 +12,12 @@ from eslabon.model.items import ITEMS, Coupling, Description
 from eslabon.model.joints import JointKind
 from eslabon.model.model import Model
 from eslabon.model.numbers_with_units import number_with_unit
-from eslabon.model.parameter_expressions import Number, ParameterExpression, check_parameter_name, parameter
+from eslabon.model.parameter_expressions import (
+    Number,
+    ParameterExpression,
+    check_parameter_name,
+    parameter,
+)
 from eslabon.model.parsing import triple
 from eslabon.model.poses import ORIGIN
 from eslabon.model.schema import check_name, make_item
@@ -32,7 +37,9 @@ class Builder:
     <Mechanism pendulum: 1 body, 1 joint, 0 loops, 1 actuator>
     """
 
-    def __init__(self, name: str, gravity: Sequence[Any] = (0.0, 0.0, -9.81), note: str = "") -> None:
+    def __init__(
+        self, name: str, gravity: Sequence[Any] = (0.0, 0.0, -9.81), note: str = ""
+    ) -> None:
         with located("name"):
             self._name = check_name(name, "mechanism")
         with located("note"):
@@ -60,7 +67,9 @@ class Builder:
             self._parameters[name] = number_with_unit(value, f"parameter '{name}'")
         return parameter(name)
 
-    def body(self, name: str, mass: Any = 0.0, com: Sequence[Any] = ORIGIN, inertia: Any = None) -> Self:
+    def body(
+        self, name: str, mass: Any = 0.0, com: Sequence[Any] = ORIGIN, inertia: Any = None
+    ) -> Self:
         """A body: `com` in body axes, `inertia` about the centre of mass as 3 numbers (the diagonal), as the 6 entries
         (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) of the matrix, or as a 3x3 matrix. The off-diagonal entries carry their sign:
         Ixy is minus the integral of x y dm. Left out, they are zero: a massless link between two joints is legal.
@@ -73,11 +82,26 @@ class Builder:
         return self.add("bodies", name, mass=mass, com=com, inertia=inertia)
 
     def joint(
-        self, name: str, kind: str | JointKind, parent: str, child: str, at: PoseLike = None, axis: Any = None,
-        *, pitch: Any = None, home: Any = None, limits: Any = None, velocity_limit: Any = None, effort_limit: Any = None,
-        viscous: Any = None, coulomb: Any = None, stiffness: Any = None, rest: Any = None,
-        motor_inertia: Any = None, gear_ratio: Any = None,
-    ) -> Self:  # fmt: skip
+        self,
+        name: str,
+        kind: str | JointKind,
+        parent: str,
+        child: str,
+        at: PoseLike = None,
+        axis: Any = None,
+        *,
+        pitch: Any = None,
+        home: Any = None,
+        limits: Any = None,
+        velocity_limit: Any = None,
+        effort_limit: Any = None,
+        viscous: Any = None,
+        coulomb: Any = None,
+        stiffness: Any = None,
+        rest: Any = None,
+        motor_inertia: Any = None,
+        gear_ratio: Any = None,
+    ) -> Self:
         """A joint that carries `child` on `parent`; `at` is the pose of its inner frame on the parent: xyz, (xyz, rpy)
         or a 4x4 matrix. The optional data take one number, or one for each degree of freedom.
 
@@ -87,15 +111,41 @@ class Builder:
         Revolute(axis=(0.0, 1.0, 0.0))
         """
         return self.add(
-            "joints", name, kind=kind, parent=parent, child=child, at=at, axis=axis, pitch=pitch, home=home, limits=limits,
-            velocity_limit=velocity_limit, effort_limit=effort_limit, viscous=viscous, coulomb=coulomb, stiffness=stiffness,
-            rest=rest, motor_inertia=motor_inertia, gear_ratio=gear_ratio,
-        )  # fmt: skip
+            "joints",
+            name,
+            kind=kind,
+            parent=parent,
+            child=child,
+            at=at,
+            axis=axis,
+            pitch=pitch,
+            home=home,
+            limits=limits,
+            velocity_limit=velocity_limit,
+            effort_limit=effort_limit,
+            viscous=viscous,
+            coulomb=coulomb,
+            stiffness=stiffness,
+            rest=rest,
+            motor_inertia=motor_inertia,
+            gear_ratio=gear_ratio,
+        )
 
     def loop(
-        self, name: str, kind: str | ClosureKind, body_a: str, body_b: str, first: PoseLike = None, second: PoseLike = None,
-        axis: Any = None, *, pitch: Any = None, length: Any = None, angle: Any = None, offset: Any = None,
-    ) -> Self:  # fmt: skip
+        self,
+        name: str,
+        kind: str | ClosureKind,
+        body_a: str,
+        body_b: str,
+        first: PoseLike = None,
+        second: PoseLike = None,
+        axis: Any = None,
+        *,
+        pitch: Any = None,
+        length: Any = None,
+        angle: Any = None,
+        offset: Any = None,
+    ) -> Self:
         """A cut joint between two bodies, or a constraint that is no joint (`eslabon.model.closures`): `first` is the pose
         of its frame on `body_a`, `second` on `body_b`. `length` belongs to a distance, `angle` to a constant angle,
         `offset` to a point on a plane; they may depend on the time `t`.
@@ -107,10 +157,20 @@ class Builder:
         """
         ends = {"first": {"body": body_a, "at": first}, "second": {"body": body_b, "at": second}}
         return self.add(
-            "loops", name, kind=kind, axis=axis, pitch=pitch, length=length, angle=angle, offset=offset, **ends
+            "loops",
+            name,
+            kind=kind,
+            axis=axis,
+            pitch=pitch,
+            length=length,
+            angle=angle,
+            offset=offset,
+            **ends,
         )
 
-    def couple(self, name: str, joint: str, source: str | None = None, ratio: Any = 1.0, offset: Any = 0.0) -> Self:
+    def couple(
+        self, name: str, joint: str, source: str | None = None, ratio: Any = 1.0, offset: Any = 0.0
+    ) -> Self:
         """A gear or mimic: the coordinate of `joint` is `ratio` times that of `source` plus `offset`, which may depend on
         the time `t`; without a source it is `offset`, as `drive` says.
 
@@ -132,13 +192,22 @@ class Builder:
         >>> b.build().rheonomic
         True
         """
-        self._items["couplings"].append(make_item(Coupling, name, {"joint": joint, "offset": motion}, "drive"))
+        self._items["couplings"].append(
+            make_item(Coupling, name, {"joint": joint, "offset": motion}, "drive")
+        )
         return self
 
     def spring(
-        self, name: str, body_a: str, body_b: str, first: Sequence[Any] = ORIGIN, second: Sequence[Any] = ORIGIN,
-        stiffness: Any = 0.0, damping: Any = 0.0, length: Any = 0.0,
-    ) -> Self:  # fmt: skip
+        self,
+        name: str,
+        body_a: str,
+        body_b: str,
+        first: Sequence[Any] = ORIGIN,
+        second: Sequence[Any] = ORIGIN,
+        stiffness: Any = 0.0,
+        damping: Any = 0.0,
+        length: Any = 0.0,
+    ) -> Self:
         """A spring-damper between the point `first` of `body_a` and the point `second` of `body_b`.
 
         >>> import eslabon as es
@@ -147,12 +216,19 @@ class Builder:
         50.0
         """
         ends = {"first": {"body": body_a, "at": first}, "second": {"body": body_b, "at": second}}
-        return self.add("springs", name, **ends, stiffness=stiffness, damping=damping, length=length)
+        return self.add(
+            "springs", name, **ends, stiffness=stiffness, damping=damping, length=length
+        )
 
     def wrench(
-        self, name: str, body: str, force: Sequence[Any] | None = None, moment: Sequence[Any] | None = None,
-        at: Sequence[Any] = ORIGIN, axes: str = "ground",
-    ) -> Self:  # fmt: skip
+        self,
+        name: str,
+        body: str,
+        force: Sequence[Any] | None = None,
+        moment: Sequence[Any] | None = None,
+        at: Sequence[Any] = ORIGIN,
+        axes: str = "ground",
+    ) -> Self:
         """A constant force and moment on a body at one of its points, in the axes of the ground or of the body.
         With neither force nor moment it is a place for a wrench given later, in the call, by this name.
 
@@ -174,8 +250,15 @@ class Builder:
         return self.add("frames", name, body=body, at=at)
 
     def shape(
-        self, name: str, body: str, kind: str, size: Any = None, at: PoseLike = None, colour: str = "", file: str = "",
-    ) -> Self:  # fmt: skip
+        self,
+        name: str,
+        body: str,
+        kind: str,
+        size: Any = None,
+        at: PoseLike = None,
+        colour: str = "",
+        file: str = "",
+    ) -> Self:
         """What a body, or the ground, looks like in drawings: a "box" of the lengths (x, y, z), a "cylinder" or "capsule" of
         (radius, length) along z, a "sphere" of a radius, or a "mesh" from a `file` (STL, OBJ, DAE, PLY, ...), its size the scale.
         `at` is where its middle, or the origin of the file, stands on the body; `colour` is "#rrggbb", or
@@ -186,7 +269,9 @@ class Builder:
         >>> b.shape("bob", "rod", "sphere", 0.05, at=(0, 0, -0.5), colour="#d55e00").build().shapes[0].size
         (0.05,)
         """
-        return self.add("shapes", name, body=body, kind=kind, size=size, at=at, colour=colour, file=file)
+        return self.add(
+            "shapes", name, body=body, kind=kind, size=size, at=at, colour=colour, file=file
+        )
 
     def mode(self, name: str, coordinates: Mapping[str, Any]) -> Self:
         """A named configuration, joint by joint; `guess=name` starts there. Joints that are left out stand at home.
@@ -228,9 +313,13 @@ class Builder:
             closed = self._items["loops"] or self._items["couplings"]
             actuated = [] if closed else [j.name for j in self._items["joints"] if j.nv]
         return Description(
-            self._name, self._gravity, tuple(self._parameters.items()), actuated=tuple(actuated), note=self._note,
+            self._name,
+            self._gravity,
+            tuple(self._parameters.items()),
+            actuated=tuple(actuated),
+            note=self._note,
             **{kind: tuple(items) for kind, items in self._items.items()},
-        )  # fmt: skip
+        )
 
     def build(self) -> Model:
         """The finished mechanism, checked."""

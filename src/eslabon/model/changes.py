@@ -58,10 +58,16 @@ def _kind_fields(old: JointKind, changed: Mapping[str, Any]) -> dict[str, Any]:
     if not changed.keys() & {"kind", "axis", "pitch"} or isinstance(changed.get("kind"), JointKind):
         return {"kind": old}
     kind = changed.get("kind", old.kind)
-    needed = [f.name for f in fields(KINDS[kind])] if isinstance(kind, str) and kind in KINDS else []
+    needed = (
+        [f.name for f in fields(KINDS[kind])] if isinstance(kind, str) and kind in KINDS else []
+    )
     pitch = getattr(old, "pitch", None) if "pitch" in needed else None
     same = old.axes and len(old.axes) == len([key for key in needed if key != "pitch"])
-    return {"kind": kind, "pitch": pitch, "axis": (old.axes if len(old.axes) > 1 else old.axes[0]) if same else None}
+    return {
+        "kind": kind,
+        "pitch": pitch,
+        "axis": (old.axes if len(old.axes) > 1 else old.axes[0]) if same else None,
+    }
 
 
 def with_frame(m: Model, name: str, body: str | None = None, at: Any = None) -> Description:
@@ -70,8 +76,13 @@ def with_frame(m: Model, name: str, body: str | None = None, at: Any = None) -> 
         given = {"body": body, "at": at}
         return with_item(m, "frame", name, {key: x for key, x in given.items() if x is not None})
     if body is None:
-        raise ModelError(f"{m.name} has no frame {format_value(name)} yet; name the body that carries it.")
-    return replace(m.description, frames=(*m.description.frames, make_item(Frame, name, {"body": body, "at": at})))
+        raise ModelError(
+            f"{m.name} has no frame {format_value(name)} yet; name the body that carries it."
+        )
+    return replace(
+        m.description,
+        frames=(*m.description.frames, make_item(Frame, name, {"body": body, "at": at})),
+    )
 
 
 def with_shape(m: Model, name: str, given: Mapping[str, Any]) -> Description:
@@ -94,7 +105,9 @@ def with_gravity(m: Model, gravity: Any) -> Description:
     return replace(m.description, gravity=triple(gravity, "gravity", "m/s²"))
 
 
-def with_payload(m: Model, frame: str, mass: Any, com: Any = ORIGIN, inertia: Any = None) -> Description:
+def with_payload(
+    m: Model, frame: str, mass: Any, com: Any = ORIGIN, inertia: Any = None
+) -> Description:
     """A load welded to the body that carries a frame; its centre of mass, and its inertia about it, are in that frame."""
     place, d = _placed(m, frame), m.description
     if place.body == GROUND:
@@ -110,7 +123,9 @@ def with_payload(m: Model, frame: str, mass: Any, com: Any = ORIGIN, inertia: An
     )
     if isinstance(load.mass, float) and load.mass < 0:
         raise ModelError(f"{what}: the mass is {load.mass:g}; it cannot be negative.")
-    heavier = (welded(b, in_parent_frame(place.at, load)) if b.name == place.body else b for b in d.bodies)
+    heavier = (
+        welded(b, in_parent_frame(place.at, load)) if b.name == place.body else b for b in d.bodies
+    )
     return replace(d, bodies=tuple(heavier))
 
 
@@ -134,12 +149,18 @@ def without(m: Model, *unwanted: str, kind: str | None = None) -> Description:
         for j in d.joints:
             if name == {"joint": j.name, "body": j.child}.get(word):
                 gone["body"] |= _hanging(d, j.child)
-    return _left(d, lambda word, item: item.name not in gone[word] and not bodies_of(item) & gone["body"])
+    return _left(
+        d, lambda word, item: item.name not in gone[word] and not bodies_of(item) & gone["body"]
+    )
 
 
 def _kind_of(m: Model, name: str, kind: str | None) -> str:
     """What a name stands for: one kind of item, the one asked for if there are several."""
-    named = {word: {x.name for x in getattr(m.description, s)} for word, s in SECTIONS.items() if kind in (None, word)}
+    named = {
+        word: {x.name for x in getattr(m.description, s)}
+        for word, s in SECTIONS.items()
+        if kind in (None, word)
+    }
     found = [word for word, several in named.items() if text(name, "a name") in several]
     if not found:
         known = sorted(set[str]().union(*named.values()))
@@ -162,7 +183,9 @@ def _left(d: Description, stays: Callable[[str, Any], bool]) -> Description:
     """The description with the items that stay, and nothing said of joints that do not."""
     kept = {word: tuple(x for x in getattr(d, s) if stays(word, x)) for word, s in SECTIONS.items()}
     joints = {j.name for j in kept["joint"]}
-    kept["coupling"] = tuple(c for c in kept["coupling"] if {c.joint, c.source or c.joint} <= joints)
+    kept["coupling"] = tuple(
+        c for c in kept["coupling"] if {c.joint, c.source or c.joint} <= joints
+    )
     kept["mode"] = _of_joints(kept["mode"], joints)
     actuated = tuple(name for name in d.actuated if name in joints)
     return _with(d, actuated=actuated, **{s: kept[word] for word, s in SECTIONS.items()})
@@ -170,7 +193,10 @@ def _left(d: Description, stays: Callable[[str, Any], bool]) -> Description:
 
 def _of_joints(modes: Iterable[Mode], joints: Collection[str]) -> tuple[Mode, ...]:
     """The modes as far as they place some joints."""
-    made = (Mode(x.name, tuple((joint, q) for joint, q in x.coordinates if joint in joints)) for x in modes)
+    made = (
+        Mode(x.name, tuple((joint, q) for joint, q in x.coordinates if joint in joints))
+        for x in modes
+    )
     return tuple(mode for mode in made if mode.coordinates)
 
 
@@ -191,7 +217,9 @@ def subtree(m: Model, body: str, name: str | None = None) -> Description:
         touched = {x.name} if word == "body" else bodies_of(x)
         return bool(touched & inside) and touched <= {*inside, base}
 
-    return _hung(replace(_left(d, taken), name=body if name is None else name), base, GROUND, Pose())
+    return _hung(
+        replace(_left(d, taken), name=body if name is None else name), base, GROUND, Pose()
+    )
 
 
 def locked(m: Model, joints: Mapping[str, Any]) -> Description:
@@ -203,7 +231,9 @@ def locked(m: Model, joints: Mapping[str, Any]) -> Description:
     for c in m.couplings:
         if c.source is None:
             if c.joint in at:
-                raise ModelError(f"'{c.joint}' is driven by '{c.name}'; take the drive out before you lock it.")
+                raise ModelError(
+                    f"'{c.joint}' is driven by '{c.name}'; take the drive out before you lock it."
+                )
             continue
         if len(both := {c.joint, c.source} & at.keys()) == 1:
             (other,) = {c.joint, c.source} - both
@@ -211,7 +241,9 @@ def locked(m: Model, joints: Mapping[str, Any]) -> Description:
                 f"'{both.pop()}' is coupled to '{other}' by '{c.name}'; lock both, or take the coupling out."
             )
         if both and abs(gap := at[c.joint][0] - c.ratio * at[c.source][0] - c.offset) > 1e-9:
-            raise ModelError(f"the coupling '{c.name}' is missed by {gap:.3g}; lock its two joints where they keep it.")
+            raise ModelError(
+                f"the coupling '{c.name}' is missed by {gap:.3g}; lock its two joints where they keep it."
+            )
     left = _left(d, lambda word, x: word != "coupling" or x.joint not in at)
     rigid = (_rigid(j, at[j.name]) if j.name in at else j for j in d.joints)
     moving = [j.name for j in d.joints if j.name not in at]
@@ -226,14 +258,18 @@ def locked(m: Model, joints: Mapping[str, Any]) -> Description:
 def _coordinates(m: Model, j: Joint, value: Any) -> tuple[float, ...]:
     values = coordinates_of(j.kind, value, f"the coordinates of '{j.name}'")
     if any(isinstance(x, ParameterExpression) for x in values):
-        raise ModelError(f"'{j.name}' is locked at plain numbers; it was given {format_value(value)}.")
+        raise ModelError(
+            f"'{j.name}' is locked at plain numbers; it was given {format_value(value)}."
+        )
     return tuple(np.ravel(j.kind.normalize(np.array(values, dtype=float))).tolist())
 
 
 def _rigid(j: Joint, q: tuple[float, ...]) -> Joint:
     """A fixed joint in place of one at the coordinates q."""
     if any(isinstance(x, ParameterExpression) for x in leaves(j.kind)):
-        raise ModelError(f"joint '{j.name}' has an axis or pitch made of parameters; lock it with plain numbers there.")
+        raise ModelError(
+            f"joint '{j.name}' has an axis or pitch made of parameters; lock it with plain numbers there."
+        )
     R, p = j.kind.transform(np.array(q))
     outer = Pose(triple(p, j.name, "m"), triple(rpy_from_rotation(R), j.name, "rad"))
     return Joint(j.name, Fixed(), j.parent, j.child, compose(j.at, outer))
@@ -290,12 +326,15 @@ def _clashes(a: Description, b: Description, prefix: str) -> dict[str, dict[str,
 def _renamed(d: Description, new: Mapping[str, Mapping[str, str]]) -> Description:
     """The description with other names, wherever they stand."""
     names = {word: new[words[0]] for words in _rooms() for word in words} | {"mode": {}}
-    d = _with(d, **{s: tuple(renamed_item(x, names) for x in getattr(d, s)) for s in SECTIONS.values()})
+    d = _with(
+        d, **{s: tuple(renamed_item(x, names) for x in getattr(d, s)) for s in SECTIONS.values()}
+    )
     parameters = new["parameter"]
     d = replace(
-        d, actuated=tuple(new["joint"].get(j, j) for j in d.actuated),
+        d,
+        actuated=tuple(new["joint"].get(j, j) for j in d.actuated),
         parameters=tuple((parameters.get(key, key), value) for key, value in d.parameters),
-    )  # fmt: skip
+    )
     return renamed(d, parameters) if parameters else d
 
 
@@ -304,4 +343,7 @@ def _hung(d: Description, old: str, body: str, at: Pose) -> Description:
     if (old, at) == (body, Pose()):
         return d
 
-    return _with(d, **{s: tuple(hung_item(x, old, body, at) for x in getattr(d, s)) for s in SECTIONS.values()})
+    return _with(
+        d,
+        **{s: tuple(hung_item(x, old, body, at) for x in getattr(d, s)) for s in SECTIONS.values()},
+    )

@@ -40,14 +40,23 @@ def with_clearance(m: Model, joints: Iterable[str]) -> Description:
         if all(x in known for x in names):
             continue  # it has it already
         if taken := next((x for x in names if x in known), None):
-            raise ModelError(f"{d.name} has a parameter '{taken}' already, which stands elsewhere; rename it first.")
+            raise ModelError(
+                f"{d.name} has a parameter '{taken}' already, which stands elsewhere; rename it first."
+            )
         d = replace(d, parameters=(*d.parameters, *((x, 0.0) for x in names)))
         shift = _shift(_played(m, name).kind.clearance_directions(), *names)
         d = replace(
             d,
-            joints=tuple(replace(j, at=compose(j.at, shift)) if j.name == name else j for j in d.joints),
-            loops=tuple(replace(x, first=replace(x.first, at=compose(x.first.at, shift))) if x.name == name else x for x in d.loops),
-        )  # fmt: skip
+            joints=tuple(
+                replace(j, at=compose(j.at, shift)) if j.name == name else j for j in d.joints
+            ),
+            loops=tuple(
+                replace(x, first=replace(x.first, at=compose(x.first.at, shift)))
+                if x.name == name
+                else x
+                for x in d.loops
+            ),
+        )
     return d
 
 
@@ -70,11 +79,15 @@ def _played(m: Model, name: str) -> Joint | Loop:
         raise ModelError(f"{m.name} has no joint or loop {name!r}{suggest(name, known)}")
     what = f"{'loop' if isinstance(item, Loop) else 'joint'} '{name}'"
     if not item.kind.clearance_directions():
-        raise ModelError(f"{what} is {item.kind.kind}; a clearance is that of a pin or ball: revolute, cylindrical, universal, spherical.")  # fmt: skip
+        raise ModelError(
+            f"{what} is {item.kind.kind}; a clearance is that of a pin or ball: revolute, cylindrical, universal, spherical."
+        )
     described: tuple[Joint | Loop, ...] = (*m.description.joints, *m.description.loops)
     written = next(x for x in described if x.name == name)
     if len(item.kind.clearance_directions()) == 2 and any(
         isinstance(x, ParameterExpression) for x in leaves(written.kind)
     ):
-        raise ModelError(f"{what} has an axis made of parameters; give it a plain axis before it gets a clearance.")
+        raise ModelError(
+            f"{what} has an axis made of parameters; give it a plain axis before it gets a clearance."
+        )
     return item

@@ -97,7 +97,10 @@ class ConstantAngle(TwoAxes):
 
     def requirements(self) -> list[tuple[Scalar, str]]:
         why = "a constant angle lies between 0 and pi; axes that stay parallel are of kind parallel_axes."
-        return [*super().requirements(), *((x - 1e-6, why) for x in (self.angle, np.pi - self.angle))]
+        return [
+            *super().requirements(),
+            *((x - 1e-6, why) for x in (self.angle, np.pi - self.angle)),
+        ]
 
     def constraints(self) -> tuple[Constraint, ...]:
         return (FixedAngle(unit_axis(self.first), unit_axis(self.second), self.angle),)
@@ -111,7 +114,12 @@ class Distance(ClosureKind):
     length: Any = 0.0
 
     def requirements(self) -> list[tuple[Scalar, str]]:
-        return [(self.length - 1e-12, "a distance is positive; points that coincide are of kind spherical.")]
+        return [
+            (
+                self.length - 1e-12,
+                "a distance is positive; points that coincide are of kind spherical.",
+            )
+        ]
 
     def constraints(self) -> tuple[Constraint, ...]:
         return (AtDistance(self.length),)
@@ -128,5 +136,6 @@ class Orientation(ClosureKind):
 
 
 CLOSURES: dict[str, type[ClosureKind]] = {
-    k.kind: k for k in (PointOnPlane, PointOnLine, ParallelAxes, ConstantAngle, Distance, Orientation)
+    k.kind: k
+    for k in (PointOnPlane, PointOnLine, ParallelAxes, ConstantAngle, Distance, Orientation)
 }

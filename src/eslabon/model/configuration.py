@@ -20,7 +20,9 @@ from eslabon.numerics.scalars import Array, casadi, concatenate, is_symbolic, tr
 def coordinates(m: Model, q: Array, joint: Joint) -> Array:
     """A joint's own coordinates."""
     place = m.coordinates[joint.name]
-    return q[place, :] if is_symbolic(q) else q[..., place]  # CasADi's q[0:0] of one coordinate is 1x0, not 0x1
+    return (
+        q[place, :] if is_symbolic(q) else q[..., place]
+    )  # CasADi's q[0:0] of one coordinate is 1x0, not 0x1
 
 
 def velocities(m: Model, v: Array, joint: Joint) -> Array:
@@ -34,7 +36,9 @@ def coordinate_rates(m: Model, q: Array) -> Array:
     if is_symbolic(q):
         own, v = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)
         N = casadi.jacobian(coordinate_velocities(m, own, v), v)
-        return casadi.substitute(N, own, casadi.densify(casadi.SX(q)))  # which may have calls, that have no derivatives
+        return casadi.substitute(
+            N, own, casadi.densify(casadi.SX(q))
+        )  # which may have calls, that have no derivatives
     units = np.broadcast_to(np.eye(m.nv), (*np.shape(q)[:-1], m.nv, m.nv))
     return transpose(coordinate_velocities(m, np.asarray(q)[..., None, :], units))
 
@@ -94,8 +98,14 @@ def _jointwise(m: Model, method: str, *arguments: tuple[Array, Callable[..., Arr
         arguments = tuple((np.asarray(x, dtype=float), part) for x, part in arguments)
     moving = [j for j in m.joints if j.nv]
     if not moving:
-        return arguments[0][0] if is_symbolic(arguments[0][0]) else np.broadcast_arrays(*(x for x, _ in arguments))[0]
-    return concatenate(*(getattr(j.kind, method)(*(part(m, x, j) for x, part in arguments)) for j in moving))
+        return (
+            arguments[0][0]
+            if is_symbolic(arguments[0][0])
+            else np.broadcast_arrays(*(x for x, _ in arguments))[0]
+        )
+    return concatenate(
+        *(getattr(j.kind, method)(*(part(m, x, j) for x, part in arguments)) for j in moving)
+    )
 
 
 def limits(m: Model) -> tuple[np.ndarray, np.ndarray]:

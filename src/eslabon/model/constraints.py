@@ -112,7 +112,9 @@ class ClosureKind:
 
     def covectors(self, R: Array, p: Array) -> Array:
         """The constraint covectors C (6 x rows) of a closed loop: its reaction wrenches."""
-        return columns(*(x for constraint in self.constraints() for x in constraint.covectors(R, p)))
+        return columns(
+            *(x for constraint in self.constraints() for x in constraint.covectors(R, p))
+        )
 
 
 def columns(*twists: tuple[Vector, Vector]) -> Array:
@@ -176,7 +178,11 @@ class SameOrientation:
     def residual(self, R: Array, p: Array) -> list[Scalar]:
         r = entries(R, 3, 3)
         scale = 2.0 / (1.0 + r[0][0] + r[1][1] + r[2][2])
-        return [scale * (r[2][1] - r[1][2]), scale * (r[0][2] - r[2][0]), scale * (r[1][0] - r[0][1])]
+        return [
+            scale * (r[2][1] - r[1][2]),
+            scale * (r[0][2] - r[2][0]),
+            scale * (r[1][0] - r[0][1]),
+        ]
 
     def covectors(self, R: Array, p: Array) -> list[Covector]:
         return [(u, ZERO) for u in AXES]
@@ -210,7 +216,9 @@ class OnThread:
         first, _ = perpendicular(self.axis)
         seen = turned_back(R, first)
         angle = atan2(-dot(cross(self.axis, first), seen), dot(first, seen))
-        return [2.0 * self.pitch * tan((dot(self.axis, components(p, 3)) / self.pitch - angle) / 2.0)]
+        return [
+            2.0 * self.pitch * tan((dot(self.axis, components(p, 3)) / self.pitch - angle) / 2.0)
+        ]
 
     def covectors(self, R: Array, p: Array) -> list[Covector]:
         return [(tuple(-self.pitch * a for a in self.axis), self.axis)]

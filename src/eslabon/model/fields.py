@@ -42,7 +42,9 @@ from eslabon.model.poses import ORIGIN, End, Pose, compose
 
 XYZ, ANGLES, SIX = "xyz", ("roll", "pitch", "yaw"), ("xx", "yy", "zz", "xy", "xz", "yz")
 Steps = tuple[str | int, ...]  # the way to a number: names of fields and places in tuples
-Found = Iterator[tuple[str, Steps, str]]  # what a number is called in its item, the way to it, its unit
+Found = Iterator[
+    tuple[str, Steps, str]
+]  # what a number is called in its item, the way to it, its unit
 NewNames = Mapping[str, Mapping[str, str]]  # by kind of item, new names for old ones
 OF_COORDINATES = ("rad", "m", "")  # units of a coordinate of some joint; quaternions have none
 SPEC = "spec"  # in the metadata of a dataclass field
@@ -105,7 +107,11 @@ class Spec:
 
 def declared(spec: Spec, default: Any = MISSING) -> Any:
     """A dataclass field with its declaration."""
-    return field(metadata={SPEC: spec}) if default is MISSING else field(default=default, metadata={SPEC: spec})
+    return (
+        field(metadata={SPEC: spec})
+        if default is MISSING
+        else field(default=default, metadata={SPEC: spec})
+    )
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------
@@ -134,7 +140,9 @@ class Quantity(Spec):
             yield value
 
 
-def quantity(*units: str, minimum: float | None = None, default: Any = 0.0, angle: bool = False) -> Any:
+def quantity(
+    *units: str, minimum: float | None = None, default: Any = 0.0, angle: bool = False
+) -> Any:
     return declared(Quantity(units, minimum, angle), default)
 
 
@@ -148,7 +156,9 @@ class Vector(Spec):
         return triple(value, f"{context.what}: {name}", self.unit)
 
     def numbers(self, name: str, item: Any) -> Found:
-        return several(name, (name,), XYZ, self.unit) if getattr(item, name) is not None else iter(())
+        return (
+            several(name, (name,), XYZ, self.unit) if getattr(item, name) is not None else iter(())
+        )
 
 
 def vector_in(unit: str, default: Any = ORIGIN) -> Any:
@@ -193,12 +203,15 @@ class PerVelocity(Spec):
         if kind.nv == 0:
             raise ModelError(f"{what} makes no sense: the joint is fixed.")
         if self.of_coordinates and kind.has_quaternion:
-            raise ModelError(f"{what} needs a joint whose coordinates are angles or lengths; this one is {kind.kind}.")
+            raise ModelError(
+                f"{what} needs a joint whose coordinates are angles or lengths; this one is {kind.kind}."
+            )
         if is_one(value):
             value = [value] * kind.nv
         entries = counted(value, kind.nv, what)
         units = [
-            (self.unit(velocity.unit == "rad/s"), *([self.geared] * bool(self.geared))) for velocity in kind.velocities
+            (self.unit(velocity.unit == "rad/s"), *([self.geared] * bool(self.geared)))
+            for velocity in kind.velocities
         ]
         return tuple(number_with_unit(x, what, *own) for x, own in zip(entries, units, strict=True))
 
@@ -209,7 +222,11 @@ class PerVelocity(Spec):
 
     def numbers(self, name: str, item: Any) -> Found:
         there = not self.beside or getattr(item, self.beside) is not None
-        if self.unsaid is None or not there or (self.of_coordinates and not self.beside and item.kind.has_quaternion):
+        if (
+            self.unsaid is None
+            or not there
+            or (self.of_coordinates and not self.beside and item.kind.has_quaternion)
+        ):
             return
         for k, velocity in enumerate(item.kind.velocities):
             unit = self.unit(velocity.unit == "rad/s", item)
@@ -248,19 +265,30 @@ class Intervals(Spec):
     def parse(self, value: Any, name: str, context: Context) -> Any:
         kind, what = context.kind, f"{context.what}: {name}"
         if kind.has_quaternion or kind.nq == 0:
-            raise ModelError(f"{what} need a joint whose coordinates are angles or lengths; this one is {kind.kind}.")
+            raise ModelError(
+                f"{what} need a joint whose coordinates are angles or lengths; this one is {kind.kind}."
+            )
         entries = listed(value)
         if entries is None:
-            raise ModelError(f"{what} need a lower and an upper value; they are {format_value(value)}.")
+            raise ModelError(
+                f"{what} need a lower and an upper value; they are {format_value(value)}."
+            )
         if not any(listed(pair) is not None for pair in entries):
             entries = [entries]
         pairs = [listed(pair) or [] for pair in entries]
         if len(pairs) != kind.nq or any(len(pair) != 2 for pair in pairs):
-            raise ModelError(f"{what} need a (lower, upper) pair for each of the {kind.nq} coordinates.")
+            raise ModelError(
+                f"{what} need a (lower, upper) pair for each of the {kind.nq} coordinates."
+            )
         units = [c.unit for c in kind.coordinates]
-        made = tuple(tuple(_side(x, what, unit) for x in pair) for pair, unit in zip(pairs, units, strict=True))
+        made = tuple(
+            tuple(_side(x, what, unit) for x in pair)
+            for pair, unit in zip(pairs, units, strict=True)
+        )
         if any(lower == np.inf or upper == -np.inf for lower, upper in made):
-            raise ModelError(f"{what} leave the joint no room; an open side is -inf below, inf above.")
+            raise ModelError(
+                f"{what} leave the joint no room; an open side is -inf below, inf above."
+            )
         return made
 
     def write(self, name: str, value: Any) -> dict[str, Any]:
@@ -373,7 +401,9 @@ class Coordinates(Spec):
     def parse(self, value: Any, name: str, context: Context) -> Any:
         what = context.what
         if not isinstance(value, Mapping):
-            raise ModelError(f"{what} gives coordinates by joint, as in {{'q1': 0.3}}; it is {format_value(value)}.")
+            raise ModelError(
+                f"{what} gives coordinates by joint, as in {{'q1': 0.3}}; it is {format_value(value)}."
+            )
         placed = []
         for joint, given in value.items():
             entries = [given] if (several := listed(given)) is None else several
@@ -420,7 +450,9 @@ class Kind(Spec):
             return joint_kind(value.get("kind"), value.get("axis"), data["pitch"], what)
         made = closure_kind(value.get("kind"), {**KINDS, **CLOSURES}, value.get("axis"), data, what)
         if made.dof == 6:
-            raise ModelError(f"{what}: a free joint closes nothing; take it out or choose another kind.")
+            raise ModelError(
+                f"{what}: a free joint closes nothing; take it out or choose another kind."
+            )
         return made
 
     def numbers(self, name: str, item: Any) -> Found:
@@ -436,7 +468,9 @@ class Kind(Spec):
         made: dict[str, Any] = {"kind": value.kind}
         if axes:
             made["axis"] = axes if len(axes) > 1 else axes[0]
-        return made | {f.name: plain(getattr(value, f.name)) for f in fields(value) if f.name in NUMBERS}
+        return made | {
+            f.name: plain(getattr(value, f.name)) for f in fields(value) if f.name in NUMBERS
+        }
 
 
 # -- looks ------------------------------------------------------------------------------------------------------------
@@ -479,7 +513,9 @@ class Size(Spec):
             raise ModelError(f"{what}: a {kind} needs its size: {meaning}.")
         entries = [value] if (several := listed(value)) is None else several
         if len(entries) != count:
-            raise ModelError(f"{what}: the size of a {kind} is {meaning}; it was given {format_value(value)}.")
+            raise ModelError(
+                f"{what}: the size of a {kind} is {meaning}; it was given {format_value(value)}."
+            )
         unit = "" if kind == "mesh" else "m"
         return tuple(number_with_unit(x, f"{what}: {name}", unit) for x in entries)
 

@@ -39,13 +39,21 @@ class Place(NamedTuple):
 def places(m: Model) -> Mapping[str, Place]:
     """Every number of a mechanism by its path."""
     d = m.description
-    named: list[tuple[str, str, Steps, str]] = [(f"gravity.{x}", "", ("gravity", k), "m/s²") for k, x in enumerate(XYZ)]
+    named: list[tuple[str, str, Steps, str]] = [
+        (f"gravity.{x}", "", ("gravity", k), "m/s²") for k, x in enumerate(XYZ)
+    ]
     for section, kind in ITEMS.items():
         for k, item in enumerate(getattr(d, section)):
             ways = ((label, (section, k, *steps), unit) for label, steps, unit in numbers_of(item))
-            named += [(f"{item.name}.{label}", f"{kind.word}.", steps, unit) for label, steps, unit in ways]
+            named += [
+                (f"{item.name}.{label}", f"{kind.word}.", steps, unit)
+                for label, steps, unit in ways
+            ]
     count = Counter(path for path, *_ in named)
-    found = {kind * (count[path] > 1) + path: Place(steps, unit, _at(d, steps)) for path, kind, steps, unit in named}
+    found = {
+        kind * (count[path] > 1) + path: Place(steps, unit, _at(d, steps))
+        for path, kind, steps, unit in named
+    }
     return Table(found)
 
 
@@ -78,7 +86,9 @@ def put(item: Any, steps: Steps, value: Any) -> Any:
 def free_numbers(m: Model) -> Mapping[str, float]:
     """The numbers that are no parameter yet and follow from none, by their paths, and payloads of frames, which are zero."""
     found = {path: x.value for path, x in places(m).items() if isinstance(x.value, float)}
-    loads = {f"{frame.name}{PAYLOAD}": 0.0 for frame in m.description.frames if frame.body != GROUND}
+    loads = {
+        f"{frame.name}{PAYLOAD}": 0.0 for frame in m.description.frames if frame.body != GROUND
+    }
     return Table({**found, **{path: x for path, x in loads.items() if not _loaded(m, path)}})
 
 
@@ -95,11 +105,18 @@ def place_of(m: Model, path: str) -> Place:
     if isinstance(path, str) and path in known:
         return known[path]
     item = path.rsplit(".", 2)[0] if isinstance(path, str) else ""
-    owner = next((x for x in (path, item, item.split(".")[0]) if any(p.startswith(f"{x}.") for p in known)), None)
+    owner = next(
+        (x for x in (path, item, item.split(".")[0]) if any(p.startswith(f"{x}.") for p in known)),
+        None,
+    )
     if isinstance(path, str) and owner:
         own = [p.removeprefix(f"{owner}.") for p in known if p.startswith(f"{owner}.")]
         wanted = path.removeprefix(owner).lstrip(".")
-        says = f"has no number {wanted!r}" if wanted else "is not a number by itself; name one of its own, as in " f"'{owner}.{own[0]}'"  # fmt: skip
+        says = (
+            f"has no number {wanted!r}"
+            if wanted
+            else f"is not a number by itself; name one of its own, as in '{owner}.{own[0]}'"
+        )
         raise ModelError(f"'{owner}' of {m.name} {says}{suggest(wanted, own)}")
     raise ModelError(
         f"{m.name} has no number {format_value(path)}{suggest(path, known, '; m.free_numbers() lists them.')}"
@@ -117,7 +134,9 @@ def with_free(m: Model, paths: Iterable[str]) -> Description:
     d, wanted = m.description, list(paths)
     for path in wanted:
         if not isinstance(path, str):
-            raise ModelError(f"{m.name} has no number {format_value(path)}; m.free_numbers() lists them.")
+            raise ModelError(
+                f"{m.name} has no number {format_value(path)}; m.free_numbers() lists them."
+            )
     for path in sorted(dict.fromkeys(wanted), key=lambda path: path.endswith((PAYLOAD, DEVIATION))):
         if path.endswith(PAYLOAD):
             d = _with_load(m, d, path)
@@ -155,7 +174,11 @@ def _with_load(m: Model, d: Description, path: str) -> Description:
     """A point mass at a frame, whose mass is a parameter that is zero."""
     if _loaded(m, path):
         return d
-    return with_payload(Model(_with_parameter(d, name := free_name(path), 0.0)), path.removesuffix(PAYLOAD), parameter(name))  # fmt: skip
+    return with_payload(
+        Model(_with_parameter(d, name := free_name(path), 0.0)),
+        path.removesuffix(PAYLOAD),
+        parameter(name),
+    )
 
 
 def with_number(d: Description, steps: Steps, name: str, value: float, number: Any) -> Description:
@@ -165,7 +188,9 @@ def with_number(d: Description, steps: Steps, name: str, value: float, number: A
 
 def _with_parameter(d: Description, name: str, value: float) -> Description:
     if name in dict(d.parameters):
-        raise ModelError(f"{d.name} has a parameter '{name}' already, which stands elsewhere; rename it first.")
+        raise ModelError(
+            f"{d.name} has a parameter '{name}' already, which stands elsewhere; rename it first."
+        )
     return replace(d, parameters=(*d.parameters, (name, value)))
 
 

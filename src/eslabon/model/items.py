@@ -44,10 +44,14 @@ class Item:
     section: ClassVar[str]
     word: ClassVar[str]
     room: ClassVar[str]  # the kinds of items that share their names
-    stands: ClassVar[tuple[str, str] | None]  # the fields with the body it stands on and where on it, if it has a place
+    stands: ClassVar[
+        tuple[str, str] | None
+    ]  # the fields with the body it stands on and where on it, if it has a place
     name: str
 
-    def __init_subclass__(cls, section: str = "", word: str = "", room: str = "", stands: Any = None) -> None:
+    def __init_subclass__(
+        cls, section: str = "", word: str = "", room: str = "", stands: Any = None
+    ) -> None:
         if section:
             cls.section, cls.word, cls.room, cls.stands = section, word, room or word, stands
 
@@ -84,9 +88,15 @@ class Joint(Item, section="joints", word="joint", room="joint or loop", stands=(
     effort_limit: Values | None = per_velocity("N m", "N", minimum=0.0)
     viscous: Values | None = per_velocity("N m s/rad", "N s/m", minimum=0.0, unsaid=0.0)
     coulomb: Values | None = per_velocity("N m", "N", minimum=0.0, unsaid=0.0)
-    stiffness: Values | None = per_velocity("N m/rad", "N/m", minimum=0.0, unsaid=0.0, of_coordinates=True)
-    rest: Values | None = per_velocity("rad", "m", unsaid=0.0, beside="stiffness", of_coordinates=True, angle=True)
-    motor_inertia: Values | None = per_velocity("kg m²", "kg", minimum=0.0, unsaid=0.0, geared="kg m²")
+    stiffness: Values | None = per_velocity(
+        "N m/rad", "N/m", minimum=0.0, unsaid=0.0, of_coordinates=True
+    )
+    rest: Values | None = per_velocity(
+        "rad", "m", unsaid=0.0, beside="stiffness", of_coordinates=True, angle=True
+    )
+    motor_inertia: Values | None = per_velocity(
+        "kg m²", "kg", minimum=0.0, unsaid=0.0, geared="kg m²"
+    )
     gear_ratio: Values | None = per_velocity("", "rad/m", unsaid=1.0, beside="motor_inertia")
 
     @property

@@ -112,7 +112,9 @@ def unit_quaternion(q: Array) -> Array:
     length = norm(entries)
     if not is_symbolic(length):
         require(
-            length != 0, "quaternion", "has the length zero and stands for no rotation; the identity is (1, 0, 0, 0)."
+            length != 0,
+            "quaternion",
+            "has the length zero and stands for no rotation; the identity is (1, 0, 0, 0).",
         )
     with np.errstate(invalid="ignore"):
         return vector(*(c / length for c in entries))
@@ -175,7 +177,11 @@ class JointKind(ClosureKind):
         """The squared length of the quaternion among the coordinates, if there is one."""
         if not self.has_quaternion:
             return None
-        return sum(x * x for x, c in zip(components(q, self.nq), self.coordinates, strict=True) if not c.unit)
+        return sum(
+            x * x
+            for x, c in zip(components(q, self.nq), self.coordinates, strict=True)
+            if not c.unit
+        )
 
     def normalize(self, q: Array) -> Array:
         """The coordinates brought back onto their manifold; what is not a number stays so."""
@@ -338,7 +344,10 @@ class Universal(JointKind):
     def requirements(self) -> list[tuple[Scalar, str]]:
         parallel = "the two axes are parallel; a universal joint needs two directions."
         across, lengths = cross(*self.axes), [dot(axis, axis) for axis in self.axes]
-        return [*super().requirements(), (dot(across, across) - 1e-18 * lengths[0] * lengths[1], parallel)]
+        return [
+            *super().requirements(),
+            (dot(across, across) - 1e-18 * lengths[0] * lengths[1], parallel),
+        ]
 
     @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
@@ -347,7 +356,9 @@ class Universal(JointKind):
         return R, vector(*ZERO)
 
     def _first_axis_outside(self, q: Array) -> Vector:
-        return turned_back(rotation_about(unit_axis(self.second), components(q, 2)[1]), unit_axis(self.first))
+        return turned_back(
+            rotation_about(unit_axis(self.second), components(q, 2)[1]), unit_axis(self.first)
+        )
 
     @per_kind
     def motion(self, q: Array) -> Array:
@@ -356,7 +367,10 @@ class Universal(JointKind):
     @per_kind
     def motion_rate(self, q: Array, v: Array) -> Array:
         second = unit_axis(self.second)
-        return columns((cross(self._first_axis_outside(q), scaled(components(v, 2)[1], second)), ZERO), (ZERO, ZERO))
+        return columns(
+            (cross(self._first_axis_outside(q), scaled(components(v, 2)[1], second)), ZERO),
+            (ZERO, ZERO),
+        )
 
     def in_series(self) -> tuple[JointKind, ...]:
         return Revolute(self.first), Revolute(self.second)
@@ -429,7 +443,9 @@ class Planar(OneAxis):
     def transform(self, q: Array) -> tuple[Array, Array]:
         x, y, theta = components(q, 3)
         along, across = perpendicular(self.unit)
-        return rotation_about(self.axis, theta), vector(*(x * a + y * b for a, b in zip(along, across, strict=True)))
+        return rotation_about(self.axis, theta), vector(
+            *(x * a + y * b for a, b in zip(along, across, strict=True))
+        )
 
     def _directions_outside(self, q: Array) -> tuple[Vector, Vector]:
         R, _ = self.transform(q)
@@ -465,24 +481,34 @@ class Free(JointKind):
 
     @per_kind
     def transform(self, q: Array) -> tuple[Array, Array]:
-        return rotation_from_quaternion(vector(*components(q, 7)[3:])), vector(*components(q, 7)[:3])
+        return rotation_from_quaternion(vector(*components(q, 7)[3:])), vector(
+            *components(q, 7)[:3]
+        )
 
     def motion(self, q: Array) -> Array:
         return columns(*((u, ZERO) for u in AXES), *((ZERO, u) for u in AXES))
 
     def coordinate_rates(self, q: Array, v: Array) -> Array:
         (_, quaternion), (w, u) = angular_and_linear(q), angular_and_linear(v)
-        return concatenate(times(rotation_from_quaternion(quaternion), u), quaternion_rate(quaternion, w))
+        return concatenate(
+            times(rotation_from_quaternion(quaternion), u), quaternion_rate(quaternion, w)
+        )
 
     def integrate(self, q: Array, v: Array) -> Array:
         (p, quaternion), (w, _) = angular_and_linear(q), angular_and_linear(v)
         shift = times(rotation_from_quaternion(quaternion), position_of(motion_exp(v)))
-        return concatenate(p + shift, quaternion_product(quaternion, quaternion_from_rotation_vector(w)))
+        return concatenate(
+            p + shift, quaternion_product(quaternion, quaternion_from_rotation_vector(w))
+        )
 
     def difference(self, q1: Array, q0: Array) -> Array:
         (p1, turned), (p0, quaternion) = angular_and_linear(q1), angular_and_linear(q0)
-        w = rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(quaternion), turned))
-        return concatenate(w, shift_log(w, times(transpose(rotation_from_quaternion(quaternion)), p1 - p0)))
+        w = rotation_vector_from_quaternion(
+            quaternion_product(quaternion_conjugate(quaternion), turned)
+        )
+        return concatenate(
+            w, shift_log(w, times(transpose(rotation_from_quaternion(quaternion)), p1 - p0))
+        )
 
     def displacement_rate(self, v: Array) -> Array:
         w, u = angular_and_linear(v)
@@ -521,5 +547,6 @@ class Fixed(JointKind):
 
 
 KINDS: dict[str, type[JointKind]] = {
-    k.kind: k for k in (Revolute, Prismatic, Helical, Cylindrical, Universal, Spherical, Planar, Free, Fixed)
+    k.kind: k
+    for k in (Revolute, Prismatic, Helical, Cylindrical, Universal, Spherical, Planar, Free, Fixed)
 }

@@ -47,4 +47,6 @@ class Table(dict[K, V]):
         from eslabon.pages.notebook import cell
         from eslabon.sheets import Sheet
 
-        yield table(Sheet("", ("name", "value"), [(str(name), cell(value)) for name, value in self.items()]))
+        yield table(
+            Sheet("", ("name", "value"), [(str(name), cell(value)) for name, value in self.items()])
+        )

@@ -13,11 +13,35 @@ import numpy as np
 
 from eslabon.arguments import UNHASHABLE, floats, instance, known_words, mapping
 from eslabon.arguments import names as words
-from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, format_value, suggest
+from eslabon.errors import (
+    InputError,
+    ModelError,
+    ModelWarning,
+    depth_of_user,
+    format_value,
+    suggest,
+)
 from eslabon.model.admissible import check_numbers, plausibility_warnings
-from eslabon.model.items import GROUND, Body, Coupling, Description, Frame, Joint, Loop, Mode, Shape, Spring, Wrench
+from eslabon.model.items import (
+    GROUND,
+    Body,
+    Coupling,
+    Description,
+    Frame,
+    Joint,
+    Loop,
+    Mode,
+    Shape,
+    Spring,
+    Wrench,
+)
 from eslabon.model.memory import Table
-from eslabon.model.parameter_expressions import ParameterExpression, dependency_order, number, substitute
+from eslabon.model.parameter_expressions import (
+    ParameterExpression,
+    dependency_order,
+    number,
+    substitute,
+)
 from eslabon.model.schema import check_name
 from eslabon.model.validation import TIME, check_structure, tree_order, uses_time
 from eslabon.numerics.scalars import casadi
@@ -197,10 +221,14 @@ class Model:
         except InputError:
             values = np.array(np.nan)
         if values.shape != (self.nq,) or not np.isfinite(values).all():
-            raise ModelError(f"the mode '{name}' needs one configuration of {self.nq} finite coordinates.")
+            raise ModelError(
+                f"the mode '{name}' needs one configuration of {self.nq} finite coordinates."
+            )
         for j in self.joints:  # quaternions of length one, or a sentence
             values[self.coordinates[j.name]] = j.kind.normalize(values[self.coordinates[j.name]])
-        placed = tuple((j.name, tuple(values[self.coordinates[j.name]].tolist())) for j in self.joints if j.nq)
+        placed = tuple(
+            (j.name, tuple(values[self.coordinates[j.name]].tolist())) for j in self.joints if j.nq
+        )
         kept = tuple(mode for mode in self.description.modes if mode.name != name)
         return type(self)(replace(self.description, modes=(*kept, Mode(name, placed))))
 
@@ -223,7 +251,9 @@ class Model:
         >>> es.load("elbow").parameters["a1"]
         1.0
         """
-        return Table({n: x for n, x in self.description.parameters if not isinstance(x, ParameterExpression)})
+        return Table(
+            {n: x for n, x in self.description.parameters if not isinstance(x, ParameterExpression)}
+        )
 
     @cached_property
     def values(self) -> dict[str, Any]:
@@ -233,7 +263,11 @@ class Model:
         >>> es.load("elbow").values["a1"]
         1.0
         """
-        values: dict[str, Any] = {**self.parameters, **({TIME: 0.0} if self.rheonomic else {}), **self._symbols}
+        values: dict[str, Any] = {
+            **self.parameters,
+            **({TIME: 0.0} if self.rheonomic else {}),
+            **self._symbols,
+        }
         definitions = dict(self.description.parameters)
         for name in dependency_order(definitions):
             if name not in values:
@@ -273,7 +307,9 @@ class Model:
         [-1.118, -1.212, -1.308]
         """
         made = self.with_parameters(**values)
-        vars(made).update(variant_of=self.variant_of or self, varied=tuple(sorted({*self.varied, *values})))
+        vars(made).update(
+            variant_of=self.variant_of or self, varied=tuple(sorted({*self.varied, *values}))
+        )
         return made
 
     @cached_property
@@ -512,7 +548,9 @@ class Model:
         }
         if not x.ndim or x.shape[-1] not in own:
             sizes = f"{self.nq} coordinates, {self.nv} velocities and {self.nu} actuator forces"
-            raise InputError(f"{self.name} has {sizes}; an array of shape {x.shape} is none of these.")
+            raise InputError(
+                f"{self.name} has {sizes}; an array of shape {x.shape} is none of these."
+            )
         joints, places = own[x.shape[-1]]
         made, start = {}, 0
         for name in joints:
@@ -611,10 +649,18 @@ class Model:
 
     @cached_property
     def _by_name(self) -> dict[str, dict[str, Any]]:
-        own = (*self.frames, *(Frame(b.name, b.name) for b in self.description.bodies), Frame(GROUND, GROUND))
+        own = (
+            *self.frames,
+            *(Frame(b.name, b.name) for b in self.description.bodies),
+            Frame(GROUND, GROUND),
+        )
         rooms: dict[str, Iterable[Any]] = {
-            "body": self.bodies, "joint": self.joints, "loop": self.loops, "frame": own, "shape": self.shapes,
-        }  # fmt: skip
+            "body": self.bodies,
+            "joint": self.joints,
+            "loop": self.loops,
+            "frame": own,
+            "shape": self.shapes,
+        }
         return {room: {item.name: item for item in items} for room, items in rooms.items()}
 
     def neutral(self) -> np.ndarray:
@@ -685,11 +731,16 @@ class Model:
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.variant_of is not None:
-            return _variant, (self.variant_of, {name: self.parameters[name] for name in self.varied})
+            return _variant, (
+                self.variant_of,
+                {name: self.parameters[name] for name in self.varied},
+            )
         return type(self), (self.description, self._symbols or None)  # compiled code stays behind
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a mechanism cannot be changed; build another one instead of setting '{name}'.")
+        raise AttributeError(
+            f"a mechanism cannot be changed; build another one instead of setting '{name}'."
+        )
 
     def __repr__(self) -> str:
         d = self.description
@@ -734,4 +785,6 @@ def _find(items: Mapping[str, Any], name: str, refusal: str, otherwise: str | No
     try:
         return items[name]
     except UNHASHABLE:  # a KeyError, or what cannot be a name, such as a list
-        raise ModelError(f"{refusal} {format_value(name)}{suggest(name, items, otherwise)}") from None
+        raise ModelError(
+            f"{refusal} {format_value(name)}{suggest(name, items, otherwise)}"
+        ) from None

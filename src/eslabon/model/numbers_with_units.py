@@ -12,7 +12,9 @@ from eslabon.model.units import unit_of
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _ONE = re.compile(rf"(?P<value>{NUMBER})\s*(?P<unit>.*)")
-_RANGE = re.compile(rf"(?P<low>{NUMBER})\s*(?P<first>[^\d.+-]*?)\s*\.\.\s*(?P<high>{NUMBER})\s*(?P<unit>.*)")
+_RANGE = re.compile(
+    rf"(?P<low>{NUMBER})\s*(?P<first>[^\d.+-]*?)\s*\.\.\s*(?P<high>{NUMBER})\s*(?P<unit>.*)"
+)
 _WITH_UNIT = re.compile(rf"\s*(?P<value>{NUMBER})\s*(?P<unit>[A-Za-zµμ°].*)")
 
 
@@ -61,7 +63,9 @@ def range_in_si(said: str, what: str, unit: str | None) -> tuple[float, float] |
     """
     if (found := _RANGE.fullmatch(said.strip())) is None:
         return None
-    first, second = (factor_to_si(x, what, unit) for x in (found["first"] or found["unit"], found["unit"]))
+    first, second = (
+        factor_to_si(x, what, unit) for x in (found["first"] or found["unit"], found["unit"])
+    )
     return float(found["low"]) * first, float(found["high"]) * second
 
 
@@ -75,7 +79,9 @@ def ordered(ends: tuple[float, float], what: str) -> tuple[float, float]:
     if low > high:
         raise InputError(f"{what} goes from {low:g} down to {high:g}; give the lesser end first.")
     if low == high:
-        raise InputError(f"{what} is an empty range, from {low:g} to {high:g}; give two different ends.")
+        raise InputError(
+            f"{what} is an empty range, from {low:g} to {high:g}; give two different ends."
+        )
     return low, high
 
 
@@ -88,8 +94,12 @@ def factor_to_si(written: str, what: str, unit: str | None) -> float:
     except ModelError as error:
         raise InputError(f"{what}: {error}") from None
     if unit is None:
-        raise InputError(f"{what} is in {written}, and where the parameter stands does not tell its unit; give plain numbers as the description does.")  # fmt: skip
+        raise InputError(
+            f"{what} is in {written}, and where the parameter stands does not tell its unit; give plain numbers as the description does."
+        )
     if not given.fits(unit_of(unit)):
         own = f"is in {unit}" if unit else "is a mere number"
-        raise InputError(f"{what} is in {written}, and the parameter {own}; give it a unit that fits.")
+        raise InputError(
+            f"{what} is in {written}, and the parameter {own}; give it a unit that fits."
+        )
     return given.factor

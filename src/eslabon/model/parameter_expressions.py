@@ -67,7 +67,9 @@ class ParameterExpression:
     depth: int = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        depth = 1 + max((a.depth for a in self.arguments if isinstance(a, ParameterExpression)), default=0)
+        depth = 1 + max(
+            (a.depth for a in self.arguments if isinstance(a, ParameterExpression)), default=0
+        )
         if depth > _DEEPEST:
             raise ModelError(
                 f"an expression has more than {_DEEPEST} operations on one another; make a part of it a parameter."
@@ -105,7 +107,9 @@ class ParameterExpression:
         names = mapping(names, "names")
         if self.operation == "name":
             return parameter(names.get(str(self.arguments[0]), str(self.arguments[0])))
-        made = tuple(a.renamed(names) if isinstance(a, ParameterExpression) else a for a in self.arguments)
+        made = tuple(
+            a.renamed(names) if isinstance(a, ParameterExpression) else a for a in self.arguments
+        )
         return self if made == self.arguments else ParameterExpression(self.operation, made)
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
@@ -114,16 +118,24 @@ class ParameterExpression:
             with np.errstate(all="ignore"):
                 value = self._value(values)
         except ArithmeticError as error:
-            raise ModelError(f"the expression '{self}' has no finite value{self._at(values)}: {error}.") from None
+            raise ModelError(
+                f"the expression '{self}' has no finite value{self._at(values)}: {error}."
+            ) from None
         except (KeyError, TypeError, IndexError, NotImplementedError):
-            known_words(self.names(), mapping(values, "values"), f"the expression '{self}' needs a value of")
-            raise ModelError(f"the expression '{self}' is made of numbers; values is {format_value(values)}.") from None
+            known_words(
+                self.names(), mapping(values, "values"), f"the expression '{self}' needs a value of"
+            )
+            raise ModelError(
+                f"the expression '{self}' is made of numbers; values is {format_value(values)}."
+            ) from None
         return value
 
     def _value(self, values: Mapping[str, Any]) -> Any:
         if self.operation == "name":
             return values[str(self.arguments[0])]
-        arguments = [a._value(values) if isinstance(a, ParameterExpression) else a for a in self.arguments]
+        arguments = [
+            a._value(values) if isinstance(a, ParameterExpression) else a for a in self.arguments
+        ]
         value = _OPERATIONS[self.operation](*arguments)
         if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
             raise ArithmeticError(f"a step of it gives {value}")
@@ -159,9 +171,17 @@ def number(value: NumberLike, what: str = "this number") -> Number:
         return value
     if isinstance(value, str):
         return _parsed(value, what)
-    complex_ = isinstance(value, np.complexfloating) or (isinstance(value, np.ndarray) and value.dtype.kind == "c")
-    if complex_ or isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number | np.ndarray):
-        raise ModelError(f"{what} must be a number or an expression of parameters; it is {format_value(value)}.")
+    complex_ = isinstance(value, np.complexfloating) or (
+        isinstance(value, np.ndarray) and value.dtype.kind == "c"
+    )
+    if (
+        complex_
+        or isinstance(value, bool | np.bool_)
+        or not isinstance(value, int | float | np.number | np.ndarray)
+    ):
+        raise ModelError(
+            f"{what} must be a number or an expression of parameters; it is {format_value(value)}."
+        )
     try:
         plain = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -198,14 +218,22 @@ def _changed(item: Any, change: Callable[[ParameterExpression], Any]) -> Any:
         made = [_changed(x, change) for x in item]
         return tuple(made) if any(x is not y for x, y in zip(made, item, strict=True)) else item
     if names := _field_names(item.__class__):
-        changed = {name: new for name in names if (new := _changed(old := getattr(item, name), change)) is not old}
+        changed = {
+            name: new
+            for name in names
+            if (new := _changed(old := getattr(item, name), change)) is not old
+        }
         return dataclasses.replace(item, **changed) if changed else item
     return item
 
 
 def leaves(item: Any) -> Iterator[Any]:
     """Every number, expression and text inside dataclasses and tuples."""
-    inner = item if isinstance(item, tuple) else [getattr(item, name) for name in _field_names(item.__class__)]
+    inner = (
+        item
+        if isinstance(item, tuple)
+        else [getattr(item, name) for name in _field_names(item.__class__)]
+    )
     if isinstance(item, ParameterExpression) or not (inner or isinstance(item, tuple)):
         yield item
     else:
@@ -225,7 +253,10 @@ def dependency_order(definitions: Mapping[str, Number]) -> list[str]:
     >>> dependency_order({"a": number("b + 1"), "b": 2.0})
     ['b', 'a']
     """
-    needs = {name: [*x.names()] if isinstance(x, ParameterExpression) else [] for name, x in definitions.items()}
+    needs = {
+        name: [*x.names()] if isinstance(x, ParameterExpression) else []
+        for name, x in definitions.items()
+    }
     try:
         return [*TopologicalSorter(needs).static_order()]
     except CycleError as error:
@@ -242,7 +273,9 @@ def check_parameter_name(name: str) -> str:
             f"parameter {format_value(name)} needs a name of letters, digits and underscores that starts with a letter."
         )
     if name in FUNCTIONS or name in CONSTANTS:
-        raise ModelError(f"parameter '{name}' has the name of a built-in function or constant; choose another.")
+        raise ModelError(
+            f"parameter '{name}' has the name of a built-in function or constant; choose another."
+        )
     return name
 
 
@@ -301,17 +334,27 @@ _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"
 def _parsed(text: str, what: str) -> Number:
     """The number a text means. Python's grammar says what belongs to what; nothing is executed."""
     if len(text) > _LONGEST_TEXT:
-        raise ModelError(f"{what} is an expression of {len(text)} characters; {_LONGEST_TEXT} is the most.")
+        raise ModelError(
+            f"{what} is an expression of {len(text)} characters; {_LONGEST_TEXT} is the most."
+        )
     names: list[str] = []
     try:
         value = _meaning(ast.parse(" ".join(_tokens(text, names)), mode="eval").body, names)
     except (SyntaxError, ModelError) as error:
         why = str(error).rstrip(".") if isinstance(error, ModelError) else error.msg
-        why = "a sign or a value is missing" if "invalid syntax" in why else why  # Python's words say less
+        why = (
+            "a sign or a value is missing" if "invalid syntax" in why else why
+        )  # Python's words say less
         raise ModelError(f"{what} cannot be read as an expression: {why} in {text!r}.") from None
     except (RecursionError, MemoryError):
-        raise ModelError(f"{what} cannot be read as an expression: it is nested too deeply.") from None
-    return dataclasses.replace(value, text=" ".join(text.split())) if isinstance(value, ParameterExpression) else value
+        raise ModelError(
+            f"{what} cannot be read as an expression: it is nested too deeply."
+        ) from None
+    return (
+        dataclasses.replace(value, text=" ".join(text.split()))
+        if isinstance(value, ParameterExpression)
+        else value
+    )
 
 
 def _tokens(text: str, names: list[str]) -> Iterator[str]:
@@ -350,6 +393,8 @@ def _meaning(node: ast.expr, names: list[str]) -> Number:
             if name not in FUNCTIONS:
                 raise ModelError(f"there is no function {name!r} (known: {', '.join(FUNCTIONS)})")
             if len(inner_ones) != (count := FUNCTIONS[name][0]):
-                raise ModelError(f"{name} takes {count} argument{'s' * (count > 1)} and has {len(inner_ones)}")
+                raise ModelError(
+                    f"{name} takes {count} argument{'s' * (count > 1)} and has {len(inner_ones)}"
+                )
             return _combine(name, *(_meaning(x, names) for x in inner_ones))
     raise ModelError("a list stands where one number is expected")

@@ -42,7 +42,9 @@ def counted(values: Any, count: int, what: str) -> list[Any]:
     """So many entries of a sequence, or one where one is wanted."""
     entries = [values] if is_one(values) and count == 1 else listed(values)
     if entries is None:
-        raise ModelError(f"{what} needs {count} number{'s' * (count != 1)}; it is {format_value(values)}.")
+        raise ModelError(
+            f"{what} needs {count} number{'s' * (count != 1)}; it is {format_value(values)}."
+        )
     if len(entries) != count:
         raise ModelError(f"{what} needs {count} number{'s' * (count != 1)} and has {len(entries)}.")
     return entries
@@ -56,7 +58,10 @@ def triple(values: Any, what: str, unit: str) -> Triple:
 def coordinates_of(kind: JointKind, values: Any, what: str) -> tuple[Number, ...]:
     """A number for each coordinate of a kind of joint."""
     units = [c.unit for c in kind.coordinates]
-    return tuple(number_with_unit(x, what, unit) for x, unit in zip(counted(values, kind.nq, what), units, strict=True))
+    return tuple(
+        number_with_unit(x, what, unit)
+        for x, unit in zip(counted(values, kind.nq, what), units, strict=True)
+    )
 
 
 def pose(at: Any, what: str, rpy: Any = None) -> Pose:
@@ -77,7 +82,9 @@ def pose(at: Any, what: str, rpy: Any = None) -> Pose:
         elif len(entries) == 3 and not rows:
             return Pose(triple(entries, f"{what}: xyz", "m"))
         else:
-            raise ModelError(f"{what}: a pose is xyz, (xyz, rpy) or a 4x4 matrix; it was given {format_value(at)}.")
+            raise ModelError(
+                f"{what}: a pose is xyz, (xyz, rpy) or a 4x4 matrix; it was given {format_value(at)}."
+            )
     with located("rpy"):
         return Pose(position, triple(rows[1], f"{what}: rpy", "rad"))
 
@@ -86,7 +93,9 @@ def _pose_of_matrix(at: Any, what: str) -> Pose:
     try:
         T = np.array(at, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"{what}: a 4x4 pose must be plain numbers; give (xyz, rpy) to use parameters.") from None
+        raise ModelError(
+            f"{what}: a 4x4 pose must be plain numbers; give (xyz, rpy) to use parameters."
+        ) from None
     try:
         check_pose(T)
     except RotationError as error:
@@ -100,11 +109,15 @@ def six_moments(inertia: Any, what: str) -> tuple[Number, ...]:
         return (0.0,) * 6
     entries = listed(inertia)
     if entries is None:
-        raise ModelError(f"{what} needs 3 numbers, 6 numbers or a 3x3 matrix; it is {format_value(inertia)}.")
+        raise ModelError(
+            f"{what} needs 3 numbers, 6 numbers or a 3x3 matrix; it is {format_value(inertia)}."
+        )
     if len(entries) == 3 and all(listed(row) is not None for row in entries):
         return _moments_of_matrix([triple(row, what, "kg m²") for row in entries], what)
     if len(entries) not in (3, 6):
-        raise ModelError(f"{what} needs 3 numbers, 6 numbers or a 3x3 matrix; it has {len(entries)} entries.")
+        raise ModelError(
+            f"{what} needs 3 numbers, 6 numbers or a 3x3 matrix; it has {len(entries)} entries."
+        )
     return tuple(number_with_unit(x, what, "kg m²") for x in entries) + (0.0,) * (6 - len(entries))
 
 
@@ -152,7 +165,9 @@ def closure_kind(
     """A kind from its name, its axes, and the numbers that kinds may have besides."""
     if isinstance(kind, ClosureKind):
         if axis is not None or any(value is not None for value in data.values()):
-            raise ModelError(f"{what}: its kind has its numbers already; leave them out, or give the kind by its name.")
+            raise ModelError(
+                f"{what}: its kind has its numbers already; leave them out, or give the kind by its name."
+            )
         return kind
     with located("kind"):
         known_words([kind], kinds, f"{what}: there is no joint kind")
@@ -162,8 +177,12 @@ def closure_kind(
     for key, value in data.items():
         with located(key):
             if value is not None and key not in known:
-                owners = " or ".join(name for name, other in kinds.items() if key in {f.name for f in fields(other)})
-                raise ModelError(f"{what}: a {kind} joint has no {key}; leave it out or make the kind {owners}.")
+                owners = " or ".join(
+                    name for name, other in kinds.items() if key in {f.name for f in fields(other)}
+                )
+                raise ModelError(
+                    f"{what}: a {kind} joint has no {key}; leave it out or make the kind {owners}."
+                )
             if value is None and known.pop(key, None) == 0.0 and key != "offset":
                 raise ModelError(f"{what}: a {kind} joint needs {NUMBERS[key]}.")
             known.pop(key, None)
@@ -172,7 +191,9 @@ def closure_kind(
     with located("axis"):
         if axis is not None:
             made.update(zip(known, _axes(axis, kind, len(known), what), strict=True))
-        if not chosen.axes_from_parameters and any(isinstance(x, ParameterExpression) for x in made.get("axis", ())):
+        if not chosen.axes_from_parameters and any(
+            isinstance(x, ParameterExpression) for x in made.get("axis", ())
+        ):
             raise ModelError(
                 f"{what}: the axis of a {kind} joint must be plain numbers, since its plane's directions follow from it."
             )

@@ -40,7 +40,9 @@ class Pose:
     def _rotation(self) -> Array:
         made = rotation_from_rpy(self.rpy)
         if isinstance(made, np.ndarray):
-            made.flags.writeable = False  # it is asked for again and again, and everybody is given the same
+            made.flags.writeable = (
+                False  # it is asked for again and again, and everybody is given the same
+            )
         return made
 
     def translation(self) -> Array:
@@ -63,7 +65,9 @@ def compose(first: Pose, second: Pose) -> Pose:
     Pose(position=(-1.0, 0.0, 0.0), rpy=(0.0, 0.0, 1.5707963267948966))
     """
     R = _rotation(first.rpy)
-    position = tuple(p + dot(row, second.position) for p, row in zip(first.position, R, strict=True))
+    position = tuple(
+        p + dot(row, second.position) for p, row in zip(first.position, R, strict=True)
+    )
     if ORIGIN in (first.rpy, second.rpy):
         return Pose(position, first.rpy if second.rpy == ORIGIN else second.rpy)
     return Pose(position, _rpy(_product(R, _rotation(second.rpy))))
@@ -94,7 +98,10 @@ def welded(body: Body, other: Body) -> Body:
         com, reduced = (body if other.mass == 0.0 else other).com, 0.0
     else:
         mass = body.mass + other.mass
-        com = tuple((body.mass * a + other.mass * b) / mass for a, b in zip(body.com, other.com, strict=True))
+        com = tuple(
+            (body.mass * a + other.mass * b) / mass
+            for a, b in zip(body.com, other.com, strict=True)
+        )
         reduced = body.mass * other.mass / mass
     d = tuple(b - a for a, b in zip(body.com, other.com, strict=True))
     squared = dot(d, d)

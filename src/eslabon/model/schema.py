@@ -38,7 +38,9 @@ def keys_in_degrees(item: type[Item]) -> tuple[str, ...]:
 def required_keys(item: type[Item]) -> tuple[str, ...]:
     """The keys without which there is no item."""
     specs, optional = specs_of(item), _optional(item)
-    return tuple((x.keys or (name,))[0] for name, x in specs.items() if name not in optional and not x.always)
+    return tuple(
+        (x.keys or (name,))[0] for name, x in specs.items() if name not in optional and not x.always
+    )
 
 
 def _optional(item: type[Item]) -> frozenset[str]:
@@ -48,9 +50,13 @@ def _optional(item: type[Item]) -> frozenset[str]:
 def check_name(name: Any, what: str) -> str:
     """The name, if it can stand in a file, a table and a sentence: any text without control characters."""
     if not isinstance(name, str) or not name.strip():
-        raise ModelError(f"a {what} has no name, for {format_value(name)} is none; give it one, a text.")
+        raise ModelError(
+            f"a {what} has no name, for {format_value(name)} is none; give it one, a text."
+        )
     if any(category(letter) in UNPRINTABLE for letter in name):
-        raise ModelError(f"the name {name!a} of a {what} has a control character, such as a line break; take it out.")
+        raise ModelError(
+            f"the name {name!a} of a {what} has a control character, such as a line break; take it out."
+        )
     return name
 
 
@@ -110,7 +116,9 @@ def bodies_of(item: Item) -> set[str]:
 
 def renamed_item(item: I, new: NewNames) -> I:
     """An item with other names of itself and of the items that it names."""
-    made = {name: spec.renamed(getattr(item, name), new) for name, spec in specs_of(type(item)).items()}
+    made = {
+        name: spec.renamed(getattr(item, name), new) for name, spec in specs_of(type(item)).items()
+    }
     return replace(item, name=new[item.word].get(item.name, item.name), **made)  # type: ignore[type-var]
 
 

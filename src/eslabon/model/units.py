@@ -49,7 +49,9 @@ SYMBOLS: Mapping[str, Unit] = {
     "Hz": Unit(1.0, (0.0, 0.0, -1.0, 0.0)), "rpm": Unit(math.pi / 30, (0.0, 0.0, -1.0, 1.0)),
     "W": Unit(1.0, (1.0, 2.0, -3.0, 0.0)), "kW": Unit(1e3, (1.0, 2.0, -3.0, 0.0)),
 }  # fmt: skip
-_FACTOR = re.compile(r"\s*(?P<sign>[*·/]?)\s*(?P<symbol>[A-Za-zµμ°]+)(?:(?:\^|\*\*)?(?P<power>-?\d)|(?P<raised>[²³]))?")
+_FACTOR = re.compile(
+    r"\s*(?P<sign>[*·/]?)\s*(?P<symbol>[A-Za-zµμ°]+)(?:(?:\^|\*\*)?(?P<power>-?\d)|(?P<raised>[²³]))?"
+)
 _WRITTEN = ("m", "kg", "s", "rad", "m/s", "rad/s", "m/s²", "rad/s²", "1/s", "m/rad", "rad/m", "N", "N m", "N/m", "N s/m",
             "N m/rad", "N m s/rad", "N m s", "kg m²", "kg m", "m²", "W")  # fmt: skip
 
@@ -82,7 +84,11 @@ def unit_text(dimensions: Dimensions) -> str:
     ('N m/rad', 'kg^0.5', '')
     """
     usual = next((text for text in _WRITTEN if unit_of(text).dimensions == dimensions), None)
-    raised = (f"{s}^{x:g}" if x != 1 else s for s, x in zip(("kg", "m", "s", "rad"), dimensions, strict=True) if x)
+    raised = (
+        f"{s}^{x:g}" if x != 1 else s
+        for s, x in zip(("kg", "m", "s", "rad"), dimensions, strict=True)
+        if x
+    )
     return " ".join(raised) if usual is None else usual
 
 
@@ -97,14 +103,18 @@ def _sum(a: Dimensions, b: Dimensions, times: float = 1.0) -> Dimensions:
 BARE, SCALED, PRODUCTS = range(3)
 
 
-def inferred_units(numbers: Iterable[tuple[Any, str]], definitions: Mapping[str, Any]) -> dict[str, str | None]:
+def inferred_units(
+    numbers: Iterable[tuple[Any, str]], definitions: Mapping[str, Any]
+) -> dict[str, str | None]:
     """The unit of each parameter from the numbers of a description, each with its unit: None where it cannot be told.
 
     >>> from eslabon.model.parameter_expressions import number
     >>> inferred_units([(number("m*L**2/3"), "kg m²"), (number("L/2"), "m")], {"m": 1.0, "L": 2.0, "k": 3.0})
     {'m': 'kg', 'L': 'm', 'k': None}
     """
-    targets = [(x, unit_of(unit).dimensions) for x, unit in numbers if isinstance(x, ParameterExpression)]
+    targets = [
+        (x, unit_of(unit).dimensions) for x, unit in numbers if isinstance(x, ParameterExpression)
+    ]
     known: dict[str, Dimensions] = {}
     for level in (BARE, SCALED, PRODUCTS):
         grown = True
@@ -118,7 +128,11 @@ def inferred_units(numbers: Iterable[tuple[Any, str]], definitions: Mapping[str,
             for expression, dimensions in (*targets, *more):
                 for name, what in _unit_evidence(expression, dimensions, known, level):
                     said.setdefault(name, set()).add(what)
-            found = {name: next(iter(what)) for name, what in said.items() if len(what) == 1 and name not in known}
+            found = {
+                name: next(iter(what))
+                for name, what in said.items()
+                if len(what) == 1 and name not in known
+            }
             known |= found
             grown = bool(found)
     return {name: unit_text(known[name]) if name in known else None for name in definitions}
@@ -169,13 +183,28 @@ def _dimensions(x: Any, known: Mapping[str, Dimensions]) -> Dimensions | None:
         case "neg" | "abs":
             return inner[0]
         case "+" | "-":
-            return next((d for d, a in zip(inner, x.arguments, strict=True) if d is not None and isinstance(a, ParameterExpression)), None)  # fmt: skip
+            return next(
+                (
+                    d
+                    for d, a in zip(inner, x.arguments, strict=True)
+                    if d is not None and isinstance(a, ParameterExpression)
+                ),
+                None,
+            )
         case "*" | "/":
             left, right = inner
-            return None if left is None or right is None else _sum(left, right, 1.0 if x.operation == "*" else -1.0)
+            return (
+                None
+                if left is None or right is None
+                else _sum(left, right, 1.0 if x.operation == "*" else -1.0)
+            )
         case "**" | "sqrt":
             power = 0.5 if x.operation == "sqrt" else x.arguments[1]
-            return _times(inner[0], power) if inner[0] is not None and isinstance(power, float) else None
+            return (
+                _times(inner[0], power)
+                if inner[0] is not None and isinstance(power, float)
+                else None
+            )
         case "sin" | "cos" | "tan" | "sign":
             return NONE
         case "asin" | "acos" | "atan2":
@@ -192,4 +221,7 @@ def _pure(x: Any) -> bool:
     if not isinstance(x, float) or not math.isfinite(x):
         return False
     ratios = (Fraction(x / y).limit_denominator(64) for y in (1.0, math.pi))
-    return any(abs(r) <= 500 and abs(float(r) * y - x) <= 1e-12 * abs(x) for r, y in zip(ratios, (1.0, math.pi), strict=True))  # fmt: skip
+    return any(
+        abs(r) <= 500 and abs(float(r) * y - x) <= 1e-12 * abs(x)
+        for r, y in zip(ratios, (1.0, math.pi), strict=True)
+    )

@@ -11,7 +11,12 @@ from typing import Any
 
 from eslabon.errors import ModelError, suggest
 from eslabon.model.items import GROUND, ITEMS, Coupling, Description, Joint, Loop, Spring
-from eslabon.model.parameter_expressions import ParameterExpression, check_parameter_name, dependency_order, leaves
+from eslabon.model.parameter_expressions import (
+    ParameterExpression,
+    check_parameter_name,
+    dependency_order,
+    leaves,
+)
 from eslabon.model.schema import check_name, items_of, references
 
 TIME = "t"  # in an expression of what may depend on the time, unless a parameter has that name
@@ -26,7 +31,11 @@ def uses_time(d: Description) -> bool:
 
 def _timed(item: Any) -> Iterator[ParameterExpression]:
     """The expressions that may depend on the time: not where the frames of a loop are, which belongs to bodies."""
-    return (x for x in leaves(item.kind if isinstance(item, Loop) else item) if isinstance(x, ParameterExpression))
+    return (
+        x
+        for x in leaves(item.kind if isinstance(item, Loop) else item)
+        if isinstance(x, ParameterExpression)
+    )
 
 
 def check_structure(d: Description) -> Description:
@@ -111,7 +120,10 @@ def _coordinates(d: Description) -> Iterator[str]:
     joints = {j.name: j for j in d.joints}
     mentions = [("the list of actuated joints", name) for name in d.actuated]
     mentions += [
-        (f"{x.word} '{x.name}'", name) for x in items_of(d) for _, kind, name in references(x) if kind == "joint"
+        (f"{x.word} '{x.name}'", name)
+        for x in items_of(d)
+        for _, kind, name in references(x)
+        if kind == "joint"
     ]
     for owner, name in dict.fromkeys(mentions):
         if name not in joints:

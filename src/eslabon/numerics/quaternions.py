@@ -114,7 +114,9 @@ def quaternion_rotate(p: Array, v: Array) -> Array:
     >>> quaternion_rotate([1, 0, 0, 1], [1, 0, 0]).round(15)
     array([0., 1., 0.])
     """
-    turned = quaternion_product(quaternion_product(p, quaternion_from_vector(v)), quaternion_inverse(p))
+    turned = quaternion_product(
+        quaternion_product(p, quaternion_from_vector(v)), quaternion_inverse(p)
+    )
     return vector_part(turned)
 
 
@@ -144,7 +146,9 @@ def slerp(p: Array, q: Array, t: Scalar) -> Array:
     array([0.5, 0. , 0. , 0.5])
     """
     t, p, q = scalar(t), quaternion_normalize(p), quaternion_normalize(q)
-    way = components(rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(p), q)), 3)
+    way = components(
+        rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(p), q)), 3
+    )
     return quaternion_product(p, quaternion_from_rotation_vector(vector(*(t * c for c in way))))
 
 
@@ -240,7 +244,10 @@ def rotation_vector_from_quaternion(q: Array) -> Array:
     squared = dot(v, v)
     # atan(t)/t by its series for t = |v|/w up to a tenth: smooth at no turn, where |v| has no derivative.
     small = squared < 0.01 * w * w
-    near, far = where(small, squared / where(small, w * w, 1.0), 0.0), sqrt(where(small, 1.0, squared))
+    near, far = (
+        where(small, squared / where(small, w * w, 1.0), 0.0),
+        sqrt(where(small, 1.0, squared)),
+    )
     series = 0.0
     for k in reversed(range(9)):
         series = 1 / (2 * k + 1) - near * series

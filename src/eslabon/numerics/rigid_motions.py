@@ -10,7 +10,11 @@ import numpy as np
 
 from eslabon.arguments import floats
 from eslabon.numerics.quaternions import TOLERANCE, rotation_vector_from_quaternion
-from eslabon.numerics.rotations import check_rotation, quaternion_from_rotation, rotation_from_rotation_vector
+from eslabon.numerics.rotations import (
+    check_rotation,
+    quaternion_from_rotation,
+    rotation_from_rotation_vector,
+)
 from eslabon.numerics.scalars import (
     Array,
     Scalar,
@@ -84,8 +88,15 @@ def check_pose(pose: Array) -> Array:
         return pose
     pose = np.asarray(pose, dtype=float)
     error = np.abs(pose[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(axis=-1)
-    require(error <= TOLERANCE, "pose", "does not end in the row (0, 0, 0, 1), which it misses by {:.3g}.", error)
-    require(np.isfinite(position_of(pose)).all(axis=-1), "pose", "has a position that is not finite.")
+    require(
+        error <= TOLERANCE,
+        "pose",
+        "does not end in the row (0, 0, 0, 1), which it misses by {:.3g}.",
+        error,
+    )
+    require(
+        np.isfinite(position_of(pose)).all(axis=-1), "pose", "has a position that is not finite."
+    )
     check_rotation(rotation_of(pose))
     return pose
 
@@ -122,7 +133,9 @@ def adjoint(pose: Array) -> Array:
     array([ 0.,  0.,  1.,  0., -1.,  0.])
     """
     rotation = rotation_of(pose)
-    return block([[rotation, np.zeros((3, 3))], [matmul(hat(position_of(pose)), rotation), rotation]])
+    return block(
+        [[rotation, np.zeros((3, 3))], [matmul(hat(position_of(pose)), rotation), rotation]]
+    )
 
 
 def bracket(twist: Array) -> Array:
@@ -207,7 +220,9 @@ def _quadratic(w: Array, a: Scalar, b: Scalar, v: Array) -> Array:
     return vector(
         *(
             x + a * y + b * z
-            for x, y, z in zip(components(v, 3), components(once, 3), components(twice, 3), strict=True)
+            for x, y, z in zip(
+                components(v, 3), components(once, 3), components(twice, 3), strict=True
+            )
         )
     )
 
@@ -235,7 +250,9 @@ def hat6(twist: Array) -> Array:
            [ 0.,  0.,  0.,  0.]])
     """
     x, y, z, *v = components(twist, 6)
-    return matrix([[0.0, -z, y, v[0]], [z, 0.0, -x, v[1]], [-y, x, 0.0, v[2]], [0.0, 0.0, 0.0, 0.0]])
+    return matrix(
+        [[0.0, -z, y, v[0]], [z, 0.0, -x, v[1]], [-y, x, 0.0, v[2]], [0.0, 0.0, 0.0, 0.0]]
+    )
 
 
 def vee6(m: Array) -> Array:
@@ -255,7 +272,9 @@ def coadjoint(pose: Array) -> Array:
     array([0., 0., 1., 0., 1., 0.])
     """
     rotation = rotation_of(pose)
-    return block([[rotation, matmul(hat(position_of(pose)), rotation)], [np.zeros((3, 3)), rotation]])
+    return block(
+        [[rotation, matmul(hat(position_of(pose)), rotation)], [np.zeros((3, 3)), rotation]]
+    )
 
 
 @np.errstate(all="ignore")  # no number in, none out
@@ -267,7 +286,9 @@ def inertia_matrix(mass: Scalar, com: Array, inertia: Array) -> Array:
     array([1., 3., 3., 2., 2., 2.])
     """
     m, c, central = scalar(mass), components(com, 3), entries(inertia, 3, 3)
-    turned = [[m * (dot(c, c) * (i == j) - c[i] * c[j]) for j in range(3)] for i in range(3)]  # of the mass at c
+    turned = [
+        [m * (dot(c, c) * (i == j) - c[i] * c[j]) for j in range(3)] for i in range(3)
+    ]  # of the mass at c
     rotary = matrix([[central[i][j] + turned[i][j] for j in range(3)] for i in range(3)])
     h = skew(vector(*(m * x for x in c)))
     return block([[rotary, h], [transpose(h), matrix([[m * x for x in row] for row in np.eye(3)])]])

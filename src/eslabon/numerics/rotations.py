@@ -120,7 +120,9 @@ def rotation_about(axis: Array, angle: Scalar) -> Array:
     (x, y, z), c, s = quaternions.unit_axis(axis), cos(scalar(angle)), sin(scalar(angle))
     symbolic, versine = is_symbolic(c), 1.0 - c
 
-    def product(k: Scalar, f: Scalar) -> Scalar:  # a coordinate axis leaves exact zeros in a symbolic matrix
+    def product(
+        k: Scalar, f: Scalar
+    ) -> Scalar:  # a coordinate axis leaves exact zeros in a symbolic matrix
         return 0.0 if symbolic and isinstance(k, float) and k == 0.0 else k * f
 
     (xy, xz, yz), (xs, ys, zs) = (

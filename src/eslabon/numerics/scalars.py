@@ -37,7 +37,9 @@ else:
         def __dir__(self) -> list[str]:
             return dir(import_module(self.__name__))
 
-    casadi = _LazyModule("casadi")  # for formulas, which are read in every process and traced in few
+    casadi = _LazyModule(
+        "casadi"
+    )  # for formulas, which are read in every process and traced in few
 
 Expression: TypeAlias = "casadi.SX"  # a node of a graph, or a matrix of them
 Scalar = Any  # float, numpy.ndarray of batch shape, or casadi.SX of shape (1, 1)
@@ -69,7 +71,9 @@ def components(v: Array, n: int) -> tuple[Scalar, ...]:
         return tuple(v)
     a = floats(v, "a vector")
     if a.ndim == 0 or a.shape[-1] != n:
-        raise InputError(f"a vector of {n} components was expected on the last axis; this array has shape {a.shape}.")
+        raise InputError(
+            f"a vector of {n} components was expected on the last axis; this array has shape {a.shape}."
+        )
     return tuple(a[..., i] if a.ndim > 1 else float(a[i]) for i in range(n))
 
 
@@ -77,7 +81,9 @@ def entries(m: Array, rows: int, columns: int) -> list[list[Scalar]]:
     """The entries of a matrix, row by row, each a scalar."""
     if is_symbolic(m):
         if m.shape != (rows, columns):
-            raise InputError(f"a {rows}x{columns} matrix was expected; this one is {m.shape[0]}x{m.shape[1]}.")
+            raise InputError(
+                f"a {rows}x{columns} matrix was expected; this one is {m.shape[0]}x{m.shape[1]}."
+            )
         if m.is_dense():
             each = m.elements()  # column by column
             return [each[i::rows] for i in range(rows)]
@@ -139,7 +145,9 @@ def transpose(m: Array) -> Array:
 def matmul(*factors: Array) -> Array:
     """The product of matrices; batch shapes broadcast, and zeros of numeric factors are structural zeros."""
     if is_symbolic(*factors):
-        symbols = [f if isinstance(f, casadi.SX) else casadi.sparsify(casadi.SX(f)) for f in factors]
+        symbols = [
+            f if isinstance(f, casadi.SX) else casadi.sparsify(casadi.SX(f)) for f in factors
+        ]
         return reduce(casadi.mtimes, symbols)
     with np.errstate(all="ignore"):
         return reduce(np.matmul, (floats(f, "a matrix") for f in factors))
@@ -168,7 +176,9 @@ def _function(numeric: str, symbolic: str) -> Callable[..., Any]:
     def apply(*arguments: Scalar) -> Scalar:
         if is_symbolic(*arguments):
             return getattr(casadi, symbolic)(*arguments)
-        with np.errstate(all="ignore"):  # what is no number in gives none out, without NumPy's warnings
+        with np.errstate(
+            all="ignore"
+        ):  # what is no number in gives none out, without NumPy's warnings
             return getattr(np, numeric)(*arguments)
 
     apply.__name__ = symbolic
@@ -176,7 +186,11 @@ def _function(numeric: str, symbolic: str) -> Callable[..., Any]:
     return apply
 
 
-sqrt, absolute, sign = _function("sqrt", "sqrt"), _function("abs", "fabs"), _function("sign", "sign")
+sqrt, absolute, sign = (
+    _function("sqrt", "sqrt"),
+    _function("abs", "fabs"),
+    _function("sign", "sign"),
+)
 tan, atan2 = _function("tan", "tan"), _function("arctan2", "atan2")
 acos, asin = _function("arccos", "acos"), _function("arcsin", "asin")
 floor = _function("floor", "floor")
@@ -286,4 +300,6 @@ def require(good: Any, noun: str, trouble: str, size: Any = 0.0) -> None:
     if len(faults):
         index = tuple(int(i) for i in faults[0])
         subject = f"the {noun} at index {index} of the batch" if index else f"this {noun}"
-        raise RotationError(f"{subject} {trouble.format(np.broadcast_to(size, np.shape(good))[index])}")
+        raise RotationError(
+            f"{subject} {trouble.format(np.broadcast_to(size, np.shape(good))[index])}"
+        )

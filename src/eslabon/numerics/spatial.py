@@ -34,7 +34,9 @@ Pose = tuple[Array, Array]  # rotation and position
 
 def angular_and_linear(x: Array) -> tuple[Array, Array]:
     """The angular and the linear half of a six-vector."""
-    return (x[:3, :], x[3:, :]) if is_symbolic(x) else (np.asarray(x)[..., :3], np.asarray(x)[..., 3:])
+    return (
+        (x[:3, :], x[3:, :]) if is_symbolic(x) else (np.asarray(x)[..., :3], np.asarray(x)[..., 3:])
+    )
 
 
 def skew(u: Array) -> Array:
@@ -159,7 +161,9 @@ class Inertia:
     def of(mass: Scalar, com: Array, inertia: Array) -> Inertia:
         """From mass, centre of mass c and inertia I about it: Sigma = tr(I)/2 1 - I + m c c^T."""
         first = mass * com
-        return Inertia.of_moments(mass, first, _trace(inertia) / 2 * np.eye(3) - inertia + first @ com.T)
+        return Inertia.of_moments(
+            mass, first, _trace(inertia) / 2 * np.eye(3) - inertia + first @ com.T
+        )
 
     @staticmethod
     @traced_once
@@ -170,7 +174,10 @@ class Inertia:
     def __add__(self, other: Inertia) -> Inertia:
         """Two bodies that move as one."""
         return Inertia(
-            self.mass + other.mass, self.first + other.first, self.second + other.second, self.rotary + other.rotary
+            self.mass + other.mass,
+            self.first + other.first,
+            self.second + other.second,
+            self.rotary + other.rotary,
         )
 
     def in_parent_frame(self, pose: Pose) -> Inertia:
@@ -181,7 +188,9 @@ class Inertia:
     def _seen_from(self, pose: Pose, again: Array, about_z: bool) -> Inertia:
         R, p = pose
         first = R @ self.first
-        moved = first @ p.T + again @ first.T + self.mass * (p @ p.T)  # `again` is p: see `traced_once`
+        moved = (
+            first @ p.T + again @ first.T + self.mass * (p @ p.T)
+        )  # `again` is p: see `traced_once`
         return Inertia(
             self.mass,
             first + self.mass * p,
@@ -197,7 +206,9 @@ class Inertia:
     def _moments_seen_from(self, pose: Pose, again: Array, about_z: bool) -> Inertia:
         R, p = pose
         first = R @ self.first
-        second = _turned(R, self.second, about_z) + first @ p.T + again @ first.T + self.mass * (p @ p.T)
+        second = (
+            _turned(R, self.second, about_z) + first @ p.T + again @ first.T + self.mass * (p @ p.T)
+        )
         return Inertia.of_moments(self.mass, first + self.mass * p, second)
 
     def matrix(self) -> Array:
@@ -218,7 +229,9 @@ class Inertia:
         (J w' + w x J w + h x a, m a + U h)."""
         S = self.second
 
-        def twice(i: int, j: int, k: int) -> Any:  # a component of 2 vect(U Sigma), products of one entry together
+        def twice(
+            i: int, j: int, k: int
+        ) -> Any:  # a component of 2 vect(U Sigma), products of one entry together
             return (
                 U[k, j] * S[j, j]
                 - U[j, k] * S[k, k]

@@ -66,11 +66,15 @@ class _Graph(NamedTuple):
     def of(formula: Callable[..., Any], arguments: Any, given: list[Leaf], choices: Any) -> _Graph:
         symbols = [casadi.SX.sym(f"x{k}", *_shape(x)) for k, x in enumerate(given)]
         sample = formula(*_arranged(arguments, iter(symbols)), **choices)
-        return _Graph(casadi.Function("step", symbols, [casadi.SX(x) for x in _leaves(sample)]), sample)
+        return _Graph(
+            casadi.Function("step", symbols, [casadi.SX(x) for x in _leaves(sample)]), sample
+        )
 
     def __call__(self, given: list[Leaf]) -> Any:
         made = self.function.call(given, True, False)
-        return _arranged(self.sample, iter([casadi.sparsify(x) if x.has_zeros() else x for x in made]))
+        return _arranged(
+            self.sample, iter([casadi.sparsify(x) if x.has_zeros() else x for x in made])
+        )
 
 
 def _shape(x: Leaf) -> tuple[int, int]:

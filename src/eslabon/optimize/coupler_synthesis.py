@@ -33,9 +33,7 @@ BETWEEN = 8  # configurations from point to point in the verification
 DRAWN = 121  # places of half a turn in a figure
 FEW = 5  # steps of Newton's method from a place of the crank to the next
 TURNS = 30  # places of a full turn that have to close, among those above
-TURNING = (
-    0.15  # of a determinant over the lengths of its columns: what is left of it on a full turn, all the way around
-)
+TURNING = 0.15  # of a determinant over the lengths of its columns: what is left of it on a full turn, all the way around
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +57,9 @@ class OfCrank:
 
     def states(self, m: Mechanism, t: Floats, guess: Any) -> tuple[Floats, Floats, Floats]:
         one = np.ones((len(t), 1))
-        return m.complete(t[:, None], one, 0 * one, guess, continuation=True, singular="error", limits=False)
+        return m.complete(
+            t[:, None], one, 0 * one, guess, continuation=True, singular="error", limits=False
+        )
 
 
 def coupler_curve(
@@ -107,14 +107,18 @@ def coupler_curve(
         raise InputError(f"a design is one of a mechanism; it was given {format_value(m)}.")
     ranges, demands = ranges_of(m, over), demands_of(m, subject_to)
     if moving := [
-        d.quantity.name for d in demands if d.quantity.moving and d.quantity.kind != "parallel" and not d.everywhere
+        d.quantity.name
+        for d in demands
+        if d.quantity.moving and d.quantity.kind != "parallel" and not d.everywhere
     ]:
         raise ModelError(
             f"{moving[0]} takes a motion in time, and a coupler curve has none; bound it in es.optimize.design."
         )
     aim = finite(points, "points")
     if aim.ndim != 2 or aim.shape[1] not in (2, 3) or len(aim) < 2:
-        raise InputError(f"points are (k, 2) or (k, 3), two at least; they have the shape {aim.shape}.")
+        raise InputError(
+            f"points are (k, 2) or (k, 3), two at least; they have the shape {aim.shape}."
+        )
     turned = None if timing is None else finite(timing, "timing")
     if turned is not None and (turned.shape != (len(aim),) or not _one_direction(turned)):
         raise InputError(
@@ -177,7 +181,11 @@ class CurveProblem(SoughtParameters):
 
     @cached_property
     def program(self) -> NonlinearProgram:
-        made, e, k = NonlinearProgram(f"coupler curve of {self.m.name}", "design"), self.equations, len(self.points)
+        made, e, k = (
+            NonlinearProgram(f"coupler curve of {self.m.name}", "design"),
+            self.equations,
+            len(self.points),
+        )
         begin = np.clip(self.described, *self.bounds)
         p = made.variable("parameters", begin, *self.bounds)
         angles = made.variable("crank", np.zeros(k), scale=1.0)
@@ -191,17 +199,23 @@ class CurveProblem(SoughtParameters):
             steps = angles[1:] - angles[:-1]
             made.constrain("order", steps * steps[0], AHEAD**2, np.inf)
             if self.turns:
-                made.constrain("one turn", (angles[-1] - angles[0]) ** 2, -np.inf, (2 * np.pi - AHEAD) ** 2)
+                made.constrain(
+                    "one turn", (angles[-1] - angles[0]) ** 2, -np.inf, (2 * np.pi - AHEAD) ** 2
+                )
         if self.full_turn:
             around = made.variable("around", np.zeros((TURNS, self.m.nq)), scale=1.0).T
-            self._close(made, "full turn", p, around, casadi.DM(self.turned[:: PLACES // TURNS]).T, first)
+            self._close(
+                made, "full turn", p, around, casadi.DM(self.turned[:: PLACES // TURNS]).T, first
+            )
         for domain in domains(self.m, e.parameters):
             f = casadi.Function("domain", [e.p], [domain.expression])
             made.constrain(domain.name, f(p), domain.lower, domain.upper)
         self._demand(made, p, q)
         return made
 
-    def _close(self, program: NonlinearProgram, name: str, p: Any, q: Any, angles: Any, first: Any) -> Any:
+    def _close(
+        self, program: NonlinearProgram, name: str, p: Any, q: Any, angles: Any, first: Any
+    ) -> Any:
         """Loops closed at angles of the crank, on one branch: that of the first point, whose determinant is returned."""
         e, n, m = self.equations, q.shape[1], self.m
         volume = casadi.vertcat(casadi.SX(0, 1), *e.signs()[:1])
@@ -216,7 +230,12 @@ class CurveProblem(SoughtParameters):
         if first is None:
             program.constrain("branch", side * side[0], APART**2, np.inf)
             return side[0]
-        program.constrain("branch of the full turn", side * first / casadi.sqrt(first**2 + APART**4), TURNING, np.inf)
+        program.constrain(
+            "branch of the full turn",
+            side * first / casadi.sqrt(first**2 + APART**4),
+            TURNING,
+            np.inf,
+        )
         return first
 
     @cached_property
@@ -231,11 +250,21 @@ class CurveProblem(SoughtParameters):
         state = DesignState(self.m, e.q, e.v, e.a, e.parameters, {})
         for demand in self.demands:
             quantity = demand.quantity
-            rows = e.parallel_conditioning() if quantity.kind == "parallel" else rows_of(quantity, state)
+            rows = (
+                e.parallel_conditioning()
+                if quantity.kind == "parallel"
+                else rows_of(quantity, state)
+            )
             if casadi.depends_on(rows, casadi.vertcat(e.v, e.a)):
-                raise ModelError(f"'{quantity.name}' depends on velocities, and a coupler curve has no motion in time.")
+                raise ModelError(
+                    f"'{quantity.name}' depends on velocities, and a coupler curve has no motion in time."
+                )
             f = casadi.Function("demand", [e.p, e.q], [rows])
-            each = f.map("demands", "serial", k, [0], [])(p, q) if casadi.depends_on(rows, e.q) else f(p, q[:, 0])
+            each = (
+                f.map("demands", "serial", k, [0], [])(p, q)
+                if casadi.depends_on(rows, e.q)
+                else f(p, q[:, 0])
+            )
             if quantity.kind == "parallel":
                 most = quantity.inside(demand.lower)
                 program.constrain(quantity.name, each, -np.inf, most, scale=most)
@@ -254,7 +283,9 @@ class CurveProblem(SoughtParameters):
     def turned(self) -> Floats:
         """The places of the crank at which curves are looked at: a turn about its home, or as far to both sides as points reach."""
         span = 2 * np.pi if self.turns else 2 * self.size
-        return np.asarray(self.modes[0, self.crank.place] + span * (np.arange(PLACES) / PLACES - 0.5))
+        return np.asarray(
+            self.modes[0, self.crank.place] + span * (np.arange(PLACES) / PLACES - 0.5)
+        )
 
     def curves(self, p: Floats) -> tuple[Floats, Floats, Any]:
         """For designs (n, parameters) in each mode, over a turn of the crank: its angles (places,), configurations
@@ -276,20 +307,29 @@ class CurveProblem(SoughtParameters):
 
     def placed(self, p: Floats, q: Floats) -> Floats:
         """Where the frame is, (n, 2 or 3), of designs (n, parameters) in configurations (n, nq)."""
-        return np.asarray(self.position.map(len(q))(np.broadcast_to(p, (len(q), len(self.names))).T, q.T)).T
+        return np.asarray(
+            self.position.map(len(q))(np.broadcast_to(p, (len(q), len(self.names))).T, q.T)
+        ).T
 
     def starts(self, n: int, seed: int) -> list[dict[str, Any]]:
         """Those of many designs whose curves come nearest to the points, the mechanism as it is first."""
         p = np.concatenate(
-            [np.clip(self.described, *self.bounds)[None], sobol_starts(*self.bounds, CANDIDATES * n - 1, seed)]
+            [
+                np.clip(self.described, *self.bounds)[None],
+                sobol_starts(*self.bounds, CANDIDATES * n - 1, seed),
+            ]
         )
         angles, q, good = self.curves(p)
         every = np.repeat(p, len(self.modes), axis=0)
-        place = self.placed(np.repeat(every, PLACES, axis=0), q.reshape(-1, self.m.nq)).reshape(len(q), PLACES, -1)
+        place = self.placed(np.repeat(every, PLACES, axis=0), q.reshape(-1, self.m.nq)).reshape(
+            len(q), PLACES, -1
+        )
         fits = [self._fit(x, ok, angles) for x, ok in zip(place, good, strict=True)]
         cost = np.array([fit.cost for fit in fits])
         if self.full_turn:  # those that turn come first
-            cost = cost + np.where(good.all(axis=1), 0.0, np.max(cost, where=np.isfinite(cost), initial=0.0))
+            cost = cost + np.where(
+                good.all(axis=1), 0.0, np.max(cost, where=np.isfinite(cost), initial=0.0)
+            )
         own = int(cost[: len(self.modes)].argmin())
         order = [own, *(int(k) for k in np.argsort(cost, kind="stable") if k != own)]
         usable = [k for k in order if np.isfinite(cost[k])][:n]
@@ -315,11 +355,21 @@ class CurveProblem(SoughtParameters):
         assert self.timing is not None
         steps = np.rint((self.timing - self.timing[0]) / (angles[1] - angles[0])).astype(int)
         places = np.arange(len(angles))[:, None] + steps
-        inside = np.ones_like(places, dtype=bool) if self.turns else (places >= 0) & (places < len(angles))
-        cost = np.where(inside, squares[np.arange(len(steps)), places % len(angles)], np.inf).mean(axis=1)
-        return Assignment(float(cost.min()), places[int(cost.argmin())] % len(angles), 1 if steps[-1] > 0 else -1)
+        inside = (
+            np.ones_like(places, dtype=bool)
+            if self.turns
+            else (places >= 0) & (places < len(angles))
+        )
+        cost = np.where(inside, squares[np.arange(len(steps)), places % len(angles)], np.inf).mean(
+            axis=1
+        )
+        return Assignment(
+            float(cost.min()), places[int(cost.argmin())] % len(angles), 1 if steps[-1] > 0 else -1
+        )
 
-    def _start(self, p: Floats, angles: Floats, q: Floats, good: Floats, fit: Assignment) -> dict[str, Any]:
+    def _start(
+        self, p: Floats, angles: Floats, q: Floats, good: Floats, fit: Assignment
+    ) -> dict[str, Any]:
         """A design with its crank at the places that points were assigned to; angles go on beyond a turn."""
         begun, own = angles[fit.places].copy(), q[fit.places].copy()
         for k in range(1, len(begun)):
@@ -337,10 +387,16 @@ class CurveProblem(SoughtParameters):
         """The crank of the mechanism assembled anew turns from the first point to the last."""
         m = self.m.variant(**dict(zip(self.names, map(float, values["parameters"]), strict=True)))
         angles, claimed = values["crank"], self.told(value)
-        fine = np.interp(np.arange(BETWEEN * (len(angles) - 1) + 1) / BETWEEN, np.arange(len(angles)), angles)
-        q = m.assemble(fine[:, None], values["q"][0], continuation=True, singular="error", limits=False)
+        fine = np.interp(
+            np.arange(BETWEEN * (len(angles) - 1) + 1) / BETWEEN, np.arange(len(angles)), angles
+        )
+        q = m.assemble(
+            fine[:, None], values["q"][0], continuation=True, singular="error", limits=False
+        )
         at = q[::BETWEEN]
-        away = np.linalg.norm(m.pose(at, self.frame)[:, : self.points.shape[1], 3] - self.points, axis=1)
+        away = np.linalg.norm(
+            m.pose(at, self.frame)[:, : self.points.shape[1], 3] - self.points, axis=1
+        )
         room = self.tolerance * claimed + 1e-6 * self.size
         made = [
             Check("distance from the points, rms [m]", claimed, float(np.sqrt(np.mean(away**2))), claimed - room, claimed + room),
@@ -351,14 +407,22 @@ class CurveProblem(SoughtParameters):
             steps = np.diff(angles)
             made.append(
                 Check(
-                    "steps of the crank in order [rad]", np.nan, float(np.min(steps * np.sign(steps[0]))), 0.0, np.inf
+                    "steps of the crank in order [rad]",
+                    np.nan,
+                    float(np.min(steps * np.sign(steps[0]))),
+                    0.0,
+                    np.inf,
                 )
             )
         if self.full_turn:
             around = fine[0] + np.linspace(0, 2 * np.pi, 181)
-            whole = m.assemble(around[:, None], at[0], continuation=True, singular="error", limits=False)
+            whole = m.assemble(
+                around[:, None], at[0], continuation=True, singular="error", limits=False
+            )
             turned = float(np.abs(np.exp(1j * whole[-1]) - np.exp(1j * whole[0])).max())
-            made.append(Check("configuration after a full turn, off by [rad]", 0.0, turned, 0.0, SAME))
+            made.append(
+                Check("configuration after a full turn, off by [rad]", 0.0, turned, 0.0, SAME)
+            )
         return Checks([*made, *self._measured_demands(m, at)])
 
     def _measured_demands(self, m: Mechanism, q: Floats) -> list[Check]:
@@ -372,9 +436,23 @@ class CurveProblem(SoughtParameters):
                 f = casadi.Function("demand", [e.p, e.q], [rows_of(demand.quantity, state)])
                 rows = np.asarray(f.map(len(q))(np.broadcast_to(p, (len(q), len(p))).T, q.T))
             room = self.tolerance * max(1e-3, float(np.abs(rows).max()))
-            made.append(Check(f"least {demand.quantity.name}", np.nan, float(rows.min()), demand.lower - room, np.inf))
             made.append(
-                Check(f"greatest {demand.quantity.name}", np.nan, float(rows.max()), -np.inf, demand.upper + room)
+                Check(
+                    f"least {demand.quantity.name}",
+                    np.nan,
+                    float(rows.min()),
+                    demand.lower - room,
+                    np.inf,
+                )
+            )
+            made.append(
+                Check(
+                    f"greatest {demand.quantity.name}",
+                    np.nan,
+                    float(rows.max()),
+                    -np.inf,
+                    demand.upper + room,
+                )
             )
         return [c for c in made if np.isfinite(c.lower) or np.isfinite(c.upper)]
 
@@ -397,7 +475,10 @@ def _solved(problem: CurveProblem, starts: int, seed: int, options: Mapping[str,
     begun = problem.starts(starts, seed)
     found = problem.program.solve(begun, verify=verify, tolerance=SHARP, **options)
     parameters = dict(zip(problem.names, map(float, found.values["parameters"]), strict=True))
-    checks, made = looked[found.values["parameters"].tobytes()], problem.m.with_parameters(**parameters)
+    checks, made = (
+        looked[found.values["parameters"].tobytes()],
+        problem.m.with_parameters(**parameters),
+    )
     first = begun[0]
     before = problem.placed(first["parameters"], first["q"]) - problem.points
     rms = float(np.sqrt(np.square(before).sum(axis=1).mean()))
@@ -408,7 +489,12 @@ def _solved(problem: CurveProblem, starts: int, seed: int, options: Mapping[str,
     )  # fmt: skip
 
 
-def _drawn(problem: CurveProblem, values: Mapping[str, Floats], first: Mapping[str, Floats], theme: str | None) -> Any:
+def _drawn(
+    problem: CurveProblem,
+    values: Mapping[str, Floats],
+    first: Mapping[str, Floats],
+    theme: str | None,
+) -> Any:
     """The coupler curves before and after, with the points."""
     from eslabon.plotting import equal_axes, legend, new_figure, panel_title
 
@@ -420,7 +506,15 @@ def _drawn(problem: CurveProblem, values: Mapping[str, Floats], first: Mapping[s
         place = _whole_curve(problem, own)
         ax.plot(*place.T, line, color=made.theme.curves[k], label=word, zorder=2 + k)
         drawn.append(place)
-    ax.plot(*problem.points.T, "o", color=made.theme.ink, markersize=5, linestyle="none", label="points", zorder=5)
+    ax.plot(
+        *problem.points.T,
+        "o",
+        color=made.theme.ink,
+        markersize=5,
+        linestyle="none",
+        label="points",
+        zorder=5,
+    )
     equal_axes(ax, np.concatenate(drawn))
     legend(ax, "below")
     panel_title(ax, f"{problem.m.name}: curve of '{problem.frame}'")

@@ -38,7 +38,9 @@ def assigned(squares: Floats, around: bool) -> Assignment:
 def _one_way(squares: Floats, around: bool) -> Assignment:
     points, n = squares.shape
     first = np.arange(n) if around else np.zeros(1, dtype=int)
-    turned = squares[:, (first[:, None] + np.arange(n)) % n]  # (points, first places, places from there on)
+    turned = squares[
+        :, (first[:, None] + np.arange(n)) % n
+    ]  # (points, first places, places from there on)
     total = turned[0].copy()
     if around:
         total[:, 1:] = np.inf
@@ -46,7 +48,9 @@ def _one_way(squares: Floats, around: bool) -> Assignment:
     for k in range(1, points):
         reached = np.minimum.accumulate(total, axis=1)
         at = np.maximum.accumulate(np.where(total <= reached, np.arange(n), 0), axis=1)
-        before = np.concatenate([np.full((len(first), 1), np.inf), reached[:, :-1]], axis=1)  # strictly later
+        before = np.concatenate(
+            [np.full((len(first), 1), np.inf), reached[:, :-1]], axis=1
+        )  # strictly later
         came.append(np.concatenate([np.zeros((len(first), 1), dtype=int), at[:, :-1]], axis=1))
         total = turned[k] + before
     best = total.min(axis=1)

@@ -46,12 +46,17 @@ def domains(m: Mechanism, symbols: Mapping[str, Any]) -> Iterator[Domain]:
             values[name] = definitions[name].evaluate(values)
     every = (*leaves(m.description), *definitions.values())
     found = {
-        (str(x), node): None for x in every if isinstance(x, ParameterExpression) for node in _limited(x)
+        (str(x), node): None
+        for x in every
+        if isinstance(x, ParameterExpression)
+        for node in _limited(x)
     }  # each once, in order
     for text, node in found:
         argument = _value(node.arguments[0], values)
         if not isinstance(argument, float | int):
-            yield Domain(f"the argument of {node.operation} in '{text}'", argument, *DOMAINS[node.operation])
+            yield Domain(
+                f"the argument of {node.operation} in '{text}'", argument, *DOMAINS[node.operation]
+            )
     for margin, owner, *_ in requirements(m.with_symbols(symbols)):
         if not isinstance(margin, float | int):
             yield Domain(f"what {owner} must not have below zero", margin, 0.0, np.inf)

@@ -45,7 +45,11 @@ class DesignProblem(SoughtParameters):
     @cached_property
     def t(self) -> Floats:
         """The instants of the program."""
-        return np.zeros(1) if self.given is None else np.linspace(0.0, self.given.duration, self.samples)
+        return (
+            np.zeros(1)
+            if self.given is None
+            else np.linspace(0.0, self.given.duration, self.samples)
+        )
 
     @cached_property
     def data(self) -> Floats:
@@ -82,7 +86,11 @@ class DesignProblem(SoughtParameters):
             return DesignState(self.m, e.q, e.v, e.a, e.parameters, {}), e.inputs
         p = casadi.SX.sym("p", len(self.names))
         own = dict(zip(self.names, casadi.vertsplit(p), strict=True))
-        q, v, a = casadi.SX.sym("q", self.m.nq), casadi.SX.sym("v", self.m.nv), casadi.SX.sym("a", self.m.nv)
+        q, v, a = (
+            casadi.SX.sym("q", self.m.nq),
+            casadi.SX.sym("v", self.m.nv),
+            casadi.SX.sym("a", self.m.nv),
+        )
         return DesignState(self.m, q, v, a, own, {}), [p, q, v, a, casadi.SX.sym("data", 0)]
 
     def rows(self, quantity: Quantity, state: DesignState) -> Any:
@@ -128,7 +136,11 @@ class DesignProblem(SoughtParameters):
         for k, quantity in enumerate(self.quantities):
             rows = self.rows(quantity, state)
             still = self.is_still(rows)
-            if k == 0 and not casadi.depends_on(rows, inputs[0]) and (still or not self.equations.moved):
+            if (
+                k == 0
+                and not casadi.depends_on(rows, inputs[0])
+                and (still or not self.equations.moved)
+            ):
                 raise ModelError(
                     f"{quantity.name} of {self.m.name} does not depend on {', '.join(self.names)}; seek other parameters, or another "
                     "objective."
@@ -151,10 +163,19 @@ class DesignProblem(SoughtParameters):
         elif quantity.rows is None:
             quantity.within(program, rows, quantity.inside(demand.lower), size)
         elif quantity.summary == "peak":
-            quantity.within(program, rows, quantity.inside(demand.upper), max(quantity.inside(demand.upper), 1e-12))
+            quantity.within(
+                program,
+                rows,
+                quantity.inside(demand.upper),
+                max(quantity.inside(demand.upper), 1e-12),
+            )
         else:
-            least, most = (x if np.isinf(x) else quantity.inside(x) for x in (demand.lower, demand.upper))
-            program.constrain(quantity.name, quantity.expression(program, rows, t, begun), least, most, scale=size)
+            least, most = (
+                x if np.isinf(x) else quantity.inside(x) for x in (demand.lower, demand.upper)
+            )
+            program.constrain(
+                quantity.name, quantity.expression(program, rows, t, begun), least, most, scale=size
+            )
 
     def _mapped(self, f: Any) -> Any:
         """A function of one instant for all, with the same parameters."""
@@ -169,19 +190,33 @@ class DesignProblem(SoughtParameters):
         low, high = self._joint_limits() if self.limits else (-np.inf, np.inf)
         own = [
             program.variable("q", q, low, high, scale=1.0).T,
-            program.variable("v", v, scale=np.maximum(np.abs(v).max(axis=0), 1e-3 * np.abs(v).max(initial=1e-3))).T,
-            program.variable("a", a, scale=np.maximum(np.abs(a).max(axis=0), 1e-3 * np.abs(a).max(initial=1e-3))).T,
+            program.variable(
+                "v", v, scale=np.maximum(np.abs(v).max(axis=0), 1e-3 * np.abs(v).max(initial=1e-3))
+            ).T,
+            program.variable(
+                "a", a, scale=np.maximum(np.abs(a).max(axis=0), 1e-3 * np.abs(a).max(initial=1e-3))
+            ).T,
         ]
         signs = e.signs()
         f = casadi.Function(
-            "motion", e.inputs, casadi.cse([*e.residual, e.lengths, casadi.vertcat(casadi.SX(0, 1), *signs)])
+            "motion",
+            e.inputs,
+            casadi.cse([*e.residual, e.lengths, casadi.vertcat(casadi.SX(0, 1), *signs)]),
         )
         p = program.variables["parameters"]
-        *left, lengths, side = self._mapped(f)(p.symbol * casadi.DM(p.scale), *own, casadi.DM(self.data.T))
+        *left, lengths, side = self._mapped(f)(
+            p.symbol * casadi.DM(p.scale), *own, casadi.DM(self.data.T)
+        )
         J = np.abs(e.evaluated(self._begun[0], q, v, a, self.data)[3]).max(axis=(0, 2))
         sizes = np.maximum(J, 1e-9)
-        rates = (1.0, max(1e-9, float(np.abs(v).max(initial=0.0))), max(1e-9, float(np.abs(a).max(initial=0.0))))
-        for name, column, rate in zip(("loop closure", "velocities", "accelerations"), left, rates, strict=True):
+        rates = (
+            1.0,
+            max(1e-9, float(np.abs(v).max(initial=0.0))),
+            max(1e-9, float(np.abs(a).max(initial=0.0))),
+        )
+        for name, column, rate in zip(
+            ("loop closure", "velocities", "accelerations"), left, rates, strict=True
+        ):
             program.constrain(name, column, scale=np.tile(sizes * rate, len(self.t)))
         if e.lengths.numel():
             program.constrain("quaternions", lengths)
@@ -189,9 +224,15 @@ class DesignProblem(SoughtParameters):
             self._keep_branch(program, f, side, self._begun[1])
         return own
 
-    def _keep_branch(self, program: NonlinearProgram, f: Any, side: Any, states: tuple[Floats, ...]) -> None:
+    def _keep_branch(
+        self, program: NonlinearProgram, f: Any, side: Any, states: tuple[Floats, ...]
+    ) -> None:
         """Determinants keep the signs that they have in the described mechanism, along the whole motion."""
-        columns = [np.repeat(self._begun[0][:, None], len(self.t), axis=1), *(x.T for x in states), self.data.T]
+        columns = [
+            np.repeat(self._begun[0][:, None], len(self.t), axis=1),
+            *(x.T for x in states),
+            self.data.T,
+        ]
         values = np.asarray(f.map(len(self.t))(*columns)[-1])
         sign = np.sign(values[:, :1])
         least = np.minimum(APART, 0.1 * np.abs(values).min(axis=1))
@@ -223,7 +264,9 @@ class DesignProblem(SoughtParameters):
         p, q = self.equations.reached(self.described, self.nominal[0], p, self.data)
         return p, self.equations.rates(p, q, self.data)
 
-    def numbers(self, quantity: Quantity, p: Floats, states: tuple[Floats, Floats, Floats]) -> Floats:
+    def numbers(
+        self, quantity: Quantity, p: Floats, states: tuple[Floats, Floats, Floats]
+    ) -> Floats:
         """The rows of a quantity at all instants, (instants, rows), by the graph."""
         state, inputs = self.state
         f = casadi.Function("rows", inputs, [self.rows(quantity, state)])
@@ -233,7 +276,11 @@ class DesignProblem(SoughtParameters):
     def inside(self, quantity: Quantity, p: Floats, states: tuple[Floats, Floats, Floats]) -> float:
         """What the program minimises, of numbers."""
         rows = self.numbers(quantity, p, states)
-        return float(np.abs(rows).max()) if quantity.rows is None else quantity.inside(quantity.number(rows, self.t))
+        return (
+            float(np.abs(rows).max())
+            if quantity.rows is None
+            else quantity.inside(quantity.number(rows, self.t))
+        )
 
     def starts(self, n: int, seed: int) -> list[dict[str, Any]]:
         """The described mechanism first, then points spread over the bounds, each with its motion."""
@@ -270,7 +317,10 @@ class DesignProblem(SoughtParameters):
         own = DesignState(self.m, state.q, state.v, state.a, state.parameters, given)
         p = np.array([m.parameters[name] for name in self.names])
         columns = [np.repeat(p[:, None], len(t), axis=1), *(x.T for x in states), data.T]
-        columns += [np.concatenate([row.reshape(given[name].shape) for row in x], axis=1) for name, x in verbs.items()]
+        columns += [
+            np.concatenate([row.reshape(given[name].shape) for row in x], axis=1)
+            for name, x in verbs.items()
+        ]
         rows = []
         for quantity in self.quantities:
             if quantity.rows is None:
@@ -302,7 +352,9 @@ class DesignProblem(SoughtParameters):
             made.append(Check("loop closure [m, rad]", 0.0, left, 0.0, CLOSED))
         if q is not None:
             away = float(np.abs(difference(m, states[0][::FINER], q)).max())
-            made.append(Check("configurations assembled anew, off by [m, rad]", 0.0, away, 0.0, SAME))
+            made.append(
+                Check("configurations assembled anew, off by [m, rad]", 0.0, away, 0.0, SAME)
+            )
         return Checks(made)
 
 
@@ -311,7 +363,9 @@ def rows_of(quantity: Quantity, state: DesignState) -> Any:
     assert quantity.rows is not None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # CasADi's, about its ways with NumPy's functions
+            warnings.simplefilter(
+                "ignore", FutureWarning
+            )  # CasADi's, about its ways with NumPy's functions
             given = quantity.rows(state)
             if given is None or isinstance(given, str):
                 raise TypeError(f"it gives {format_value(given)}")
@@ -328,7 +382,9 @@ def rows_of(quantity: Quantity, state: DesignState) -> Any:
         ) from error
 
 
-def _by_verbs(m: Mechanism, states: tuple[Floats, ...], quantities: tuple[Quantity, ...]) -> dict[str, Floats]:
+def _by_verbs(
+    m: Mechanism, states: tuple[Floats, ...], quantities: tuple[Quantity, ...]
+) -> dict[str, Floats]:
     """Forces by the native verbs of the mechanism, where something is driven; reactions are asked for by those who need them."""
     q, v, a = states
     made: dict[str, Floats] = {"tau": m.inverse_dynamics(q, v, a)} if m.nu else {}
@@ -351,7 +407,11 @@ def _demanded(demand: Demand, rows: Floats, t: Floats, tolerance: float) -> list
     for bound, sign in ((demand.lower, 1), (demand.upper, -1)):
         if np.isfinite(bound):
             room = tolerance * max(abs(bound), 0.1 * size, 1e-9)
-            own = (rows.min() if sign > 0 else rows.max()) if demand.everywhere else demand.quantity.number(rows, t)
+            own = (
+                (rows.min() if sign > 0 else rows.max())
+                if demand.everywhere
+                else demand.quantity.number(rows, t)
+            )
             lower, upper = (bound - room, np.inf) if sign > 0 else (-np.inf, bound + room)
             made.append(Check(name, nan, float(own), lower, upper))
     return made

@@ -97,7 +97,11 @@ class Quantity:
         """The value of what the program minimises."""
         if self.rows is None:
             return float((inside - np.sqrt(max(inside**2 - 4, 0.0))) / 2)
-        return float(np.sqrt(max(inside, 0.0))) if self.root or self.summary == "rms" else float(inside)
+        return (
+            float(np.sqrt(max(inside, 0.0)))
+            if self.root or self.summary == "rms"
+            else float(inside)
+        )
 
     def inside(self, told: float) -> float:
         """The other way round."""
@@ -113,10 +117,14 @@ class Quantity:
             self.within(program, rows, most, size)
             return most
         if self.positive:
-            taken = program.variable(f"part of {self.name}", np.zeros(rows.shape), 0.0, np.inf, scale=size)
+            taken = program.variable(
+                f"part of {self.name}", np.zeros(rows.shape), 0.0, np.inf, scale=size
+            )
             program.constrain(self.name, casadi.vec(taken - rows), 0.0, np.inf, scale=size)
             rows = taken
-        weights = casadi.DM(_weights(t) if self.summary == "integral" else _weights(t) / _weights(t).sum())
+        weights = casadi.DM(
+            _weights(t) if self.summary == "integral" else _weights(t) / _weights(t).sum()
+        )
         if self.summary == "rms":
             each = casadi.mtimes(rows**2, weights)
             if each.numel() == 1:
@@ -142,7 +150,11 @@ class Quantity:
         if self.summary == "rms":
             return float(np.sqrt((weights @ rows**2).max() / weights.sum()))
         each = sized.sum(axis=1)
-        return float(weights @ each) if self.summary == "integral" else float(weights @ each / weights.sum())
+        return (
+            float(weights @ each)
+            if self.summary == "integral"
+            else float(weights @ each / weights.sum())
+        )
 
 
 def _weights(t: Floats) -> Floats:
@@ -192,10 +204,14 @@ def quantity_of(m: Mechanism, asked: Any, summary: str | None, noun: str) -> Qua
     """A named quantity, or a traced function of a `DesignState` with its summary."""
     if callable(asked):
         return Quantity(
-            getattr(asked, "__name__", noun).strip("<>"), asked, choice(summary or "mean", "summary", SUMMARIES)
+            getattr(asked, "__name__", noun).strip("<>"),
+            asked,
+            choice(summary or "mean", "summary", SUMMARIES),
         )
     if not isinstance(asked, str) or asked not in QUANTITIES:
-        hint = suggest(asked, QUANTITIES) if isinstance(asked, str) else f" ({', '.join(QUANTITIES)})."
+        hint = (
+            suggest(asked, QUANTITIES) if isinstance(asked, str) else f" ({', '.join(QUANTITIES)})."
+        )
         raise ModelError(
             f"{noun} is a name or a function of a design's state; there is none called {format_value(asked)}{hint}"
         )
@@ -208,7 +224,9 @@ def quantity_of(m: Mechanism, asked: Any, summary: str | None, noun: str) -> Qua
         raise ModelError(f"{m.name} has no loops whose conditioning could be {asked}.")
     if found.rows is not None and found.moving and not m.nu:
         raise ModelError(f"nothing drives {m.name}, so that it has no {asked}; actuate a joint.")
-    if asked in ("peak_torque", "rms_torque") and all(m.joint(name).kind.kind == "prismatic" for name in m.actuated):
+    if asked in ("peak_torque", "rms_torque") and all(
+        m.joint(name).kind.kind == "prismatic" for name in m.actuated
+    ):
         return _with_unit(found, "N")
     return found
 
@@ -246,7 +264,9 @@ def demands_of(m: Mechanism, given: Any) -> tuple[Demand, ...]:
                 f"subject_to[{name!r}] is (least, most) of a named quantity, or (function, least, most); None is no bound. It is "
                 f"{format_value(asked)}."
             )
-        least, most = (_bound(x, name, side) for x, side in zip(parts[-2:], (-np.inf, np.inf), strict=True))
+        least, most = (
+            _bound(x, name, side) for x, side in zip(parts[-2:], (-np.inf, np.inf), strict=True)
+        )
         made.append(_checked(Demand(quantity, least, most, everywhere)))
     return tuple(made)
 

@@ -18,7 +18,12 @@ from eslabon.coordinates.partition import partition
 from eslabon.errors import ModelError
 from eslabon.formulas.kinematics.closure import equations
 from eslabon.mechanism import Mechanism
-from eslabon.model.configuration import coordinate_rates, integrate, lengths_of_quaternions, normalize
+from eslabon.model.configuration import (
+    coordinate_rates,
+    integrate,
+    lengths_of_quaternions,
+    normalize,
+)
 from eslabon.numerics.scalars import casadi
 from eslabon.optimize.prescribed_motion import Prescribed
 from eslabon.solvers.singularities import PARTS, reachable_twists
@@ -39,24 +44,36 @@ class InstantEquations:
     def __init__(self, m: Mechanism, names: Sequence[str], given: Prescribed) -> None:
         self.m, self.names, self.given = m, tuple(names), given
         self.p = casadi.SX.sym("p", len(self.names))
-        self.parameters = dict(zip(self.names, casadi.vertsplit(self.p), strict=True)) if self.names else {}
-        self.q, self.v, self.a = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv), casadi.SX.sym("a", m.nv)
+        self.parameters = (
+            dict(zip(self.names, casadi.vertsplit(self.p), strict=True)) if self.names else {}
+        )
+        self.q, self.v, self.a = (
+            casadi.SX.sym("q", m.nq),
+            casadi.SX.sym("v", m.nv),
+            casadi.SX.sym("a", m.nv),
+        )
         self.data = casadi.SX.sym("data", given.data(np.zeros(1)).shape[1])
         found = given.equations(m, self.parameters, self.q, self.v, self.a, self.data)
         self.parallel: Any = None
         if m.closed:
             split = partition(m)
-            phi, J, gamma, _ = equations(m.with_symbols(self.parameters), self.q, self.v, split.rows)
+            phi, J, gamma, _ = equations(
+                m.with_symbols(self.parameters), self.q, self.v, split.rows
+            )
             self.parallel = J[:, list(split.dependent)]
             own = phi, J @ self.v, J @ self.a - gamma
             found = tuple(casadi.vertcat(x, y) for x, y in zip(own, found, strict=True))
         self.residual = tuple(casadi.densify(casadi.SX(x)) for x in found)
         self.jacobian = casadi.jacobian(self.residual[0], self.q) @ coordinate_rates(m, self.q)
-        self.lengths = casadi.vertcat(casadi.SX(0, 1), *(x - 1 for x in lengths_of_quaternions(m, self.q).values()))
+        self.lengths = casadi.vertcat(
+            casadi.SX(0, 1), *(x - 1 for x in lengths_of_quaternions(m, self.q).values())
+        )
         inputs = [self.p, self.q, self.v, self.a, self.data]
         whole = [*self.residual, casadi.densify(self.jacobian)]
         self._numbers = casadi.Function("instant", inputs, casadi.cse(whole))
-        self._places = casadi.Function("configuration", [self.p, self.q, self.data], casadi.cse([whole[0], whole[-1]]))
+        self._places = casadi.Function(
+            "configuration", [self.p, self.q, self.data], casadi.cse([whole[0], whole[-1]])
+        )
 
     @property
     def inputs(self) -> list[Any]:
@@ -71,7 +88,9 @@ class InstantEquations:
     def signs(self) -> list[Any]:
         """Determinants whose signs tell branches apart, each over the lengths of its columns, from -1 to 1: of the closure Jacobian's
         dependent columns, and of the motion's equations. Those of large matrices are left out."""
-        matrices = [x for x in (self.parallel, self.jacobian) if x is not None and 0 < x.shape[0] <= SMALL]
+        matrices = [
+            x for x in (self.parallel, self.jacobian) if x is not None and 0 < x.shape[0] <= SMALL
+        ]
         return [_signed_volume(x) for x in matrices]
 
     def parallel_conditioning(self) -> Any:
@@ -86,7 +105,9 @@ class InstantEquations:
                 f"the {part} of '{frame}' has {span.basis.shape[1]} directions and {span.rank} degrees of freedom in {self.m.name}, so that "
                 "it has no dexterity of its own."
             )
-        J = self.m.jacobian(self.q, frame, axes="aligned", parameters=self.parameters)[PARTS[part], :]
+        J = self.m.jacobian(self.q, frame, axes="aligned", parameters=self.parameters)[
+            PARTS[part], :
+        ]
         if self.parallel is not None:
             split = partition(self.m)
             _, C, _, _ = equations(self.m.with_symbols(self.parameters), self.q, None, split.rows)
@@ -97,13 +118,18 @@ class InstantEquations:
 
     # -- numbers ------------------------------------------------------------------------------------------------------
 
-    def evaluated(self, p: Floats, q: Floats, v: Floats, a: Floats, data: Floats) -> tuple[Floats, ...]:
+    def evaluated(
+        self, p: Floats, q: Floats, v: Floats, a: Floats, data: Floats
+    ) -> tuple[Floats, ...]:
         """The residuals (n, rows) and the Jacobian (n, rows, nv) at n instants, of the same parameters or of n designs."""
         return self._at(self._numbers, p, q, v, a, data)
 
     def _at(self, f: Any, p: Floats, *columns: Floats) -> tuple[Floats, ...]:
         n = len(columns[0])
-        *left, J = (x.full() for x in f.map(n)(np.broadcast_to(p, (n, len(self.names))).T, *(x.T for x in columns)))
+        *left, J = (
+            x.full()
+            for x in f.map(n)(np.broadcast_to(p, (n, len(self.names))).T, *(x.T for x in columns))
+        )
         return *(x.T for x in left), J.reshape(J.shape[0], n, -1).transpose(1, 0, 2)
 
     def continued(self, p0: Floats, q: Floats, p1: Floats, data: Floats) -> tuple[Floats, Any]:
@@ -125,14 +151,18 @@ class InstantEquations:
             way.append((p, new))
         return way[-1]
 
-    def corrected(self, p: Floats, q: Floats, data: Floats, most: int = NEWTON) -> tuple[Floats, Any]:
+    def corrected(
+        self, p: Floats, q: Floats, data: Floats, most: int = NEWTON
+    ) -> tuple[Floats, Any]:
         """Newton's method from configurations (n, nq), so many steps at most, and which of them it closes."""
         for _ in range(most):
             left, J = self._at(self._places, p, q, data)
             if np.abs(left).max(initial=0.0) < ARRIVED:
                 break
             step = -_solved(J, left)
-            step *= np.minimum(1.0, LARGEST / np.maximum(np.abs(step).max(axis=1, keepdims=True), 1e-300))
+            step *= np.minimum(
+                1.0, LARGEST / np.maximum(np.abs(step).max(axis=1, keepdims=True), 1e-300)
+            )
             q = np.asarray(normalize(self.m, integrate(self.m, q, step)))
         left, _ = self._at(self._places, p, q, data)
         return q, np.abs(left).max(axis=1, initial=0.0) < CLOSES

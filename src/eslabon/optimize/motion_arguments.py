@@ -10,7 +10,15 @@ from eslabon.arguments import Floats, finite, positive
 from eslabon.errors import AssemblyError, InputError, SingularityError, format_value
 from eslabon.model.configuration import limits as position_limits
 from eslabon.optimize.motion_equations import Instant, mapped
-from eslabon.optimize.motion_limits import CONDITION, FORCE, POSITION, Driven, Row, by_joint, limit_rows
+from eslabon.optimize.motion_limits import (
+    CONDITION,
+    FORCE,
+    POSITION,
+    Driven,
+    Row,
+    by_joint,
+    limit_rows,
+)
 
 DEGREES = (4, 5)
 SHORTEST, LONGEST = FREE = (1e-7, 1e5)  # seconds, where no duration is given
@@ -19,8 +27,14 @@ HELD = {True: 3, "velocity": 2, False: 1}
 
 
 def spline_degree(degree: Any) -> int:
-    if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree not in DEGREES:
-        raise InputError(f"degree is {' or '.join(map(str, DEGREES))}; it is {format_value(degree)}.")
+    if (
+        isinstance(degree, bool)
+        or not isinstance(degree, int | np.integer)
+        or degree not in DEGREES
+    ):
+        raise InputError(
+            f"degree is {' or '.join(map(str, DEGREES))}; it is {format_value(degree)}."
+        )
     return int(degree)
 
 
@@ -56,7 +70,9 @@ def _configuration(own: Driven, given: Any, what: str, guess: Floats | None) -> 
     q = m.configuration(given) if isinstance(given, str) else finite(given, what)
     if q.ndim != 1 or len(q) not in (m.nq, len(own.coordinates)):
         driven = f", or {len(own.coordinates)} of {', '.join(own.joints)}" if m.closed else ""
-        raise InputError(f"{what} has the shape {q.shape}; {m.name} has {m.nq} coordinates{driven}.")
+        raise InputError(
+            f"{what} has the shape {q.shape}; {m.name} has {m.nq} coordinates{driven}."
+        )
     if not m.closed:
         return q
     from eslabon.coordinates.closing import residuals_at
@@ -77,7 +93,9 @@ def _configuration(own: Driven, given: Any, what: str, guess: Floats | None) -> 
     return found
 
 
-def rows_of(own: Driven, torque: Any, velocity: Any, acceleration: Any, jerk: Any, positions: bool) -> list[Row]:
+def rows_of(
+    own: Driven, torque: Any, velocity: Any, acceleration: Any, jerk: Any, positions: bool
+) -> list[Row]:
     m = own.m
     every = tuple(j.name for j in m.joints)
     return limit_rows(
@@ -87,11 +105,15 @@ def rows_of(own: Driven, torque: Any, velocity: Any, acceleration: Any, jerk: An
     )  # fmt: skip
 
 
-def durations_of(objective: Any, duration: Any, rows: list[Row], asked: bool) -> tuple[float, float]:
+def durations_of(
+    objective: Any, duration: Any, rows: list[Row], asked: bool
+) -> tuple[float, float]:
     """The shortest and the longest duration."""
     if objective == "time":
         if duration is not None:
-            raise InputError("the objective 'time' seeks the duration; leave duration out, or give another objective.")
+            raise InputError(
+                "the objective 'time' seeks the duration; leave duration out, or give another objective."
+            )
         if not asked and not any(row.quantity not in (POSITION, CONDITION) for row in rows):
             raise InputError(
                 "without limits of forces, velocities, accelerations or jerk the least time of any motion is zero; give "
@@ -108,7 +130,9 @@ def durations_of(objective: Any, duration: Any, rows: list[Row], asked: bool) ->
     if isinstance(duration, tuple | list) and len(duration) == 2:
         least, most = (positive(x, "duration") for x in duration)
         if not least < most:
-            raise InputError(f"the duration is between {least:g} and {most:g} s: that is an empty range.")
+            raise InputError(
+                f"the duration is between {least:g} and {most:g} s: that is an empty range."
+            )
         return least, most
     return (positive(duration, "duration"),) * 2
 
@@ -127,7 +151,9 @@ def refuse_ends(own: Driven, at: Instant, ends: tuple[Floats, Floats], held: int
     m = own.m
     q, still = np.stack(ends), np.zeros((2, m.nv))
     tau, condition = mapped(at.forces, q, still, still)
-    (values,) = mapped(at.bounded, q, still, still, tau, still[:, : len(own.coordinates)], condition)
+    (values,) = mapped(
+        at.bounded, q, still, still, tau, still[:, : len(own.coordinates)], condition
+    )
     for k, row in enumerate(at.rows):
         for which, x in zip(("start", "end"), values[:, k], strict=True):
             if row.excess(x) <= (1e-9 if row.quantity == POSITION else -LEFT):

@@ -37,7 +37,9 @@ from eslabon.optimize.motion_limits import (
 from eslabon.optimize.repeated_function import Repeated
 
 OBJECTIVES = ("time", "energy", "effort", "jerk")
-ROUNDED = 1e-2  # of a usual power: how far its absolute value is rounded off, for it to have derivatives
+ROUNDED = (
+    1e-2  # of a usual power: how far its absolute value is rounded off, for it to have derivatives
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +82,10 @@ def instant(
     q, v, a, tau = sym("q", m.nq), sym("v", m.nv), sym("a", m.nv), sym("tau", m.nu)
     jerk, condition = sym("jerk", len(own.coordinates)), sym("conditioning")
     state = DesignState(cast(Mechanism, m), q, v, a, {}, {"tau": tau})
-    asked = {each.name: _traced(each.function, state, f"'{each.name}' of subject_to") for each in demanded}
+    asked = {
+        each.name: _traced(each.function, state, f"'{each.name}' of subject_to")
+        for each in demanded
+    }
     every = (*rows, *demand_rows(demanded, {name: x.numel() for name, x in asked.items()}))
     known = {
         FORCE: tau,
@@ -91,7 +96,9 @@ def instant(
         CONDITION: condition,
     }
     quantities = {**known, **asked}
-    rows_of = casadi.vertcat(casadi.SX(0, 1), *(quantities[row.quantity][row.place] for row in every))
+    rows_of = casadi.vertcat(
+        casadi.SX(0, 1), *(quantities[row.quantity][row.place] for row in every)
+    )
     bounded = function("bounded", [q, v, a, tau, jerk, condition], [rows_of])
     integrand = _integrand(objective, state, jerk, ROUNDED * power)
     cost = function("cost", [q, v, a, tau, jerk], [integrand])
@@ -103,11 +110,25 @@ def instant(
         held = Loops(own, q, v, a)
         forces = function("forces", [q, v, a], [held.forces(), held.conditioning])
         sought = sym("reactions", held.unknown)
-        acting, near, terms, left = held.acting(sought), held.conditioning, held.terms(), held.left(sought)
+        acting, near, terms, left = (
+            held.acting(sought),
+            held.conditioning,
+            held.terms(),
+            held.left(sought),
+        )
     own_rows = [k for k, row in enumerate(every) if _in_program(own, row, conditioned)]
     values = [bounded(q, v, a, acting, jerk, near)[own_rows, :], left, cost(q, v, a, acting, jerk)]
     whole = Repeated(_in_unit_time(own, function("whole", [q, v, a, sought, jerk], values)))
-    return Instant(own, every, tuple(own_rows), forces, bounded, cost, function("loop_terms", [q, v, a], terms), whole)
+    return Instant(
+        own,
+        every,
+        tuple(own_rows),
+        forces,
+        bounded,
+        cost,
+        function("loop_terms", [q, v, a], terms),
+        whole,
+    )
 
 
 def _in_program(own: Driven, row: Row, conditioned: bool) -> bool:
@@ -162,21 +183,29 @@ class Loops:
 
     def forces(self) -> Any:
         """The actuators' forces by virtual work."""
-        return loops.inverse_dynamics(self.m, self.q, self.v, self.a, structure=structure(self.m))[0]
+        return loops.inverse_dynamics(self.m, self.q, self.v, self.a, structure=structure(self.m))[
+            0
+        ]
 
     def acting(self, reactions: Any) -> Any:
         """The actuators' forces beside reactions that are sought."""
         return (
-            (self.needed - self.J.T @ reactions)[list(self.m.actuated_velocities), :] if self.square else self.forces()
+            (self.needed - self.J.T @ reactions)[list(self.m.actuated_velocities), :]
+            if self.square
+            else self.forces()
         )
 
     def left(self, reactions: Any) -> Any:
         """What the equations leave."""
         lengths = [x - 1 for x in lengths_of_quaternions(self.m, self.q).values()]
         balance = (
-            (self.needed - self.J.T @ reactions)[list(self.partition.dependent), :] if self.square else casadi.SX(0, 1)
+            (self.needed - self.J.T @ reactions)[list(self.partition.dependent), :]
+            if self.square
+            else casadi.SX(0, 1)
         )
-        return casadi.vertcat(self.phi, *lengths, self.J @ self.v, self.J @ self.a - self.gamma, balance)
+        return casadi.vertcat(
+            self.phi, *lengths, self.J @ self.v, self.J @ self.a - self.gamma, balance
+        )
 
     def terms(self) -> list[Any]:
         """The reactions, and the size of the terms of each equation."""
@@ -188,12 +217,16 @@ class Loops:
         return [reactions, casadi.fabs(casadi.vertcat(ones, J @ v, J @ a, balance))]
 
 
-def _integrand(objective: str | Callable[..., Any], state: DesignState, jerk: Any, rounded: float) -> Any:
+def _integrand(
+    objective: str | Callable[..., Any], state: DesignState, jerk: Any, rounded: float
+) -> Any:
     """What is integrated over the time."""
     if callable(objective):
         made = _traced(objective, state, "the objective")
         if made.numel() != 1:
-            raise InputError(f"the objective gives {made.numel()} numbers; it is to be one, whose integral is least.")
+            raise InputError(
+                f"the objective gives {made.numel()} numbers; it is to be one, whose integral is least."
+            )
         return made
     if objective == "time":
         return casadi.SX(1)
@@ -207,11 +240,15 @@ def _traced(function: Callable[..., Any], state: DesignState, what: str) -> Any:
     """What a function of users' gives for symbols, as a column."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # CasADi's, about its ways with NumPy's functions
+            warnings.simplefilter(
+                "ignore", FutureWarning
+            )  # CasADi's, about its ways with NumPy's functions
             given = function(state)
             if given is None or isinstance(given, str):
                 raise TypeError(f"it gives {format_value(given)}")
-            made = casadi.SX(casadi.vertcat(*given) if isinstance(given, list | tuple | np.ndarray) else given)
+            made = casadi.SX(
+                casadi.vertcat(*given) if isinstance(given, list | tuple | np.ndarray) else given
+            )
     except Exception as error:
         raise InputError(
             f"{what} cannot be called with a state of symbols ({said_by(error)}); write it with arithmetic, casadi's functions "
@@ -224,8 +261,14 @@ def objective_of(objective: Any) -> str | Callable[..., Any]:
     """A word, or a traced function."""
     if callable(objective) or (isinstance(objective, str) and objective in OBJECTIVES):
         return objective
-    hint = suggest(objective, OBJECTIVES) if isinstance(objective, str) else f" (known: {', '.join(OBJECTIVES)})."
-    raise ModelError(f"the objective is a word or a function of the state; it is {format_value(objective)}{hint}")
+    hint = (
+        suggest(objective, OBJECTIVES)
+        if isinstance(objective, str)
+        else f" (known: {', '.join(OBJECTIVES)})."
+    )
+    raise ModelError(
+        f"the objective is a word or a function of the state; it is {format_value(objective)}{hint}"
+    )
 
 
 def mapped(function: Any, *arrays: Floats) -> list[Floats]:

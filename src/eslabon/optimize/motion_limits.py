@@ -41,7 +41,11 @@ class Row(NamedTuple):
     def range(self) -> str:
         """Its bounds in words."""
         if np.isinf(self.lower) or np.isinf(self.upper):
-            return f"{self.lower:.6g} at least" if np.isinf(self.upper) else f"{self.upper:.6g} at most"
+            return (
+                f"{self.lower:.6g} at least"
+                if np.isinf(self.upper)
+                else f"{self.upper:.6g} at most"
+            )
         return f"between {self.lower:.6g} and {self.upper:.6g}"
 
     def excess(self, values: Floats) -> Floats:
@@ -93,7 +97,15 @@ class Driven:
         from eslabon.solvers.assembly import complete
 
         return complete(
-            self.m, x, v, a, guess, joints=self.joints, continuation=continuation, singular="error", limits=False
+            self.m,
+            x,
+            v,
+            a,
+            guess,
+            joints=self.joints,
+            continuation=continuation,
+            singular="error",
+            limits=False,
         )
 
 
@@ -129,19 +141,27 @@ def driven(m: Model) -> Driven:
 # -- what users give ------------------------------------------------------------------------------------------------------
 
 
-def by_joint(m: Model, given: Any, joints: Sequence[str], what: str, default: str | None = None) -> Floats:
+def by_joint(
+    m: Model, given: Any, joints: Sequence[str], what: str, default: str | None = None
+) -> Floats:
     """Limits of joints, a number for each of their velocities, infinite where there is none: a number for all, numbers for each,
     or by name; a joint that is not named, or all where nothing is given, have the limits of the description."""
     own = {name: np.full(m.joint(name).nv, np.inf) for name in joints}
     if default is not None:
-        own |= {name: np.array(x) for name in joints if (x := getattr(m.joint(name), default)) is not None}
+        own |= {
+            name: np.array(x)
+            for name in joints
+            if (x := getattr(m.joint(name), default)) is not None
+        }
     if isinstance(given, Mapping):
         known_words(given, joints, f"{what} limits joints of {m.name}, and not")
         for name, x in given.items():
             own[name] = _limits(x, len(own[name]), f"{what} of '{name}'")
     elif given is not None:
         flat = _limits(given, sum(map(len, own.values())), what)
-        for name, x in zip(own, np.split(flat, np.cumsum([len(x) for x in own.values()])[:-1]), strict=True):
+        for name, x in zip(
+            own, np.split(flat, np.cumsum([len(x) for x in own.values()])[:-1]), strict=True
+        ):
             own[name] = x
     for name, x in own.items():
         if not (x > 0).all():
@@ -158,7 +178,9 @@ def _limits(given: Any, count: int, what: str) -> Floats:
     if x.ndim > 1 or (x.ndim == 1 and len(x) != count):
         raise InputError(f"{what} is a number, or {count} of them; its shape is {x.shape}.")
     if not (x > 0).all():
-        raise InputError(f"{what} is greater than zero (np.inf is no limit); it is {format_value(given)}.")
+        raise InputError(
+            f"{what} is greater than zero (np.inf is no limit); it is {format_value(given)}."
+        )
     return np.broadcast_to(x, (count,)).copy()
 
 
@@ -176,7 +198,10 @@ def demands(given: Any) -> tuple[Demand, ...]:
                 f"{format_value(asked)}."
             )
         sides = zip(asked[1:], (-np.inf, np.inf), strict=True)
-        lower, upper = (np.atleast_1d(floats(side if x is None else x, f"a bound of '{name}'")) for x, side in sides)
+        lower, upper = (
+            np.atleast_1d(floats(side if x is None else x, f"a bound of '{name}'"))
+            for x, side in sides
+        )
         if not (lower < upper).all():
             raise InputError(
                 f"'{name}' is to be between {format_value(asked[1])} and {format_value(asked[2])}, which leaves no room; between its points "
@@ -190,7 +215,12 @@ def demands(given: Any) -> tuple[Demand, ...]:
 
 
 def limit_rows(
-    own: Driven, forces: Floats, velocities: Floats, accelerations: Floats, jerks: Floats, positions: bool
+    own: Driven,
+    forces: Floats,
+    velocities: Floats,
+    accelerations: Floats,
+    jerks: Floats,
+    positions: bool,
 ) -> list[Row]:
     """A row for each number that has a bound."""
     m = own.m
@@ -199,15 +229,24 @@ def limit_rows(
     driven = [(k, rates[place]) for k, place in enumerate(own.velocities)]
     acting = [(k, rates[place]) for k, place in enumerate(m.actuated_velocities)]
     made = [
-        Row(FORCE, k, name, {"rad/s": "N m", "m/s": "N"}[unit], -forces[k], forces[k]) for k, (name, unit) in acting
+        Row(FORCE, k, name, {"rad/s": "N m", "m/s": "N"}[unit], -forces[k], forces[k])
+        for k, (name, unit) in acting
     ]
     made += [Row(VELOCITY, k, *rates[k], -velocities[k], velocities[k]) for k in range(m.nv)]
     for quantity, power, values in ((ACCELERATION, 2, accelerations), (JERK, 3, jerks)):
-        unit_of = {unit: f"{unit.removesuffix('/s')}/s{'²³'[power - 2]}" for unit in ("rad/s", "m/s")}
-        made += [Row(quantity, k, name, unit_of[unit], -values[k], values[k]) for k, (name, unit) in driven]
+        unit_of = {
+            unit: f"{unit.removesuffix('/s')}/s{'²³'[power - 2]}" for unit in ("rad/s", "m/s")
+        }
+        made += [
+            Row(quantity, k, name, unit_of[unit], -values[k], values[k])
+            for k, (name, unit) in driven
+        ]
     if positions:
         lower, upper = limits(m)
-        made += [Row(POSITION, k, str(c), c.unit, lower[k], upper[k]) for k, c in enumerate(coordinate_columns(m))]
+        made += [
+            Row(POSITION, k, str(c), c.unit, lower[k], upper[k])
+            for k, c in enumerate(coordinate_columns(m))
+        ]
     if m.closed:
         made.append(Row(CONDITION, 0, "loops", "", NEAR, np.inf))
     return [row for row in made if np.isfinite([row.lower, row.upper]).any()]
@@ -224,5 +263,7 @@ def demand_rows(given: Sequence[Demand], counts: Mapping[str, int]) -> list[Row]
             )
         lower, upper = (np.broadcast_to(x, n) for x in (demand.lower, demand.upper))
         names = [demand.name if n == 1 else f"{demand.name}[{k}]" for k in range(n)]
-        made += [Row(demand.name, k, names[k], "", float(lower[k]), float(upper[k])) for k in range(n)]
+        made += [
+            Row(demand.name, k, names[k], "", float(lower[k]), float(upper[k])) for k in range(n)
+        ]
     return [row for row in made if np.isfinite([row.lower, row.upper]).any()]

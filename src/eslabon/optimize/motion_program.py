@@ -60,7 +60,9 @@ class Task:
     def stretches(self) -> int:
         return len(self.points) - 1
 
-    def program(self, places: tuple[Places, ...], guess: Guess, drawn_in: float, scale: float) -> NonlinearProgram:
+    def program(
+        self, places: tuple[Places, ...], guess: Guess, drawn_in: float, scale: float
+    ) -> NonlinearProgram:
         """The nonlinear program with limits at some places."""
         made = NonlinearProgram(self.title, "motion")
         T = self._durations(made, guess)
@@ -127,24 +129,39 @@ class Task:
         first, last = (self.basis.matrices(np.array([s]))[:, 0] for s in (0.0, 1.0))
         for k in range(self.stretches - 1):
             for order in range(1, min(SMOOTH, self.basis.degree - 1) + 1):
-                before, after = casadi.DM(last[order]).T @ C[k], casadi.DM(first[order]).T @ C[k + 1]
+                before, after = (
+                    casadi.DM(last[order]).T @ C[k],
+                    casadi.DM(first[order]).T @ C[k + 1],
+                )
                 gap = before / T[k] ** order - after / T[k + 1] ** order
                 size = reach(self.points) * (self.basis.intervals / begun.durations.mean()) ** order
                 program.constrain(f"smoothness at via point {k + 1}", gap, scale=size)
 
     def _stretch(
-        self, program: NonlinearProgram, k: int, own: Places, C: Any, T: Any, guess: Guess, drawn_in: float
+        self,
+        program: NonlinearProgram,
+        k: int,
+        own: Places,
+        C: Any,
+        T: Any,
+        guess: Guess,
+        drawn_in: float,
     ) -> Any:
         """The limits and the closure at the places of a stretch; its part of the objective."""
         at, count = self.at, len(own.s)
         driven = [_sparse(B) @ C for B in self.basis.matrices(own.s)]
-        sought = [program.variable(f"{name} {k + 1}", x, scale=_spread(x)) for name, x in self._of_loops(guess, k)]
+        sought = [
+            program.variable(f"{name} {k + 1}", x, scale=_spread(x))
+            for name, x in self._of_loops(guess, k)
+        ]
         z = casadi.vertcat(*(y.T for y in (*driven, *sought)), casadi.repmat(T, 1, count))
         found = program.repeated(at.whole, z)
         bounded = [at.rows[r] for r in at.sought]
         left, cost = found[len(bounded) : -1, :], found[-1, :]
         if left.numel():
-            program.constrain("loop closure", left, scale=np.tile(self._loop_scale(guess, k), count))
+            program.constrain(
+                "loop closure", left, scale=np.tile(self._loop_scale(guess, k), count)
+            )
         for quantity in dict.fromkeys(row.quantity for row in bounded):
             rows = [r for r, row in enumerate(bounded) if row.quantity == quantity]
             sides = np.array([_drawn_in(bounded[r], drawn_in) for r in rows]).T

@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import MOST_SEED, Floats, count, flag
-from eslabon.errors import AssemblyError, EslabonError, InputError, OptimizationError, SingularityError, format_value
+from eslabon.errors import (
+    AssemblyError,
+    EslabonError,
+    InputError,
+    OptimizationError,
+    SingularityError,
+    format_value,
+)
 from eslabon.mechanism import Mechanism
 from eslabon.optimize.motion_arguments import (
     FREE,
@@ -30,11 +37,20 @@ from eslabon.optimize.motion_limits import CONDITION, demands, driven
 from eslabon.optimize.motion_program import Places, Task
 from eslabon.optimize.motion_spline import MotionSpline, SplineBasis
 from eslabon.optimize.motion_starts import Guess, guesses
-from eslabon.optimize.motion_verification import Seen, by_another_formulation, checks, finer, seen, unconfirmed
+from eslabon.optimize.motion_verification import (
+    Seen,
+    by_another_formulation,
+    checks,
+    finer,
+    seen,
+    unconfirmed,
+)
 from eslabon.optimize.nonlinear_program import Start, Starts
 from eslabon.optimize.optimal_motion import OptimalMotion
 
-DRAWN_IN = 1e-3  # of a limit: by how much it is tightened in the program, so that what is found is within
+DRAWN_IN = (
+    1e-3  # of a limit: by how much it is tightened in the program, so that what is found is within
+)
 ROUNDS = 12  # searches with limits at more and more instants
 PATIENT = 3  # rounds, until limits are tightened further in each
 SLOWED = 3e-3  # of a limit: what is in excess by less is taken off by a slower motion, if its duration is free
@@ -87,7 +103,14 @@ def motion(
     own, sought, wanted = driven(m), objective_of(objective), demands(subject_to)
     points, ends = points_of(own, start, end, via)
     held = held_coefficients(at_rest)
-    rows = rows_of(own, torque_limits, velocity_limits, acceleration_limits, jerk_limits, flag(limits, "limits"))
+    rows = rows_of(
+        own,
+        torque_limits,
+        velocity_limits,
+        acceleration_limits,
+        jerk_limits,
+        flag(limits, "limits"),
+    )
     span = durations_of(sought, duration, rows, bool(wanted))
     formed = partial(instant, own, rows, wanted, sought)
     at = formed()
@@ -95,7 +118,14 @@ def motion(
     basis = SplineBasis(count(knots, "knots", 4), spline_degree(degree))
     word = sought if isinstance(sought, str) else "objective"
     task = Task(
-        f"motion of {m.name} of least {word}", at, basis, points, held, position_bounds(own, rows), span, sought
+        f"motion of {m.name} of least {word}",
+        at,
+        basis,
+        points,
+        held,
+        position_bounds(own, rows),
+        span,
+        sought,
     )
     rng = np.random.default_rng(count(seed, "seed", most=MOST_SEED))
     search = Search(m, task, formed, ends, count(iterations, "iterations", 1), progress)
@@ -129,7 +159,9 @@ class Search:
 
     def found(self, guessed: list[Guess | EslabonError]) -> Found:
         """The best start whose motion can be brought to keep its limits everywhere."""
-        begun = {number: guess for number, guess in enumerate(guessed, 1) if isinstance(guess, Guess)}
+        begun = {
+            number: guess for number, guess in enumerate(guessed, 1) if isinstance(guess, Guess)
+        }
         if not begun:
             raise AssemblyError(
                 f"{self.task.title}: neither the straight way from start to end nor one beside it can be made: {guessed[0]} Give via "
@@ -141,7 +173,9 @@ class Search:
             tried, near = own.tried(begun, scale, strict=conditioned or not self.m.closed)
             if not near:
                 break
-        every = Starts(tried[k] if k in tried else _not_begun(k, guess) for k, guess in enumerate(guessed, 1))
+        every = Starts(
+            tried[k] if k in tried else _not_begun(k, guess) for k, guess in enumerate(guessed, 1)
+        )
         for best in sorted((s for s in every if s.accepted), key=lambda s: s.value):
             seen, rounds = own.refined(best, scale)
             if seen is not None and not own.unconfirmed(seen):
@@ -150,7 +184,9 @@ class Search:
             f"{self.task.title}: between the instants that were looked at no motion that was found keeps its limits; give more knots."
         )
 
-    def tried(self, begun: Mapping[int, Guess], scale: float, strict: bool) -> tuple[dict[int, Start], bool]:
+    def tried(
+        self, begun: Mapping[int, Guess], scale: float, strict: bool
+    ) -> tuple[dict[int, Start], bool]:
         """What becomes of each start, and whether one came too near to a singular configuration."""
         task, near = self.task, []
 
@@ -168,7 +204,9 @@ class Search:
             [task.begun(each) for each in begun.values()], verify=verify, iterations=self.iterations, tolerance=TOLERANCE,
             progress=self.progress, strict=strict,
         ).starts  # fmt: skip
-        return {k: replace(s, number=k) for k, s in zip(begun, found, strict=True)}, any(near) or not found.best
+        return {k: replace(s, number=k) for k, s in zip(begun, found, strict=True)}, any(
+            near
+        ) or not found.best
 
     @cached_property
     def _again(self) -> Any:
@@ -213,7 +251,10 @@ class Search:
             return None
         for slower in 1 + now.worst * np.array([0.5, 0.6, 0.75, 1.0, 1.5, 2.5]):
             duration = float(slower * now.spline.duration)
-            if duration <= most and (made := self.looked_at(now.spline.lasting(duration))).worst <= 0:
+            if (
+                duration <= most
+                and (made := self.looked_at(now.spline.lasting(duration))).worst <= 0
+            ):
                 return made
         return None
 
@@ -238,11 +279,15 @@ def _too_near(task: Task, own: Seen) -> bool:
 
 
 def _not_begun(number: int, why: Any) -> Start:
-    return Start(number, {}, {}, np.nan, False, f"Not begun: {why}", 0, np.nan, "loop closure", np.inf)
+    return Start(
+        number, {}, {}, np.nan, False, f"Not begun: {why}", 0, np.nan, "loop closure", np.inf
+    )
 
 
 def _some(s: Floats) -> Floats:
-    return s[np.unique(np.linspace(0, len(s) - 1, min(len(s), AT_ONCE)).astype(int))] if len(s) else s
+    return (
+        s[np.unique(np.linspace(0, len(s) - 1, min(len(s), AT_ONCE)).astype(int))] if len(s) else s
+    )
 
 
 def _sizes(task: Task, guess: Guess) -> tuple[float, float]:
@@ -268,7 +313,9 @@ def _result(m: Mechanism, task: Task, word: str, found: Found) -> OptimalMotion:
         from scipy.integrate import simpson
 
         power = np.abs(own.tau * own.v[:, list(m.actuated_velocities)]).sum(axis=-1)
-        value = float(simpson((power if task.objective == "energy" else own.cost)[keep], x=own.t[keep]))
+        value = float(
+            simpson((power if task.objective == "energy" else own.cost)[keep], x=own.t[keep])
+        )
     t, q, v, a, tau = (x[keep] for x in (own.t, own.q, own.v, own.a, own.tau))
     return OptimalMotion(
         m, word, value, UNITS.get(word, ""), t, q, v, a, tau, found.starts, found.rounds, checks(task.at, own), own.spline, task.at.driven

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from scipy.interpolate import BSpline
 
 ORDERS = 3  # derivatives that are used: velocity, acceleration, jerk
-LOBATTO = (1 + np.array([-1.0, -np.sqrt(3 / 7), 0.0, np.sqrt(3 / 7), 1.0])) / 2  # exact to degree seven
+LOBATTO = (
+    1 + np.array([-1.0, -np.sqrt(3 / 7), 0.0, np.sqrt(3 / 7), 1.0])
+) / 2  # exact to degree seven
 WEIGHTS = np.array([9.0, 49.0, 64.0, 49.0, 9.0]) / 180
 
 
@@ -63,7 +65,10 @@ class SplineBasis:
     def quadrature(self) -> tuple[Floats, Floats]:
         """Points from 0 to 1, the knots among them, and weights of integrals (Gauss and Lobatto, five points an interval)."""
         start = np.arange(self.intervals)[:, None] / self.intervals
-        s, w = (start + LOBATTO / self.intervals), np.broadcast_to(WEIGHTS / self.intervals, (self.intervals, 5)).copy()
+        s, w = (
+            (start + LOBATTO / self.intervals),
+            np.broadcast_to(WEIGHTS / self.intervals, (self.intervals, 5)).copy(),
+        )
         w[1:, 0] += w[:-1, -1]
         return np.append(s[:, :-1], 1.0), np.append(w[:, :-1], w[-1, -1])
 
@@ -107,7 +112,9 @@ class MotionSpline:
     def at(self, t: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """The coordinates, velocities, accelerations and jerks at times within the motion, (..., n) each."""
         flat = np.clip(np.ravel(t), 0.0, self.duration)
-        piece = np.clip(np.searchsorted(self.breaks, flat, side="right") - 1, 0, len(self.durations) - 1)
+        piece = np.clip(
+            np.searchsorted(self.breaks, flat, side="right") - 1, 0, len(self.durations) - 1
+        )
         made = np.empty((ORDERS + 1, len(flat), self.coefficients[0].shape[1]))
         for k, (spline, T) in enumerate(zip(self._splines, self.durations, strict=True)):
             own = piece == k
@@ -127,8 +134,12 @@ class MotionSpline:
 
     def times(self, places: tuple[Floats, ...]) -> Floats:
         """The times of such places; those where two stretches meet are there twice."""
-        return np.concatenate([b + T * s for b, T, s in zip(self.breaks, self.durations, places, strict=False)])
+        return np.concatenate(
+            [b + T * s for b, T, s in zip(self.breaks, self.durations, places, strict=False)]
+        )
 
     def lasting(self, duration: float) -> MotionSpline:
         """The same way over another time."""
-        return MotionSpline(self.basis, self.coefficients, self.durations * duration / self.duration)
+        return MotionSpline(
+            self.basis, self.coefficients, self.durations * duration / self.duration
+        )

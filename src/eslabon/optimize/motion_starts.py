@@ -52,11 +52,18 @@ def straight(basis: SplineBasis, points: Floats, rests: bool) -> list[Floats]:
     return [basis.fitted(s, way(a + (b - a) * s)) for a, b in pairwise(u)]
 
 
-def beside(basis: SplineBasis, coefficients: list[Floats], size: Floats, rng: np.random.Generator) -> list[Floats]:
+def beside(
+    basis: SplineBasis, coefficients: list[Floats], size: Floats, rng: np.random.Generator
+) -> list[Floats]:
     """The way that goes aside between the points, at random, and meets each with the same velocity and acceleration."""
     s = np.linspace(0, 1, 6 * basis.count)
-    bumps = np.stack([np.sin(np.pi * s) ** 3, np.sin(2 * np.pi * s) * np.sin(np.pi * s) ** 2], axis=1)
-    return [c + basis.fitted(s, bumps @ (rng.normal(size=(2, len(size))) * ASIDE * size)) for c in coefficients]
+    bumps = np.stack(
+        [np.sin(np.pi * s) ** 3, np.sin(2 * np.pi * s) * np.sin(np.pi * s) ** 2], axis=1
+    )
+    return [
+        c + basis.fitted(s, bumps @ (rng.normal(size=(2, len(size))) * ASIDE * size))
+        for c in coefficients
+    ]
 
 
 def guesses(
@@ -68,7 +75,11 @@ def guesses(
     made: list[Guess | EslabonError] = []
     for number in range(starts):
         aside = beside(task.basis, line, reach(task.points), rng) if number else line
-        made.append(_nearest(task, line, aside, ends, tuple(p.s for p in places), SLOWER[number % len(SLOWER)]))
+        made.append(
+            _nearest(
+                task, line, aside, ends, tuple(p.s for p in places), SLOWER[number % len(SLOWER)]
+            )
+        )
     return made
 
 
@@ -80,7 +91,9 @@ def _nearest(
     why = EslabonError()
     for nearer in 0.5 ** np.arange(TRIES if aside is not line else 1):
         way = [c + nearer * (d - c) for c, d in zip(line, aside, strict=True)]
-        spline = MotionSpline(task.basis, tuple(_held(way, task.points, task.held, task.bounds)), fractions)
+        spline = MotionSpline(
+            task.basis, tuple(_held(way, task.points, task.held, task.bounds)), fractions
+        )
         try:
             return _timed(task.at, spline, places, ends, task.durations, slower)
         except (AssemblyError, SingularityError) as error:
@@ -95,7 +108,9 @@ def another_end(m: Model, q: Floats, end: Floats) -> str | None:
     return f"it ends {off:.3g} (rad or m) from where it is to end, in another assembly mode."
 
 
-def _held(coefficients: list[Floats], points: Floats, held: int, bounds: tuple[Floats, Floats]) -> list[Floats]:
+def _held(
+    coefficients: list[Floats], points: Floats, held: int, bounds: tuple[Floats, Floats]
+) -> list[Floats]:
     """Within the limits of positions, with the ends where they are to be."""
     made = [np.clip(c, *bounds) for c in coefficients]
     for c, a, b in zip(made, points[:-1], points[1:], strict=True):
@@ -105,7 +120,12 @@ def _held(coefficients: list[Floats], points: Floats, held: int, bounds: tuple[F
 
 
 def _timed(
-    at: Instant, spline: MotionSpline, places: Pieces, ends: Ends, durations: tuple[float, float], slower: float
+    at: Instant,
+    spline: MotionSpline,
+    places: Pieces,
+    ends: Ends,
+    durations: tuple[float, float],
+    slower: float,
 ) -> Guess:
     """The way over a duration that keeps the limits, as far as any does, and its configurations."""
     own = at.driven
@@ -123,7 +143,9 @@ def _timed(
         chosen = float(DURATIONS[keeps[0]] if len(keeps) else DURATIONS[np.argmin(worst)])
         least = float(np.clip(slower * chosen, least, most))
     slower = least / spline.duration
-    return Guess(spline.lasting(least), *(tuple(np.split(y, counts)) for y in (q, v / slower, a / slower**2)))
+    return Guess(
+        spline.lasting(least), *(tuple(np.split(y, counts)) for y in (q, v / slower, a / slower**2))
+    )
 
 
 def excess(at: Instant, q: Floats, v: Floats, a: Floats, jerk: Floats) -> Floats:

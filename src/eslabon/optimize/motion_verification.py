@@ -68,8 +68,15 @@ class LimitChecks(tuple[LimitCheck, ...]):
             for c in self
         ]  # fmt: skip
         widths = [max(len(row[k]) for row in (columns, *rows)) for k in range(len(columns))]
-        lines = ["  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in (columns, *rows)]
-        head = f"<{len(self)} checks, {100 * self.margin:.3g} % left at least>" if self else "<no limits, no checks>"
+        lines = [
+            "  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip()
+            for row in (columns, *rows)
+        ]
+        head = (
+            f"<{len(self)} checks, {100 * self.margin:.3g} % left at least>"
+            if self
+            else "<no limits, no checks>"
+        )
         return "\n".join([head, *(lines if self else [])])
 
     def _pieces(self) -> Iterator[str]:
@@ -78,7 +85,16 @@ class LimitChecks(tuple[LimitCheck, ...]):
 
         columns = ("quantity", "of", "unit", "least", "greatest", "bounds", "left [%]", "at t [s]")
         rows = [
-            (c.quantity, c.name, c.unit, c.least, c.greatest, _bounds(c), round(100 * c.margin, 4), c.time)
+            (
+                c.quantity,
+                c.name,
+                c.unit,
+                c.least,
+                c.greatest,
+                _bounds(c),
+                round(100 * c.margin, 4),
+                c.time,
+            )
             for c in self
         ]
         yield table(Sheet("", columns, rows))
@@ -125,7 +141,9 @@ class Seen:
         for fine, own in zip(self.places, places, strict=True):
             chosen.append(begin + np.searchsorted(fine, own.s))
             begin += len(fine)
-        return Guess(self.spline, *(tuple(x[rows] for rows in chosen) for x in (self.q, self.v, self.a)))
+        return Guess(
+            self.spline, *(tuple(x[rows] for rows in chosen) for x in (self.q, self.v, self.a))
+        )
 
     def peaks(self) -> list[Floats]:
         """The places of each stretch at which a limit is violated most."""
@@ -148,7 +166,9 @@ def finer(places: Sequence[Places]) -> tuple[Floats, ...]:
     return tuple(made)
 
 
-def seen(m: Mechanism, at: Instant, spline: MotionSpline, places: tuple[Floats, ...], q0: Floats) -> Seen:
+def seen(
+    m: Mechanism, at: Instant, spline: MotionSpline, places: tuple[Floats, ...], q0: Floats
+) -> Seen:
     """A motion on the fine grid; refused by `AssemblyError` or `SingularityError` where its loops do not close all the way."""
     x, vi, ai, jerk = spline.at_places(places)
     q, v, a = at.driven.completed(x, vi, ai, q0)
@@ -171,7 +191,9 @@ def _peaked(x: Floats) -> Floats:
 def _reserve(at: Instant, k: int) -> float:
     """What is to be left of a bound; nothing of positions, which coefficients keep at all times and which may rest on theirs."""
     row = at.rows[k]
-    return -ROUND_OFF if row.quantity == POSITION and row.place in at.driven.coordinates else RESERVE
+    return (
+        -ROUND_OFF if row.quantity == POSITION and row.place in at.driven.coordinates else RESERVE
+    )
 
 
 def checks(at: Instant, own: Seen) -> LimitChecks:

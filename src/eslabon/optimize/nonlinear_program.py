@@ -23,7 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import MOST_SEED, Floats, choice, count, finite, floats, known_words, positive
+from eslabon.arguments import (
+    MOST_SEED,
+    Floats,
+    choice,
+    count,
+    finite,
+    floats,
+    known_words,
+    positive,
+)
 from eslabon.displays import displayed
 from eslabon.errors import InputError, OptimizationError
 from eslabon.numerics.scalars import casadi
@@ -115,7 +124,11 @@ class Starts(tuple[Start, ...]):
     def best(self) -> Start | None:
         """The accepted start of the least value; the first of them, should several be alike."""
         accepted = [s for s in self if s.accepted]
-        return min(accepted, key=lambda s: s.value if np.isnan(s.merit) else s.merit) if accepted else None
+        return (
+            min(accepted, key=lambda s: s.value if np.isnan(s.merit) else s.merit)
+            if accepted
+            else None
+        )
 
     def told(self, value: Callable[[float], float]) -> Starts:
         """The same with values as people are told them, such as the root of a sum of squares that was minimised."""
@@ -123,12 +136,21 @@ class Starts(tuple[Start, ...]):
 
     def _rows(self) -> list[tuple[Any, ...]]:
         words = (f"{s.words}{f'; refused: {s.refused}' if s.refused else ''}" for s in self)
-        return [(s.number, s.value, s.iterations, s.violation, text) for s, text in zip(self, words, strict=True)]
+        return [
+            (s.number, s.value, s.iterations, s.violation, text)
+            for s, text in zip(self, words, strict=True)
+        ]
 
     def __repr__(self) -> str:
-        head = f"<{len(self)} start{'s' * (len(self) != 1)}, {sum(s.accepted for s in self)} accepted>"
-        lines = [f"{n:6d}  {f:9.6g}  {i:10d}  {e:9.2g}  {text}" for n, f, i, e, text in self._rows()]
-        return "\n".join([head, f"{'start':>6}  {'value':>9}  {'iterations':>10}  {'violation':>9}", *lines])
+        head = (
+            f"<{len(self)} start{'s' * (len(self) != 1)}, {sum(s.accepted for s in self)} accepted>"
+        )
+        lines = [
+            f"{n:6d}  {f:9.6g}  {i:10d}  {e:9.2g}  {text}" for n, f, i, e, text in self._rows()
+        ]
+        return "\n".join(
+            [head, f"{'start':>6}  {'value':>9}  {'iterations':>10}  {'violation':>9}", *lines]
+        )
 
     def _pieces(self) -> Iterator[str]:
         from eslabon.pages.elements import table
@@ -179,7 +201,10 @@ class NonlinearProgram:
         if name in self.variables:
             raise InputError(f"{self.title} has a variable {name!r} already.")
         begun = finite(start, name)
-        lower, upper = (np.broadcast_to(floats(x, f"a bound of {name}"), begun.shape).ravel() for x in (lower, upper))
+        lower, upper = (
+            np.broadcast_to(floats(x, f"a bound of {name}"), begun.shape).ravel()
+            for x in (lower, upper)
+        )
         if not (lower <= upper).all():
             k = int(np.argmin(lower <= upper))
             raise InputError(
@@ -187,13 +212,17 @@ class NonlinearProgram:
             )
         size = _size(begun.ravel(), lower, upper) if scale is None else np.broadcast_to(finite(scale, "scale"), begun.shape).ravel()  # fmt: skip
         symbol = casadi.MX.sym(name, begun.size)
-        own = Variable(name, begun, lower.reshape(begun.shape), upper.reshape(begun.shape), size, symbol)
+        own = Variable(
+            name, begun, lower.reshape(begun.shape), upper.reshape(begun.shape), size, symbol
+        )
         self.variables[name] = own
         column = symbol * casadi.DM(size)
         # NumPy goes row by row through an array, CasADi column by column
         return casadi.reshape(column, *begun.shape[::-1]).T if begun.ndim == 2 else column
 
-    def constrain(self, name: str, expression: Any, lower: Any = 0.0, upper: Any = 0.0, scale: Any = 1.0) -> None:
+    def constrain(
+        self, name: str, expression: Any, lower: Any = 0.0, upper: Any = 0.0, scale: Any = 1.0
+    ) -> None:
         """Demand lower <= expression <= upper, entry by entry (equality where both are the same); `scale` is what of it counts as
         one. Bounds may be infinite."""
         column = casadi.vec(expression)
@@ -223,7 +252,13 @@ class NonlinearProgram:
         x, f, g = self._expanded()
         return (
             casadi.Function("values", [x], [f, g], ["x"], ["f", "g"]),
-            casadi.Function("derivatives", [x], [casadi.gradient(f, x), casadi.jacobian(g, x)], ["x"], ["f_x", "g_x"]),
+            casadi.Function(
+                "derivatives",
+                [x],
+                [casadi.gradient(f, x), casadi.jacobian(g, x)],
+                ["x"],
+                ["f_x", "g_x"],
+            ),
         )
 
     def begun(self, start: Mapping[str, Any]) -> Floats:
@@ -244,7 +279,11 @@ class NonlinearProgram:
     def _scaled(self) -> tuple[Any, Any, Any]:
         x = casadi.vertcat(*(v.symbol for v in self.variables.values()))
         g = [c.expression / casadi.DM(c.scale) for c in self.constraints]
-        return x, casadi.MX(self.objective) / self.objective_scale, casadi.vertcat(casadi.MX(0, 1), *g)
+        return (
+            x,
+            casadi.MX(self.objective) / self.objective_scale,
+            casadi.vertcat(casadi.MX(0, 1), *g),
+        )
 
     def _expanded(self) -> tuple[Any, Any, Any]:
         """The same, with what is repeated put in."""
@@ -279,12 +318,20 @@ class NonlinearProgram:
             "ipopt.hessian_approximation": HESSIANS[choice(hessian, "hessian", HESSIANS)]}  # fmt: skip
         made: list[Start] = []
         with Progress(self.title, progress) as bar, _interrupts() as interrupted:
-            watch = _watch(x.numel(), g.numel(), interrupted, lambda: bar.update(len(made) / max(len(starts), 1)))
+            watch = _watch(
+                x.numel(),
+                g.numel(),
+                interrupted,
+                lambda: bar.update(len(made) / max(len(starts), 1)),
+            )
             bar.update(0.0, "derivatives")
             exact = derivatives(*self._scaled(), self.blocks) if self.blocks else {}
             bar.update(0.0, "derivatives")  # which may take longer than the search
             solver = casadi.nlpsol(
-                "search", "ipopt", {"x": x, "f": f, "g": g}, {**options, **exact, "iteration_callback": watch}
+                "search",
+                "ipopt",
+                {"x": x, "f": f, "g": g},
+                {**options, **exact, "iteration_callback": watch},
             )
             for number, start in enumerate(starts, 1):
                 x0 = self.begun(start)
@@ -295,7 +342,9 @@ class NonlinearProgram:
                 made.append(own if verify is None or not own.success else replace(own, refused=verify(own.values, own.value) or ""))  # fmt: skip
         return self._best(Starts(made), strict)
 
-    def _judged(self, number: int, x0: Floats, found: Mapping[str, Any], stats: Mapping[str, Any]) -> Start:
+    def _judged(
+        self, number: int, x0: Floats, found: Mapping[str, Any], stats: Mapping[str, Any]
+    ) -> Start:
         """What one start came to."""
         status = str(stats["return_status"])
         worst, relative, name = self._violation(np.asarray(found["g"]).ravel())
@@ -366,7 +415,9 @@ def sobol_starts(lower: Any, upper: Any, n: int, seed: int = 0) -> Floats:
 def _size(start: Floats, lower: Floats, upper: Floats) -> Floats:
     width = upper - lower
     bounded = np.isfinite(width) & (width > 0)
-    return np.where(bounded, np.where(bounded, width, 1.0), np.where(start != 0, np.abs(start), 1.0))
+    return np.where(
+        bounded, np.where(bounded, width, 1.0), np.where(start != 0, np.abs(start), 1.0)
+    )
 
 
 @contextmanager

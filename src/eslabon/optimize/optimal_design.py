@@ -81,7 +81,8 @@ def design(
     asked, demands = quantity_of(m, objective, summary, "objective"), demands_of(m, subject_to)
     ranges = ranges_of(m, over)
     if motion is None and any(
-        q.moving and not callable(objective) for q in (asked, *(d.quantity for d in demands if not d.everywhere))
+        q.moving and not callable(objective)
+        for q in (asked, *(d.quantity for d in demands if not d.everywhere))
     ):
         raise ModelError(
             f"{asked.name} is asked along a motion; give motion=, such as es.paths.joint_path(...) of the actuated joints."
@@ -102,14 +103,19 @@ def ranges_of(m: Mechanism, over: Any) -> dict[str, tuple[float, float]]:
             f"over gives ranges of parameters, as in over={{'L2': (0.03, 0.08)}}; it is {format_value(over)}."
         )
     m.check_parameters(over)
-    return {name: _range(said, f"over[{name!r}]", parameter_units(m)[name]) for name, said in over.items()}
+    return {
+        name: _range(said, f"over[{name!r}]", parameter_units(m)[name])
+        for name, said in over.items()
+    }
 
 
 def _range(said: Any, what: str, unit: str | None) -> tuple[float, float]:
     if isinstance(said, str) and (ends := range_in_si(said, what, unit)):
         return ordered(ends, what)
     if not isinstance(said, list | tuple | np.ndarray) or len(said) != 2:
-        raise InputError(f"{what} is a range, (least, most) or '30..80 mm'; it is {format_value(said)}.")
+        raise InputError(
+            f"{what} is a range, (least, most) or '30..80 mm'; it is {format_value(said)}."
+        )
     least, most = (_end(x, what, unit) for x in said)
     return ordered((least, most), what)
 
@@ -119,7 +125,9 @@ def _end(x: Any, what: str, unit: str | None) -> float:
     if isinstance(x, str) and "*" in x:
         made = number(x, what)
         if isinstance(made, ParameterExpression):
-            raise InputError(f"{what} has the end {format_value(x)}; it is to be a number, or a text such as '40 mm'.")
+            raise InputError(
+                f"{what} has the end {format_value(x)}; it is to be a number, or a text such as '40 mm'."
+            )
         return float(made)
     return number_in_si(x, what, unit)
 
@@ -137,7 +145,11 @@ class Verified:
         if verdict is None:
             verdict = self._looked_at(values, value)
             self._found.append((_optimum(values), verdict))
-        return verdict if isinstance(verdict, str) else "; ".join(f"{c}" for c in verdict if not c.passed) or None
+        return (
+            verdict
+            if isinstance(verdict, str)
+            else "; ".join(f"{c}" for c in verdict if not c.passed) or None
+        )
 
     def checks(self, values: Mapping[str, Floats]) -> Checks:
         """The checks of an optimum that was accepted."""
@@ -154,7 +166,9 @@ class Verified:
     def _looked_at(self, values: Mapping[str, Floats], value: float) -> Checks | str:
         problem = self.problem
         try:
-            own = problem.m.variant(**dict(zip(problem.names, map(float, values["parameters"]), strict=True)))
+            own = problem.m.variant(
+                **dict(zip(problem.names, map(float, values["parameters"]), strict=True))
+            )
             return problem.checked(own, problem.objective.told(value), values.get("q"))
         except EslabonError as error:
             return str(error)
@@ -162,7 +176,9 @@ class Verified:
 
 def _optimum(values: Mapping[str, Floats]) -> Floats:
     """What tells one optimum from another: its parameters, and the configuration in which its motion begins."""
-    return np.concatenate([values["parameters"], *(values[name][0] for name in ("q",) if name in values)])
+    return np.concatenate(
+        [values["parameters"], *(values[name][0] for name in ("q",) if name in values)]
+    )
 
 
 def _solved(problem: DesignProblem, starts: int, seed: int, options: Mapping[str, Any]) -> Optimum:
@@ -171,7 +187,11 @@ def _solved(problem: DesignProblem, starts: int, seed: int, options: Mapping[str
     parameters = dict(zip(problem.names, map(float, found.values["parameters"]), strict=True))
     checks, made = verified.checks(found.values), problem.m.with_parameters(**parameters)
     before = _before(problem)
-    figure = None if problem.given is None or not made.nu else partial(_torques, problem, made, found.values.get("q"))
+    figure = (
+        None
+        if problem.given is None or not made.nu
+        else partial(_torques, problem, made, found.values.get("q"))
+    )
     return Optimum(
         made, parameters, problem.objective.name, problem.objective.unit, checks[0].measured, before, checks, found.starts.told(problem.objective.told), problem.m,
         figure, problem.objective.sense,
@@ -180,7 +200,9 @@ def _solved(problem: DesignProblem, starts: int, seed: int, options: Mapping[str
 
 def _before(problem: DesignProblem) -> float:
     """The objective of the mechanism as it is described."""
-    t, _, rows = problem.measured(problem.m, None if problem.given is None else problem.nominal[0][0])
+    t, _, rows = problem.measured(
+        problem.m, None if problem.given is None else problem.nominal[0][0]
+    )
     return problem.objective.number(rows[0], t)
 
 
@@ -192,10 +214,16 @@ def _torques(problem: DesignProblem, made: Mechanism, q: Floats | None, theme: s
     t = np.linspace(0.0, problem.given.duration, FINER * (problem.samples - 1) + 1)
     nominal = problem.nominal[0][0]
     runs = {"before": (problem.m, nominal), "optimum": (made, nominal if q is None else q[0])}
-    tau = {word: m.inverse_dynamics(*problem.given.states(m, t, start)) for word, (m, start) in runs.items()}
+    tau = {
+        word: m.inverse_dynamics(*problem.given.states(m, t, start))
+        for word, (m, start) in runs.items()
+    }
     columns = [velocity_columns(made)[k] for k in made.actuated_velocities]
     figure, axes = panels(
-        len(columns), theme=theme, bottom=axis_label("t", "s"), title=f"{made.name}: forces of the actuators"
+        len(columns),
+        theme=theme,
+        bottom=axis_label("t", "s"),
+        title=f"{made.name}: forces of the actuators",
     )
     for k, (ax, column) in enumerate(zip(axes, columns, strict=True)):
         unit = {"rad/s": "N m", "m/s": "N"}[column.unit]

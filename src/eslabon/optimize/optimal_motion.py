@@ -83,7 +83,9 @@ class OptimalMotion:
     @property
     def path(self) -> JointPath:
         """The driven coordinates as a joint path, which can be joined, reversed and stretched (see `es.paths`)."""
-        return JointPath(self.duration, lambda t: self.spline.at(t)[:3], self._title, self.spline.breaks)
+        return JointPath(
+            self.duration, lambda t: self.spline.at(t)[:3], self._title, self.spline.breaks
+        )
 
     @property
     def _title(self) -> str:
@@ -103,7 +105,9 @@ class OptimalMotion:
         slack = 1e-9 * self.duration
         if times.size and not (-slack <= times.min() and times.max() <= self.duration + slack):
             outside = times.min() if times.min() < -slack else times.max()
-            raise InputError(f"the motion takes {self.duration:.6g} s; t = {outside:g} s lies outside.")
+            raise InputError(
+                f"the motion takes {self.duration:.6g} s; t = {outside:g} s lies outside."
+            )
         x, v, a, _ = self.spline.at(times)
         near = self.q[np.abs(self.t[:, None] - times.reshape(1, -1)).argmin(axis=0)].reshape(
             *times.shape, self.q.shape[-1]
@@ -130,7 +134,9 @@ class OptimalMotion:
 
     # -- pictures ---------------------------------------------------------------------------------------------------
 
-    def plot(self, what: str = "forces", *, theme: str | None = None, path: str | Path | None = None) -> Any:
+    def plot(
+        self, what: str = "forces", *, theme: str | None = None, path: str | Path | None = None
+    ) -> Any:
         """A matplotlib figure of the actuators' "forces" in time, each between its limits, or of the "motion": coordinates,
         velocities and accelerations of all joints.
 
@@ -142,7 +148,9 @@ class OptimalMotion:
         """
         from eslabon.plotting import saved
 
-        made = self._forces(theme) if choice(what, "what", DRAWN) == "forces" else self._motion(theme)
+        made = (
+            self._forces(theme) if choice(what, "what", DRAWN) == "forces" else self._motion(theme)
+        )
         return saved(made, path)
 
     def _forces(self, theme: str | None) -> Any:
@@ -167,8 +175,14 @@ class OptimalMotion:
         q = [(str(c), c.unit) for c in coordinate_columns(self.m)]
         v = [(str(c), c.unit) for c in velocity_columns(self.m)]
         a = [(name, f"{unit}²") for name, unit in v]
-        groups = (("coordinates", q, self.q), ("velocities", v, self.v), ("accelerations", a, self.a))
-        drawn = [panel for title, columns, values in groups for panel in by_unit(title, columns, values)]
+        groups = (
+            ("coordinates", q, self.q),
+            ("velocities", v, self.v),
+            ("accelerations", a, self.a),
+        )
+        drawn = [
+            panel for title, columns, values in groups for panel in by_unit(title, columns, values)
+        ]
         return time_figure(self.t, drawn, theme=theme, title=self._title, across=1, size=(6.8, 2.1))
 
     def animate(self, path: str | Path | None = None, **options: Any) -> Animation:

@@ -56,14 +56,23 @@ class Checks(tuple[Check, ...]):
 
     def __repr__(self) -> str:
         words = "all passed" if self.passed else f"{sum(not c.passed for c in self)} failed"
-        return "\n".join([f"<{len(self)} check{'s' * (len(self) != 1)}, {words}>", *(f"  {c}" for c in self)])
+        return "\n".join(
+            [f"<{len(self)} check{'s' * (len(self) != 1)}, {words}>", *(f"  {c}" for c in self)]
+        )
 
     def _pieces(self) -> Iterator[str]:
         from eslabon.pages.elements import table
         from eslabon.sheets import Sheet
 
         rows = [
-            (c.name, _told(c.claimed), c.measured, _range(c.lower, c.upper), "yes" if c.passed else "no") for c in self
+            (
+                c.name,
+                _told(c.claimed),
+                c.measured,
+                _range(c.lower, c.upper),
+                "yes" if c.passed else "no",
+            )
+            for c in self
         ]
         yield table(Sheet("", ("what", "claimed", "measured", "allowed", "passed"), rows))
 
@@ -109,7 +118,9 @@ class Optimum:
         accepted = sum(s.accepted for s in self.starts)
         head = f"<Optimum of {self.original.name}: {self.objective} {self.value:.6g}{unit}"
         if np.isfinite(self.before):
-            head += f", before {self.before:.6g}{unit} ({-100 * self.improvement * self._sense:+.1f} %)"
+            head += (
+                f", before {self.before:.6g}{unit} ({-100 * self.improvement * self._sense:+.1f} %)"
+            )
         values = ", ".join(f"{name} = {x:.6g}" for name, x in self.parameters.items())
         return f"{head}; {accepted} of {len(self.starts)} start{'s' * (len(self.starts) != 1)}>\n  {values}"
 
@@ -130,5 +141,7 @@ class Optimum:
         from eslabon.plotting import saved
 
         if self._figure is None:
-            raise InputError(f"the optimum of {self.original.name} has no motion to plot; m.plot draws the mechanism.")
+            raise InputError(
+                f"the optimum of {self.original.name} has no motion to plot; m.plot draws the mechanism."
+            )
         return saved(self._figure(theme), path)

@@ -17,7 +17,11 @@ from eslabon.model.configuration import velocity_names
 from eslabon.numerics.scalars import casadi
 from eslabon.paths import JointPath
 
-PARTS = {"pose": slice(0, 6), "orientation": slice(0, 3), "position": slice(3, 6)}  # of a frame's twist
+PARTS = {
+    "pose": slice(0, 6),
+    "orientation": slice(0, 3),
+    "position": slice(3, 6),
+}  # of a frame's twist
 
 
 class Prescribed(Protocol):
@@ -96,28 +100,39 @@ class OfFrame:
 
     def data(self, t: Floats) -> Floats:
         pose, twist, acceleration = (
-            np.array([np.asarray(f(x)) for x in t]) for f in (self.path.pose, self.path.twist, self.path.acceleration)
+            np.array([np.asarray(f(x)) for x in t])
+            for f in (self.path.pose, self.path.twist, self.path.acceleration)
         )
-        return np.concatenate([pose[:, :3, :3].reshape(-1, 9), pose[:, :3, 3], twist, acceleration], axis=1)
+        return np.concatenate(
+            [pose[:, :3, :3].reshape(-1, 9), pose[:, :3, 3], twist, acceleration], axis=1
+        )
 
     def equations(
         self, m: Mechanism, parameters: Mapping[str, Any], q: Any, v: Any, a: Any, data: Any
     ) -> tuple[Any, Any, Any]:
         rows = list(self.rows)
         pose = m.pose(q, self.frame, parameters=parameters)
-        turned: Any = pose[:3, :3] @ casadi.reshape(data[:9], 3, 3)  # R R_d^T, for CasADi fills columns
-        angle = casadi.vertcat(turned[2, 1] - turned[1, 2], turned[0, 2] - turned[2, 0], turned[1, 0] - turned[0, 1])
+        turned: Any = pose[:3, :3] @ casadi.reshape(
+            data[:9], 3, 3
+        )  # R R_d^T, for CasADi fills columns
+        angle = casadi.vertcat(
+            turned[2, 1] - turned[1, 2], turned[0, 2] - turned[2, 0], turned[1, 0] - turned[0, 1]
+        )
         off = casadi.vertcat(angle / 2, pose[:3, 3] - data[9:12])
         twist = m.velocity(q, v, self.frame, axes="aligned", parameters=parameters)
         rate = m.acceleration(q, v, a, self.frame, axes="aligned", parameters=parameters)
         return off[rows], (twist - data[12:18])[rows], (rate - data[18:])[rows]
 
     def states(self, m: Mechanism, t: Floats, guess: Any) -> tuple[Floats, Floats, Floats]:
-        motion = m.follow(self.path, guess, self.frame, part=self.part, times=t, singular="error", limits=False)
+        motion = m.follow(
+            self.path, guess, self.frame, part=self.part, times=t, singular="error", limits=False
+        )
         return motion.q, motion.v, motion.a
 
 
-def prescribed(m: Mechanism, motion: Any, frame: str | None, part: str | None, guess: Any) -> Prescribed:
+def prescribed(
+    m: Mechanism, motion: Any, frame: str | None, part: str | None, guess: Any
+) -> Prescribed:
     """The motion as it is given: a path of joints (`es.paths.joint_path`), or one of a frame (`es.paths.along` and others)."""
     if m.rheonomic:
         raise ModelError(
@@ -125,10 +140,14 @@ def prescribed(m: Mechanism, motion: Any, frame: str | None, part: str | None, g
         )
     if isinstance(motion, JointPath):
         if frame is not None or part is not None:
-            raise ModelError("frame and part go with the motion of a frame; the motion of joints needs neither.")
+            raise ModelError(
+                "frame and part go with the motion of a frame; the motion of joints needs neither."
+            )
         return _of_joints(m, motion)
     if all(hasattr(motion, name) for name in ("duration", "pose", "twist", "acceleration")):
-        return _of_frame(m, motion, frame, choice("position" if part is None else part, "part", PARTS), guess)
+        return _of_frame(
+            m, motion, frame, choice("position" if part is None else part, "part", PARTS), guess
+        )
     raise InputError(
         "motion is a path of the actuated joints, such as es.paths.joint_path(...), or of a frame, such as es.paths.along(...); "
         f"it is {format_value(motion)}."
@@ -140,7 +159,9 @@ def _of_joints(m: Mechanism, path: JointPath) -> OfJoints:
     joints = [m.joint(name) for name in m.actuated] if m.closed else list(m.joints)
     listed = ", ".join(j.name for j in joints)
     if unplain := [j.name for j in joints if j.kind.has_quaternion]:
-        raise ModelError(f"joint '{unplain[0]}' of {m.name} turns by a quaternion; give the motion of a frame instead.")
+        raise ModelError(
+            f"joint '{unplain[0]}' of {m.name} turns by a quaternion; give the motion of a frame instead."
+        )
     if count != sum(j.nv for j in joints):
         raise InputError(
             f"the motion has {count} coordinates; that of {m.name} has {sum(j.nv for j in joints)} ({listed})."
@@ -153,7 +174,9 @@ def _of_joints(m: Mechanism, path: JointPath) -> OfJoints:
             f"the motion of {listed} leaves {', '.join(missing)} of {m.name} open; a design needs the motion of all degrees of freedom."
         )
     used = [k for k, place in enumerate(velocities) if not m.closed or place in p.independent]
-    return OfJoints(path, tuple(coordinates[k] for k in used), tuple(velocities[k] for k in used), tuple(used))
+    return OfJoints(
+        path, tuple(coordinates[k] for k in used), tuple(velocities[k] for k in used), tuple(used)
+    )
 
 
 def _of_frame(m: Mechanism, path: Any, frame: str | None, part: str, guess: Any) -> OfFrame:

@@ -70,15 +70,32 @@ def substituted(x: Any, f: Any, g: Any, blocks: Sequence[Block]) -> tuple[Any, A
 def derivatives(x: Any, f: Any, g: Any, blocks: Sequence[Block]) -> dict[str, Any]:
     """The functions that `nlpsol` takes for derivatives, of objective and constraints that have symbols of blocks in them."""
     sym = casadi.MX.sym
-    X, none, weight, multipliers = sym("x", x.numel()), sym("p", 0), sym("lam_f"), sym("lam_g", g.numel())
+    X, none, weight, multipliers = (
+        sym("x", x.numel()),
+        sym("p", 0),
+        sym("lam_f"),
+        sym("lam_g", g.numel()),
+    )
     Y = [sym("Y", *b.symbol.shape) for b in blocks]
-    f, g = casadi.Function("outer", [x, *(b.symbol for b in blocks)], [f, g]).call([X, *Y], True, False)
+    f, g = casadi.Function("outer", [x, *(b.symbol for b in blocks)], [f, g]).call(
+        [X, *Y], True, False
+    )
     lagrangian = weight * f + casadi.dot(multipliers, g)
     maps = [_chain(x, X, b) for b in blocks]
-    outputs = [b.repeated.function.map(b.instants)(z) for b, (_, z) in zip(blocks, maps, strict=True)]
+    outputs = [
+        b.repeated.function.map(b.instants)(z) for b, (_, z) in zip(blocks, maps, strict=True)
+    ]
     H, J, slope = casadi.hessian(lagrangian, X)[0], casadi.jacobian(g, X), casadi.gradient(f, X)
     for b, y, (S, z) in zip(blocks, Y, maps, strict=True):
-        H += S.T @ _diagonal(b, b.repeated.hessian.map(b.instants)(z, casadi.gradient(lagrangian, y)), square=True) @ S
+        H += (
+            S.T
+            @ _diagonal(
+                b,
+                b.repeated.hessian.map(b.instants)(z, casadi.gradient(lagrangian, y)),
+                square=True,
+            )
+            @ S
+        )
         along = _diagonal(b, b.repeated.jacobian.map(b.instants)(z)) @ S
         J += casadi.jacobian(g, y) @ along
         slope += along.T @ casadi.vec(casadi.gradient(f, y))
@@ -87,10 +104,16 @@ def derivatives(x: Any, f: Any, g: Any, blocks: Sequence[Block]) -> dict[str, An
         [X, *outputs, weight, multipliers], True, False
     )
     return {
-        "grad_f": casadi.Function("nlp_grad_f", [X, none], [f, slope], ["x", "p"], ["f", "grad_f_x"]),
+        "grad_f": casadi.Function(
+            "nlp_grad_f", [X, none], [f, slope], ["x", "p"], ["f", "grad_f_x"]
+        ),
         "jac_g": casadi.Function("nlp_jac_g", [X, none], [g, J], ["x", "p"], ["g", "jac_g_x"]),
         "hess_lag": casadi.Function(
-            "nlp_hess_l", [X, none, weight, multipliers], [H], ["x", "p", "lam_f", "lam_g"], ["triu_hess_gamma_x_x"]
+            "nlp_hess_l",
+            [X, none, weight, multipliers],
+            [H],
+            ["x", "p", "lam_f", "lam_g"],
+            ["triu_hess_gamma_x_x"],
         ),
     }
 

@@ -52,9 +52,7 @@ mtd[columnalign=left] { text-align: left; } mtd[columnalign=right] { text-align:
 }
 """
 # What is folded away on the screen is there on paper.
-SCRIPT = (
-    "addEventListener('beforeprint',()=>document.querySelectorAll('details').forEach(d=>d.setAttribute('open','')));"
-)
+SCRIPT = "addEventListener('beforeprint',()=>document.querySelectorAll('details').forEach(d=>d.setAttribute('open','')));"
 
 
 def document(title: str, body: str, language: str = "en") -> str:

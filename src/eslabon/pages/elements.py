@@ -16,9 +16,14 @@ from eslabon.sheets import Sheet, shown
 
 NUMBERS = (int, float)
 # Of MathML's variants browsers know but one; bold letters are a matter of style to them.
-BOLD = {"bold": 'mathvariant="normal" style="font-weight:700"', "bold-italic": 'style="font-weight:700"'}
+BOLD = {
+    "bold": 'mathvariant="normal" style="font-weight:700"',
+    "bold-italic": 'style="font-weight:700"',
+}
 # Brackets of matrices are drawn as borders: without a font for mathematics they would not grow with the matrix.
-BRACKETS = re.compile(r"<mo[^>]*>\[</mo><mtable>((?:(?!</?mtable).)*)</mtable><mo[^>]*>\]</mo>", re.DOTALL)
+BRACKETS = re.compile(
+    r"<mo[^>]*>\[</mo><mtable>((?:(?!</?mtable).)*)</mtable><mo[^>]*>\]</mo>", re.DOTALL
+)
 BRACKETED = "border-left:1.5px solid;border-right:1.5px solid;border-radius:.45em;padding:.1em .3em"
 HEAVY = 300_000  # letters of an SVG, above which pixels are lighter
 
@@ -46,7 +51,11 @@ def heading(text: str, level: int = 2, anchor: str = "") -> str:
 
 def contents(links: Sequence[tuple[str, str]]) -> str:
     """Where to find what: (anchor, text) of headings of the same page."""
-    return "<nav>" + "".join(f'<a href="#{escape(a)}">{escape(text)}</a>' for a, text in links) + "</nav>"
+    return (
+        "<nav>"
+        + "".join(f'<a href="#{escape(a)}">{escape(text)}</a>' for a, text in links)
+        + "</nav>"
+    )
 
 
 def folded(summary: str, inside: str) -> str:
@@ -59,10 +68,12 @@ def table(sheet: Sheet, language: str = "en", fold: int | None = None) -> str:
     click."""
     kinds = [_kind_of(sheet, k) for k in range(len(sheet.columns))]
     headings = "".join(
-        _heading(_column(column, language), kind) for column, kind in zip(sheet.columns, kinds, strict=True)
+        _heading(_column(column, language), kind)
+        for column, kind in zip(sheet.columns, kinds, strict=True)
     )
     rows = "".join(
-        "<tr>" + "".join(_cell(x, kind) for x, kind in zip(row, kinds, strict=True)) + "</tr>" for row in sheet.rows
+        "<tr>" + "".join(_cell(x, kind) for x, kind in zip(row, kinds, strict=True)) + "</tr>"
+        for row in sheet.rows
     )
     title = translated(sheet.title, language)
     long = fold is not None and len(sheet.rows) > fold
@@ -123,7 +134,8 @@ def picture(svg: str, caption: str = "") -> str:
 def image(png: bytes, caption: str = "") -> str:
     """A PNG as a picture of the page."""
     return _figure(
-        f'<img src="data:image/png;base64,{base64.b64encode(png).decode()}" alt="{escape(caption)}">', caption
+        f'<img src="data:image/png;base64,{base64.b64encode(png).decode()}" alt="{escape(caption)}">',
+        caption,
     )
 
 
@@ -142,7 +154,12 @@ def _with_own_ids(svg: str) -> str:
     if "<style" not in svg:
         return svg
     svg = re.sub(r"<svg\b", f'<svg data-own="{own}"', svg, count=1)
-    return re.sub(r"(<style[^>]*>)(.*?)(</style>)", lambda x: x[1] + _scoped(x[2], own) + x[3], svg, flags=re.DOTALL)
+    return re.sub(
+        r"(<style[^>]*>)(.*?)(</style>)",
+        lambda x: x[1] + _scoped(x[2], own) + x[3],
+        svg,
+        flags=re.DOTALL,
+    )
 
 
 def _scoped(css: str, own: str) -> str:
@@ -153,7 +170,8 @@ def _scoped(css: str, own: str) -> str:
 def scene(html: str, caption: str = "", height: int = 480) -> str:
     """A page of its own, such as a scene in space that can be turned, inside this one."""
     return _figure(
-        f'<iframe srcdoc="{escape(html)}" height="{height}" loading="lazy" title="{escape(caption)}"></iframe>', caption
+        f'<iframe srcdoc="{escape(html)}" height="{height}" loading="lazy" title="{escape(caption)}"></iframe>',
+        caption,
     )
 
 

@@ -74,7 +74,9 @@ def titled(thing: Any) -> str:
     if isinstance(thing, Mapping):
         return ""
     text = repr(thing)
-    if text.startswith(f"{type(thing).__name__}(") or thing._shown_names[2]:  # it says no more than the table
+    if (
+        text.startswith(f"{type(thing).__name__}(") or thing._shown_names[2]
+    ):  # it says no more than the table
         return f'<div class="es-title"><b>{escape(type(thing).__name__)}</b></div>'
     line = text.splitlines()[0].removeprefix("<").removesuffix(">")
     line = re.sub(r"; (print|see) .*", "", line)  # which is for those who see the text alone
@@ -93,9 +95,17 @@ def attributes(thing: Any) -> Iterator[str]:
 
 def shown_attributes(thing: Any) -> Iterator[tuple[str, Any]]:
     """Names and values of what is shown of a thing."""
-    own = [f.name for f in fields(thing)] if is_dataclass(thing) else list(getattr(thing, "_fields", ()))
+    own = (
+        [f.name for f in fields(thing)]
+        if is_dataclass(thing)
+        else list(getattr(thing, "_fields", ()))
+    )
     also, only, _ = thing._shown_names
-    return ((name, getattr(thing, name)) for name in only or dict.fromkeys([*own, *also]) if not name.startswith("_"))
+    return (
+        (name, getattr(thing, name))
+        for name in only or dict.fromkeys([*own, *also])
+        if not name.startswith("_")
+    )
 
 
 def cell(value: Any) -> str | float:
@@ -104,7 +114,10 @@ def cell(value: Any) -> str | float:
         return value
     numbers = isinstance(value, np.ndarray) and value.dtype.kind in "fiu"
     if numbers and value.ndim == 2 and 0 < value.size <= ENTRIES:
-        rows = "".join("<tr>" + "".join(f"<td>{shown(x)}</td>" for x in row) + "</tr>" for row in value.tolist())
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{shown(x)}</td>" for x in row) + "</tr>"
+            for row in value.tolist()
+        )
         return Markup(f'<table class="es-matrix">{rows}</table>')
     if numbers and value.ndim == 1 and value.size > MANY and np.isfinite(value).all():
         return Markup(f"{spark(value)} {escape(said(value))}")
@@ -129,7 +142,9 @@ def said(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, complex):
-        return f"{value.real + 0.0:.6g}{value.imag:+.6g}i" if value.imag else f"{value.real + 0.0:.6g}"
+        return (
+            f"{value.real + 0.0:.6g}{value.imag:+.6g}i" if value.imag else f"{value.real + 0.0:.6g}"
+        )
     if isinstance(value, int | float):
         return shown(value)
     if isinstance(value, str):
@@ -157,7 +172,9 @@ def _short(text: str) -> str:
 def matrix(title: str, values: Any, rows: Sequence[str], columns: Sequence[str]) -> str:
     """A matrix with names at its rows and columns."""
     own = np.asarray(values).tolist()
-    return table(Sheet(title, ("", *columns), [(name, *row) for name, row in zip(rows, own, strict=True)]))
+    return table(
+        Sheet(title, ("", *columns), [(name, *row) for name, row in zip(rows, own, strict=True)])
+    )
 
 
 def linear_system(model: Any) -> Iterator[str]:
@@ -169,7 +186,13 @@ def linear_system(model: Any) -> Iterator[str]:
     if len(model.outputs) and not np.array_equal(model.C, np.eye(*model.C.shape)):
         yield matrix("C, D", np.hstack([model.C, model.D]), model.outputs, columns)
     poles = _rounded(model.poles() if callable(model.poles) else model.poles)
-    yield table(Sheet("poles", ("pole [1/s]", "magnitude [rad/s]"), [(said(complex(s)), float(abs(s))) for s in poles]))
+    yield table(
+        Sheet(
+            "poles",
+            ("pole [1/s]", "magnitude [rad/s]"),
+            [(said(complex(s)), float(abs(s))) for s in poles],
+        )
+    )
 
 
 def _rounded(poles: Any) -> Any:
@@ -189,7 +212,11 @@ def in_time(t: Any, curves: Iterable[tuple[str, str, Any]]) -> str:
             rows.append((name, unit, *map(float, (x[0], x[-1], x.min(), x.max())), spark(x, t)))
     if not any(unit for _, unit, *_ in rows):
         return table(
-            Sheet("", ("", "start", "end", "least", "greatest", "in time"), [(x, *row) for x, _, *row in rows])
+            Sheet(
+                "",
+                ("", "start", "end", "least", "greatest", "in time"),
+                [(x, *row) for x, _, *row in rows],
+            )
         )
     return table(Sheet("", ("", "unit", "start", "end", "least", "greatest", "in time"), rows))
 
@@ -219,7 +246,9 @@ def in_groups(t: Any, groups: Mapping[str, Sequence[tuple[str, str, Any]]]) -> I
 
 def folded(title: str, *pieces: str, opened: bool = False) -> str:
     """Pieces behind a line that unfolds them."""
-    return f"<details{' open' * opened}><summary>{escape(title)}</summary>{''.join(pieces)}</details>"
+    return (
+        f"<details{' open' * opened}><summary>{escape(title)}</summary>{''.join(pieces)}</details>"
+    )
 
 
 def beside(*pieces: str) -> str:
@@ -243,7 +272,8 @@ def spark(values: Any, t: Any = None, width: int = 120, height: int = 22) -> Mar
     t, x = t[np.isfinite(x)], x[np.isfinite(x)]
     some = np.unique(np.linspace(0, max(len(x) - 1, 0), min(len(x), POINTS)).astype(int))
     points = " ".join(
-        f"{a:.1f},{b:.1f}" for a, b in zip(_within(t, width)[some], height - _within(x, height)[some], strict=True)
+        f"{a:.1f},{b:.1f}"
+        for a, b in zip(_within(t, width)[some], height - _within(x, height)[some], strict=True)
     )
     line = f'<polyline points="{points}" fill="none" stroke="currentColor" stroke-width="1.2"/>'
     return Markup(

@@ -11,9 +11,26 @@ A law says how far along a motion is at a time, a curve where that is, and an or
 from eslabon.paths.checks import PathError
 from eslabon.paths.compound import chain, evenly, rounded
 from eslabon.paths.curve import Curve
-from eslabon.paths.curves import arc, arc_through, curve, helix, line, point, sphere_cylinder, spline
+from eslabon.paths.curves import (
+    arc,
+    arc_through,
+    curve,
+    helix,
+    line,
+    point,
+    sphere_cylinder,
+    spline,
+)
 from eslabon.paths.joint_path import JointPath, JointSamples, joint_path
-from eslabon.paths.laws import Law, cycloidal, quintic, septic, spline_law, splined_cycloid, trapezoidal
+from eslabon.paths.laws import (
+    Law,
+    cycloidal,
+    quintic,
+    septic,
+    spline_law,
+    splined_cycloid,
+    trapezoidal,
+)
 from eslabon.paths.orientation import Attitude, Orientation, fixed, frenet, minimal, turning
 from eslabon.paths.path import Path, Samples, along, pose_path
 

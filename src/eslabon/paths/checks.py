@@ -37,7 +37,9 @@ def numbers(values: ArrayLike, what: str) -> Floats:
     try:
         array = floats(values, what)
     except InputError:
-        raise PathError(f"{what} needs numbers, all rows of one length; it is {format_value(values)}.") from None
+        raise PathError(
+            f"{what} needs numbers, all rows of one length; it is {format_value(values)}."
+        ) from None
     if not np.isfinite(array).all():
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         place = f" (the first at index {index[0] if len(index) == 1 else index})" if index else ""
@@ -57,7 +59,11 @@ def number(value: Any, what: str) -> float:
 
 def whole(value: Any, least: int, most: int, refusal: str) -> int:
     """A whole number between two others, or a sentence that ends with what was given."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | np.integer)
+        or not least <= value <= most
+    ):
         raise PathError(f"{refusal} is {format_value(value)}.")
     return int(value)
 
@@ -65,7 +71,9 @@ def whole(value: Any, least: int, most: int, refusal: str) -> int:
 def spline_degree(degree: Any) -> int:
     """3 or 5."""
     if not isinstance(degree, int | np.integer) or degree not in (3, 5):
-        raise PathError(f"a spline here is cubic or quintic, degree 3 or 5; degree is {format_value(degree)}.")
+        raise PathError(
+            f"a spline here is cubic or quintic, degree 3 or 5; degree is {format_value(degree)}."
+        )
     return int(degree)
 
 
@@ -154,7 +162,9 @@ def increasing(values: ArrayLike, count: int, what: str) -> Floats:
     """
     array = numbers(values, what)
     if array.shape != (count,):
-        raise PathError(f"{what} needs one number for each of the {count} points; its shape is {array.shape}.")
+        raise PathError(
+            f"{what} needs one number for each of the {count} points; its shape is {array.shape}."
+        )
     for k in np.flatnonzero(np.diff(array) <= 0):
         raise PathError(f"{what} must increase; after {array[k]:g} comes {array[k + 1]:g}.")
     return array
@@ -169,7 +179,11 @@ def limits(values: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
     """
     array = numbers(values, f"the limit of {what}")
     if not array.size or (array <= 0).any():
-        raise PathError(f"the limit of {what} must be greater than zero; it is {format_value(values)}.")
+        raise PathError(
+            f"the limit of {what} must be greater than zero; it is {format_value(values)}."
+        )
     if array.shape not in ((), shape) and shape:
-        raise PathError(f"the limit of {what} is one number or one for each of {shape[0]}; its shape is {array.shape}.")
+        raise PathError(
+            f"the limit of {what} is one number or one for each of {shape[0]}; its shape is {array.shape}."
+        )
     return array

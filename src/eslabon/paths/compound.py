@@ -72,7 +72,9 @@ def _parameter_rates(p: list[Floats], length: float) -> tuple[Floats, Floats, Fl
     """The derivatives of u by s, from u' = g(u) = L/√v with v = |dp/du|²; those the order does not need are wrong."""
     p1, p2, p3, p4 = _four(p)
     v = dot(p1, p1)
-    a, b, c = (x / v for x in (dot(p1, p2), dot(p2, p2) + dot(p1, p3), 3 * dot(p2, p3) + dot(p1, p4)))  # v^(k) / 2v
+    a, b, c = (
+        x / v for x in (dot(p1, p2), dot(p2, p2) + dot(p1, p3), 3 * dot(p2, p3) + dot(p1, p4))
+    )  # v^(k) / 2v
     g = length / np.sqrt(v)
     g1, g2, g3 = -g * a, g * (3 * a**2 - b), g * (-15 * a**3 + 9 * a * b - c)
     return g, g * g1, g * (g1**2 + g * g2), g * (g1**3 + 4 * g * g1 * g2 + g**2 * g3)
@@ -104,9 +106,13 @@ def chain(*curves: Curve) -> Curve:
     for k, (first, second) in enumerate(pairwise(curves)):
         end, start = first(1.0), second(0.0)
         if (gap := float(np.linalg.norm(start - end))) > SAME * max(first.length, second.length):
-            raise PathError(f"curve {k + 1} of the chain starts {gap:.6g} m from the end of curve {k}.")
+            raise PathError(
+                f"curve {k + 1} of the chain starts {gap:.6g} m from the end of curve {k}."
+            )
         ahead, behind = second.tangent(0.0), first.tangent(1.0)
-        if (turn := float(np.arctan2(np.linalg.norm(np.cross(behind, ahead)), behind @ ahead))) > CORNER:
+        if (
+            turn := float(np.arctan2(np.linalg.norm(np.cross(behind, ahead)), behind @ ahead))
+        ) > CORNER:
             raise PathError(
                 f"there is a corner of {np.degrees(turn):.4g} degrees between curves {k} and {k + 1} of the chain; "
                 "round it with an arc, or make two paths and join them with then."
@@ -121,12 +127,19 @@ def chain(*curves: Curve) -> Curve:
         place, result = panel_of(joints, s), np.empty((*s.shape, 3))
         for k in np.unique(place):
             here = place == k
-            result[here] = pieces[k].derivative((s[here] - joints[k]) / shares[k], order) / shares[k] ** order
+            result[here] = (
+                pieces[k].derivative((s[here] - joints[k]) / shares[k], order) / shares[k] ** order
+            )
         return result
 
-    inner = [start + share * p.breaks[:-1] for p, start, share in zip(pieces, joints[:-1], shares, strict=True)]
+    inner = [
+        start + share * p.breaks[:-1]
+        for p, start, share in zip(pieces, joints[:-1], shares, strict=True)
+    ]
     breaks = np.append(np.unique(np.concatenate(inner)), 1.0)
-    return Curve(f"chain of {len(pieces)} curves", derivative, breaks, even=True, knots=joints, pieces=pieces)
+    return Curve(
+        f"chain of {len(pieces)} curves", derivative, breaks, even=True, knots=joints, pieces=pieces
+    )
 
 
 def rounded(points: ArrayLike, radius: float) -> Curve:
@@ -140,12 +153,18 @@ def rounded(points: ArrayLike, radius: float) -> Curve:
     ways = np.diff(p, axis=0) / lengths[:, None]
     turns = [np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b) for a, b in pairwise(ways)]
     if turns and max(turns) > np.pi - CORNER:
-        raise PathError(f"the polygon turns back at point {int(np.argmax(turns)) + 1}; no arc can round that corner.")
-    cut = np.array([0.0, *(r * np.tan(turn / 2) for turn in turns), 0.0])  # what the arc takes off both sides
+        raise PathError(
+            f"the polygon turns back at point {int(np.argmax(turns)) + 1}; no arc can round that corner."
+        )
+    cut = np.array(
+        [0.0, *(r * np.tan(turn / 2) for turn in turns), 0.0]
+    )  # what the arc takes off both sides
     left = lengths - cut[:-1] - cut[1:]
     if (left < -SAME * lengths).any():
         k = int(np.argmin(left))
-        raise PathError(f"a radius of {r:g} m is too large for the side from point {k} to point {k + 1}.")
+        raise PathError(
+            f"a radius of {r:g} m is too large for the side from point {k} to point {k + 1}."
+        )
     curves: list[Curve] = []
     for k, way in enumerate(ways):
         start, end = p[k] + cut[k] * way, p[k + 1] - cut[k + 1] * way

@@ -48,7 +48,12 @@ class Curve:
     pieces: tuple[Curve, ...] = ()
 
     def __call__(self, s: ArrayLike, order: int = 0) -> Floats:
-        wanted = whole(order, 0, HIGHEST_ORDER, "a curve has its value and four derivatives, order 0 to 4; order")
+        wanted = whole(
+            order,
+            0,
+            HIGHEST_ORDER,
+            "a curve has its value and four derivatives, order 0 to 4; order",
+        )
         return self.derivative(numbers(s, "s"), wanted)
 
     def __repr__(self) -> str:
@@ -74,7 +79,9 @@ class Curve:
         1.570796327
         """
 
-        knots, _ = panels(lambda s: self.derivative(s, 1), lambda s: self.derivative(s, 2), self.breaks)
+        knots, _ = panels(
+            lambda s: self.derivative(s, 1), lambda s: self.derivative(s, 2), self.breaks
+        )
         return Primitive(lambda s, _: np.linalg.norm(self.derivative(s, 1), axis=-1), knots)
 
     def tangent(self, s: ArrayLike) -> Floats:
@@ -164,7 +171,9 @@ def tangent(curve: Curve, s: Floats) -> Floats:
 def as_curve(curve: Any) -> Curve:
     """The curve itself, or a sentence."""
     if not isinstance(curve, Curve):
-        raise PathError(f"a curve is expected, such as paths.line(a, b); this is {format_value(curve)}.")
+        raise PathError(
+            f"a curve is expected, such as paths.line(a, b); this is {format_value(curve)}."
+        )
     return curve
 
 

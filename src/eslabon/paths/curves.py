@@ -27,7 +27,9 @@ def line(start: ArrayLike, end: ArrayLike) -> Curve:
     """
     first, last = checks.vector3(start, "the line's start"), checks.vector3(end, "the line's end")
     if np.array_equal(first, last):
-        raise PathError("the line starts and ends in the same point; use paths.point for a turn in place.")
+        raise PathError(
+            "the line starts and ends in the same point; use paths.point for a turn in place."
+        )
     return _line("line", first, last - first)
 
 
@@ -54,7 +56,9 @@ def point(position: ArrayLike) -> Curve:
 # --- arcs and helices --------------------------------------------------------------------------------------------
 
 
-def helix(center: ArrayLike, start: ArrayLike, axis: ArrayLike, angle: float, pitch: float) -> Curve:
+def helix(
+    center: ArrayLike, start: ArrayLike, axis: ArrayLike, angle: float, pitch: float
+) -> Curve:
     """A helix about an axis; its curvature is r / (r² + pitch²) and its torsion pitch / (r² + pitch²).
 
     Parameters
@@ -87,12 +91,19 @@ def arc(center: ArrayLike, start: ArrayLike, normal: ArrayLike, angle: float) ->
     return _screw("arc", center, start, normal, angle, 0.0)
 
 
-def _screw(name: str, center: ArrayLike, start: ArrayLike, axis: ArrayLike, angle: float, pitch: float) -> Curve:
-    c, p = checks.vector3(center, f"the {name}'s center"), checks.vector3(start, f"the {name}'s start")
+def _screw(
+    name: str, center: ArrayLike, start: ArrayLike, axis: ArrayLike, angle: float, pitch: float
+) -> Curve:
+    c, p = (
+        checks.vector3(center, f"the {name}'s center"),
+        checks.vector3(start, f"the {name}'s start"),
+    )
     e = checks.direction(axis, f"the {name}'s axis")
     turn, climb = checks.numbers([angle, pitch], f"the {name}'s angle")
     if turn == 0.0:
-        raise PathError(f"the {name} turns through an angle of zero; give one in radians, such as pi.")
+        raise PathError(
+            f"the {name} turns through an angle of zero; give one in radians, such as pi."
+        )
     foot = c + (p - c) @ e * e
     radius = p - foot
     if np.linalg.norm(radius) <= SAME * np.linalg.norm(p - c):
@@ -115,12 +126,15 @@ def arc_through(first: ArrayLike, second: ArrayLike, third: ArrayLike) -> Curve:
     array([0., 1., 0.])
     """
     a, b, c = (
-        checks.vector3(p, f"the arc's {w} point") for p, w in ((first, "first"), (second, "second"), (third, "third"))
+        checks.vector3(p, f"the arc's {w} point")
+        for p, w in ((first, "first"), (second, "second"), (third, "third"))
     )
     u, v = b - a, c - a
     normal = np.cross(u, v)
     if np.linalg.norm(normal) <= SAME * np.linalg.norm(u) * np.linalg.norm(v):
-        raise PathError("the arc's three points lie on one line or two of them are equal; use paths.line.")
+        raise PathError(
+            "the arc's three points lie on one line or two of them are equal; use paths.line."
+        )
     center = a + (v @ v * np.cross(normal, u) + u @ u * np.cross(v, normal)) / (2 * normal @ normal)
     across = np.cross(normal / np.linalg.norm(normal), a - center)
     angle = np.arctan2((c - center) @ across, (c - center) @ (a - center)) % (2 * pi)
@@ -130,7 +144,9 @@ def arc_through(first: ArrayLike, second: ArrayLike, third: ArrayLike) -> Curve:
 # --- splines -----------------------------------------------------------------------------------------------------
 
 
-def spline(points: ArrayLike, degree: int = 5, periodic: bool = False, knots: ArrayLike | None = None) -> Curve:
+def spline(
+    points: ArrayLike, degree: int = 5, periodic: bool = False, knots: ArrayLike | None = None
+) -> Curve:
     """The smooth curve through points.
 
     Parameters
@@ -193,9 +209,17 @@ def curve(
     a, b = checks.numbers([start, end], "the range of the curve")
     if a == b:
         raise PathError(f"the range of the curve is empty: it starts and ends at {a:g}.")
-    if derivatives is not None and not (isinstance(derivatives, list | tuple) and all(map(callable, derivatives))):
-        raise PathError(f"derivatives are functions, as in derivatives=[dp, ddp]; it is {format_value(derivatives)}.")
-    known = _traced(function) if derivatives is None else tuple(_sampled(f) for f in (function, *derivatives))
+    if derivatives is not None and not (
+        isinstance(derivatives, list | tuple) and all(map(callable, derivatives))
+    ):
+        raise PathError(
+            f"derivatives are functions, as in derivatives=[dp, ddp]; it is {format_value(derivatives)}."
+        )
+    known = (
+        _traced(function)
+        if derivatives is None
+        else tuple(_sampled(f) for f in (function, *derivatives))
+    )
 
     def derivative(s: Floats, order: int) -> Floats:
         if order >= len(known):
@@ -221,7 +245,9 @@ def _traced(function: Components) -> tuple[Sampled, ...]:
     u = casadi.SX.sym("u")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # CasADi's notice on NumPy functions; ours are elementwise
+            warnings.simplefilter(
+                "ignore", FutureWarning
+            )  # CasADi's notice on NumPy functions; ours are elementwise
             components = function(u)
         count = components.numel() if isinstance(components, casadi.SX) else len(components)
         rows = [components[i] for i in range(count)]
@@ -253,7 +279,9 @@ def _sampled(function: Components) -> Sampled:
         try:
             components = [floats(c, "the curve's function") for c in function(u)]
         except (TypeError, ValueError) as error:
-            raise PathError(f"the curve's function must give three components, real numbers; {error}") from None
+            raise PathError(
+                f"the curve's function must give three components, real numbers; {error}"
+            ) from None
         _require_three(len(components))
         return np.stack(np.broadcast_arrays(*components, u)[:3], axis=-1)
 
@@ -274,9 +302,16 @@ def sphere_cylinder(a: float, b: float) -> Curve:
     >>> sphere_cylinder(0.1, 0.2)(0.5).round(12)
     array([0.1, 0.2, 0. ])
     """
-    radius, drop = checks.positive(a, "the cylinder's radius"), checks.number(b, "the sphere's drop")
+    radius, drop = (
+        checks.positive(a, "the cylinder's radius"),
+        checks.number(b, "the sphere's drop"),
+    )
     return curve(
-        lambda beta: (-radius * cos(beta), radius * sqrt(14 - 2 * cos(beta)) - drop, radius * sin(beta)),
+        lambda beta: (
+            -radius * cos(beta),
+            radius * sqrt(14 - 2 * cos(beta)) - drop,
+            radius * sin(beta),
+        ),
         0.0,
         2 * pi,
         name="sphere-cylinder curve",

@@ -88,9 +88,14 @@ class JointPath(Timed[JointSamples]):
         words = (("coordinates", ""), ("velocities", "1/s"), ("accelerations", "1/s²"))
         named = [{f"q{k + 1}": x[:, k] for k in range(x.shape[1])} for x in values]
         drawn = [InTime(word, unit, own) for (word, unit), own in zip(words, named, strict=True)]
-        return saved(time_figure(t, drawn, theme=theme, title=repr(self)[1:-1], across=1, size=(7.0, 2.1)), path)
+        return saved(
+            time_figure(t, drawn, theme=theme, title=repr(self)[1:-1], across=1, size=(7.0, 2.1)),
+            path,
+        )
 
-    def within(self, velocity: ArrayLike | None = None, acceleration: ArrayLike | None = None) -> JointPath:
+    def within(
+        self, velocity: ArrayLike | None = None, acceleration: ArrayLike | None = None
+    ) -> JointPath:
         """The same motion over the shortest duration that keeps maxima, one number or one for each coordinate.
 
         >>> from eslabon.paths import cycloidal
@@ -151,27 +156,38 @@ def joint_path(
     if mechanism is not None:
         _require_plain(as_model(mechanism, "mechanism"), q.shape[1])
     if (law is None) == (times is None):
-        raise PathError("a joint path is timed by a law or by the times of its points, one of the two.")
+        raise PathError(
+            "a joint path is timed by a law or by the times of its points, one of the two."
+        )
     what = f"{q.shape[1]} coordinates through {len(q)} points"
     kind = "cubic" if checks.spline_degree(degree) == 3 else "quintic"
     if times is not None:
         t = checks.increasing(times, len(q), "times")
         ends = "clamped" if ends is None else ends
         spline, title = interpolate(t - t[0], q, degree, ends), f"{what}, {ends} {kind} spline"
-        return JointPath(float(t[-1] - t[0]), lambda t: (spline(t), spline(t, 1), spline(t, 2)), title, t - t[0])
+        return JointPath(
+            float(t[-1] - t[0]), lambda t: (spline(t), spline(t, 1), spline(t, 2)), title, t - t[0]
+        )
     if not isinstance(law, Law):
-        raise PathError(f"a joint path's law is one such as paths.cycloidal(2.0); it is {format_value(law)}.")
+        raise PathError(
+            f"a joint path's law is one such as paths.cycloidal(2.0); it is {format_value(law)}."
+        )
     knots = chords(q)
     spline = interpolate(knots, q, degree, "free" if ends is None else ends)
     motion = by_law(law, lambda s: (spline(s), spline(s, 1), spline(s, 2)))
-    return JointPath(law.duration, motion, f"{what}, {law.name} law", meeting_times(law, knots[1:-1]))
+    return JointPath(
+        law.duration, motion, f"{what}, {law.name} law", meeting_times(law, knots[1:-1])
+    )
 
 
 def _require_plain(mechanism: Model, count: int) -> None:
     """A PathError unless `count` is the number of the mechanism's coordinates, or of its actuated ones, none of them
     part of a quaternion."""
     names = [j.name for j in mechanism.joints]
-    choices = {sum(mechanism.joint(n).nq for n in chosen): chosen for chosen in (list(mechanism.actuated), names)}
+    choices = {
+        sum(mechanism.joint(n).nq for n in chosen): chosen
+        for chosen in (list(mechanism.actuated), names)
+    }
     if count not in choices:
         wanted = " or ".join(f"{n}" for n in sorted(choices, reverse=True))
         raise PathError(f"{mechanism.name} has {wanted} coordinates; the joint path has {count}.")

@@ -98,7 +98,9 @@ class Law:
     def lasting(self, duration: float) -> Law:
         """The same law over another duration; its rests stretch with it."""
         ratio = positive(duration, "the duration") / self.duration
-        return replace(self, duration=float(duration), before=ratio * self.before, after=ratio * self.after)
+        return replace(
+            self, duration=float(duration), before=ratio * self.before, after=ratio * self.after
+        )
 
     def wait(self, before: float = 0.0, after: float = 0.0) -> Law:
         """The law with rests at its ends: it keeps its value there and takes that much longer.
@@ -112,7 +114,10 @@ class Law:
         return replace(self, duration=longer, before=self.before + before, after=self.after + after)
 
     def within(
-        self, travel: ArrayLike = 1.0, velocity: ArrayLike | None = None, acceleration: ArrayLike | None = None
+        self,
+        travel: ArrayLike = 1.0,
+        velocity: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
     ) -> Law:
         """The law over the shortest duration in which a travel keeps given maxima; its rests stay as long as they are.
 
@@ -126,8 +131,12 @@ class Law:
         if not distance.size:
             raise PathError("the travel is empty; give a number, or one for each joint.")
         needed = [
-            (distance * self.profile.peak(order) / limits(limit, distance.shape, what)) ** (1 / order)
-            for order, limit, what in ((1, velocity, "the velocity"), (2, acceleration, "the acceleration"))
+            (distance * self.profile.peak(order) / limits(limit, distance.shape, what))
+            ** (1 / order)
+            for order, limit, what in (
+                (1, velocity, "the velocity"),
+                (2, acceleration, "the acceleration"),
+            )
             if limit is not None
         ]
         if not needed:
@@ -217,7 +226,9 @@ def septic(duration: float) -> Law:
     >>> float(septic(1.0)(1.0, 3))
     0.0
     """
-    return Law("septic", positive(duration, "the duration"), _power_series(0, 0, 0, 0, 35, -84, 70, -20))
+    return Law(
+        "septic", positive(duration, "the duration"), _power_series(0, 0, 0, 0, 35, -84, 70, -20)
+    )
 
 
 def trapezoidal(duration: float, fraction: float = 0.25) -> Law:
@@ -238,7 +249,9 @@ def trapezoidal(duration: float, fraction: float = 0.25) -> Law:
     """
     fraction = positive(fraction, "the acceleration's fraction")
     if fraction > 0.5:
-        raise PathError(f"the acceleration's fraction of the duration is at most 0.5; it is {fraction:g}.")
+        raise PathError(
+            f"the acceleration's fraction of the duration is at most 0.5; it is {fraction:g}."
+        )
     knots = np.unique([0.0, fraction, 1.0 - fraction, 1.0])
     velocities = np.minimum(1.0, np.minimum(knots, 1.0 - knots) / fraction) / (1.0 - fraction)
     return Law("trapezoidal", positive(duration, "the duration"), _integrated(knots, velocities, 1))
@@ -258,7 +271,9 @@ def splined_cycloid(duration: float, nodes: int = 21) -> Law:
     whole(nodes, 4, MOST, "the splined cycloid needs at least four nodes, a whole number; nodes")
     tau, h = np.linspace(0.0, 1.0, nodes), 1.0 / (nodes - 1)
     accelerations = (2 / h) * np.tan(pi * h) * np.sin(2 * pi * tau)
-    return Law("splined cycloid", positive(duration, "the duration"), _integrated(tau, accelerations, 2))
+    return Law(
+        "splined cycloid", positive(duration, "the duration"), _integrated(tau, accelerations, 2)
+    )
 
 
 def spline_law(times: ArrayLike, values: ArrayLike, degree: int = 3, ends: str = "clamped") -> Law:
@@ -281,7 +296,9 @@ def spline_law(times: ArrayLike, values: ArrayLike, degree: int = 3, ends: str =
     """
     s = numbers(values, "the values of s")
     if s.ndim != 1 or len(s) < 2:
-        raise PathError(f"a spline law needs a list of at least two values of s; its shape is {s.shape}.")
+        raise PathError(
+            f"a spline law needs a list of at least two values of s; its shape is {s.shape}."
+        )
     t, degree = increasing(times, len(s), "times"), spline_degree(degree)
     tau = (t - t[0]) / (t[-1] - t[0])
     name = f"{ends} {'cubic' if degree == 3 else 'quintic'} spline"

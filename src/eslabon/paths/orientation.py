@@ -127,7 +127,9 @@ def turning(orientations: ArrayLike, knots: ArrayLike | None = None) -> Orientat
 
     R = checks.rotations(orientations, "the orientations")
     if R.ndim != 3 or len(R) < 2:
-        raise PathError(f"turning needs at least two 3x3 matrices in a list; the shape is {R.shape}.")
+        raise PathError(
+            f"turning needs at least two 3x3 matrices in a list; the shape is {R.shape}."
+        )
     u = np.linspace(0, 1, len(R)) if knots is None else checks.increasing(knots, len(R), "knots")
     spline = RotationSpline((u - u[0]) / (u[-1] - u[0]), Rotation.from_matrix(R))
 
@@ -183,17 +185,24 @@ def _refuse_inflections(curve: Curve) -> None:
 
     def rate(s: Any) -> Any:
         return np.linalg.norm(
-            turn_rate(curve.derivative(np.asarray(s), 1), curve.derivative(np.asarray(s), 2)), axis=-1
+            turn_rate(curve.derivative(np.asarray(s), 1), curve.derivative(np.asarray(s), 2)),
+            axis=-1,
         )
 
     knots = smooth_panels(curve)
-    s = (knots[:-1, None] + np.diff(knots)[:, None] * np.linspace(1e-9, 1 - 1e-9, PLACES)).reshape(-1)
+    s = (knots[:-1, None] + np.diff(knots)[:, None] * np.linspace(1e-9, 1 - 1e-9, PLACES)).reshape(
+        -1
+    )
     found = rate(s)
     require_curved(curve, s, found)
     lowest = (found[1:-1] <= np.minimum(found[:-2], found[2:])) & (found[1:-1] < 0.1 * found.max())
     for k in np.flatnonzero(lowest) + 1:
-        low = minimize_scalar(rate, bounds=(s[k - 1], s[k + 1]), method="bounded", options={"xatol": 1e-12})
-        require_curved(curve, np.array([low.x]), np.where(low.fun < VANISHING * found.max(), 0.0, 1.0))
+        low = minimize_scalar(
+            rate, bounds=(s[k - 1], s[k + 1]), method="bounded", options={"xatol": 1e-12}
+        )
+        require_curved(
+            curve, np.array([low.x]), np.where(low.fun < VANISHING * found.max(), 0.0, 1.0)
+        )
 
 
 def _refuse_jumps(curve: Curve) -> None:
@@ -236,7 +245,9 @@ class MinimalFrame:
         """The turn from a panel's first knot to s."""
         first, e_t = self.tangents[panel], tangent(self.curve, s)
         shortest = np.concatenate([dot(first, e_t)[..., None], np.cross(first, e_t)], axis=-1)
-        return np.asarray(rotation_about(e_t, self.spin.over(panel, s)) @ rotation_from_invariants(shortest))
+        return np.asarray(
+            rotation_about(e_t, self.spin.over(panel, s)) @ rotation_from_invariants(shortest)
+        )
 
     def at(self, s: Floats) -> Attitude:
         panel = panel_of(self.knots, s)

@@ -111,7 +111,11 @@ class Path(Timed[Samples]):
             (2, slice(0, 3), angular_acceleration, "the angular acceleration"),
         )
         return self._fastest(
-            [(k, partial(self._size, k, part), limit, what) for k, part, limit, what in asked if limit is not None]
+            [
+                (k, partial(self._size, k, part), limit, what)
+                for k, part, limit, what in asked
+                if limit is not None
+            ]
         )
 
     def _size(self, k: int, part: slice, t: Floats) -> Floats:
@@ -143,7 +147,9 @@ def along(curve: Curve, law: Law, orientation: Orientation | str | ArrayLike | N
     array([ 0.      ,  0.      ,  2.094395, -2.094395,  0.      ,  0.20944 ])
     """
     if not isinstance(curve, Curve) or not isinstance(law, Law):
-        raise PathError("a path goes along a curve by a law: along(paths.line(a, b), paths.cycloidal(2.0)).")
+        raise PathError(
+            "a path goes along a curve by a law: along(paths.line(a, b), paths.cycloidal(2.0))."
+        )
     stance = orientation_along(curve, orientation)
 
     def course(s: Floats) -> Triple:
@@ -186,7 +192,9 @@ def pose_path(poses: ArrayLike, law: Law, degree: int = 5) -> Path:
     """
     T = numbers(poses, "the poses")
     if T.ndim != 3 or T.shape[1:] != (4, 4) or len(T) < 2:
-        raise PathError(f"a pose path needs at least two 4x4 poses in a list; the shape is {T.shape}.")
+        raise PathError(
+            f"a pose path needs at least two 4x4 poses in a list; the shape is {T.shape}."
+        )
     T = check_pose(T)
     R, p = T[:, :3, :3], T[:, :3, 3]
     if np.ptp(p, axis=0).max() <= SAME:

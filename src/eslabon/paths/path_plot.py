@@ -7,14 +7,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.paths.checks import Floats
-from eslabon.plotting import axis_label, curves, direction_name, drawing_plane, equal_axes, new_figure, panel_title
+from eslabon.plotting import (
+    axis_label,
+    curves,
+    direction_name,
+    drawing_plane,
+    equal_axes,
+    new_figure,
+    panel_title,
+)
 
 if TYPE_CHECKING:
     from eslabon.paths.path import Path
 
 SHOWN, FRAMES = 401, 9  # times of the curves, and frames drawn on the way
 AXIS = 0.09  # of the curve's extent: how long the axes of a frame are
-ROWS = (("speed", "m/s"), ("acceleration", "m/s²"), ("angular speed", "rad/s"), ("angular acceleration", "rad/s²"))
+ROWS = (
+    ("speed", "m/s"),
+    ("acceleration", "m/s²"),
+    ("angular speed", "rad/s"),
+    ("angular acceleration", "rad/s²"),
+)
 
 
 def figure(path: Path, theme: str | None) -> Any:

@@ -40,15 +40,21 @@ def interpolate(knots: Floats, values: Floats, degree: int = 3, ends: str = "fre
         degree = 3  # a cubic makes do with two points, and gives the straight line through them
     if degree == 3:
         return CubicSpline(knots, values, bc_type="not-a-knot" if ends == "free" else ends)
-    return _polynomials(make_interp_spline(knots, values, k=5, bc_type=_quintic_ends(ends, values)), knots)
+    return _polynomials(
+        make_interp_spline(knots, values, k=5, bc_type=_quintic_ends(ends, values)), knots
+    )
 
 
 def _closed(values: Floats) -> Floats:
     """Values whose last is the first to the last bit, as SciPy wants them."""
     if np.abs(values[-1] - values[0]).max() > SAME * np.ptp(values, axis=0).max():
-        raise PathError("a periodic spline must end where it starts; let the last point repeat the first.")
+        raise PathError(
+            "a periodic spline must end where it starts; let the last point repeat the first."
+        )
     if len(values) < 4:
-        raise PathError(f"a periodic spline needs at least three different points; it has {len(values) - 1}.")
+        raise PathError(
+            f"a periodic spline needs at least three different points; it has {len(values) - 1}."
+        )
     return np.concatenate([values[:-1], values[:1]])
 
 
@@ -65,7 +71,9 @@ def _polynomials(spline: BSpline, knots: Floats) -> PPoly:
     from scipy.interpolate import PPoly
 
     orders = range(spline.k, -1, -1)
-    return PPoly(np.stack([spline(knots[:-1], order) / factorial(order) for order in orders]), knots)
+    return PPoly(
+        np.stack([spline(knots[:-1], order) / factorial(order) for order in orders]), knots
+    )
 
 
 def chords(points: Floats) -> Floats:

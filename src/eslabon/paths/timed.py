@@ -75,12 +75,18 @@ class Timed(Generic[S]):
     def sample(self, n: int | None = None, dt: float | None = None) -> S:
         """The path at n evenly spaced times, or at steps of dt, the last of which may be shorter; both ends are among them."""
         if (n is None) == (dt is None):
-            raise PathError("sample a path by a number of points n or by a time step dt, one of the two.")
+            raise PathError(
+                "sample a path by a number of points n or by a time step dt, one of the two."
+            )
         if dt is not None:
             step = positive(dt, "the time step")
-            t = np.minimum(step * np.arange(np.ceil(self.duration / step - 1e-9) + 1), self.duration)
+            t = np.minimum(
+                step * np.arange(np.ceil(self.duration / step - 1e-9) + 1), self.duration
+            )
         else:
-            t = np.linspace(0.0, self.duration, whole(n, 2, MOST, "a path is sampled at two or more points; n"))
+            t = np.linspace(
+                0.0, self.duration, whole(n, 2, MOST, "a path is sampled at two or more points; n")
+            )
         made: S = self.samples(t, *self(t))
         return made
 
@@ -96,19 +102,27 @@ class Timed(Generic[S]):
 
     def _joined(self, paths: tuple[Self, ...], title: str) -> Self:
         starts = np.concatenate([[0.0], np.cumsum([path.duration for path in paths])])
-        breaks = np.unique(np.concatenate([start + p.breaks for start, p in zip(starts, paths, strict=False)]))
+        breaks = np.unique(
+            np.concatenate([start + p.breaks for start, p in zip(starts, paths, strict=False)])
+        )
         motion = partial(_assembled, paths, starts)
         return replace(self, duration=float(starts[-1]), motion=motion, title=title, breaks=breaks)
 
     def _check_join(self, first: Self, second: Self) -> None:
         if type(first) is not type(second):
-            raise PathError(f"a {type(first).__name__} cannot be joined to a {type(second).__name__}.")
+            raise PathError(
+                f"a {type(first).__name__} cannot be joined to a {type(second).__name__}."
+            )
         (end, leaving, _), (start, entering, _) = first(first.duration), second(0.0)
         if end.shape != start.shape:
             raise PathError(f"the paths differ in size: {end.shape} and {start.shape}.")
         if (gap := float(np.abs(end - start).max())) > GAP:
-            raise PathError(f"the next path starts {gap:.6g} (metres or radians) from where the one before it ends.")
-        if (jump := float(np.abs(leaving - entering).max())) > GAP * max(1.0, float(np.abs(leaving).max())):
+            raise PathError(
+                f"the next path starts {gap:.6g} (metres or radians) from where the one before it ends."
+            )
+        if (jump := float(np.abs(leaving - entering).max())) > GAP * max(
+            1.0, float(np.abs(leaving).max())
+        ):
             raise PathError(
                 f"the velocity would jump by {jump:.6g} where the paths join; let both rest there (cycloidal, quintic) "
                 "or meet at the same velocity."
@@ -121,11 +135,18 @@ class Timed(Generic[S]):
             value, rate, acceleration = self.motion(self.duration - t)
             return value, -rate, acceleration
 
-        return replace(self, motion=motion, title=f"{self.title}, reversed", breaks=self.duration - self.breaks[::-1])
+        return replace(
+            self,
+            motion=motion,
+            title=f"{self.title}, reversed",
+            breaks=self.duration - self.breaks[::-1],
+        )
 
     def repeat(self, times: int) -> Self:
         """The path several times over; it must end where and as fast as it starts."""
-        times = whole(times, 1, MOST, "a path is repeated a whole number of times, one or more; times")
+        times = whole(
+            times, 1, MOST, "a path is repeated a whole number of times, one or more; times"
+        )
         self._check_join(self, self)
         return self._joined((self,) * times, f"{self.title}, {times} times")
 
@@ -144,7 +165,9 @@ class Timed(Generic[S]):
         before, after = waiting(before, after)
         for rest, end in ((before, 0.0), (after, self.duration)):
             if rest and np.abs(self(end)[1]).max() > GAP:
-                raise PathError(f"the path moves at t = {end:g} s, so it cannot wait there; use a law that rests.")
+                raise PathError(
+                    f"the path moves at t = {end:g} s, so it cannot wait there; use a law that rests."
+                )
         longer = self.duration + before + after
         breaks = np.unique([0.0, *(before + self.breaks), longer])
         return replace(self, duration=longer, motion=lambda t: self(t - before), breaks=breaks)
@@ -153,7 +176,10 @@ class Timed(Generic[S]):
 
     def _fastest(self, limits: list[tuple[int, Size, float, str]]) -> Self:
         """The same motion over the shortest duration that keeps limits, each on a size that goes as T^-order."""
-        needed = [(self._peak(size) / positive(limit, what)) ** (1 / order) for order, size, limit, what in limits]
+        needed = [
+            (self._peak(size) / positive(limit, what)) ** (1 / order)
+            for order, size, limit, what in limits
+        ]
         if not needed:
             raise PathError("give a limit to keep, such as acceleration=1.0.")
         if max(needed) == 0.0:
@@ -169,10 +195,14 @@ class Timed(Generic[S]):
         found = [size(t) for t in parts]
         peak = max(float(x.max()) for x in found)
         for t, x in zip(parts, found, strict=True):
-            if x.max() > 0.99 * peak:  # else the places looked at would have to be far from a very narrow peak
+            if (
+                x.max() > 0.99 * peak
+            ):  # else the places looked at would have to be far from a very narrow peak
                 k = int(np.argmax(x))
                 around = t[max(k - 1, 0)], t[min(k + 1, PLACES - 1)]
-                best = minimize_scalar(lambda x: -float(size(np.array(x))), bounds=around, method="bounded")
+                best = minimize_scalar(
+                    lambda x: -float(size(np.array(x))), bounds=around, method="bounded"
+                )
                 peak = max(peak, -float(best.fun))
         return peak
 

@@ -26,7 +26,17 @@ from eslabon.plotting.axes import (
 )
 from eslabon.plotting.curves import coinciding, curves, legend
 from eslabon.plotting.figures import look, new_figure, panels, save_figure, saved, svg_text
-from eslabon.plotting.themes import DARK, LIGHT, PALETTE, ROLES, THEMES, Theme, set_theme, theme_at, theme_of
+from eslabon.plotting.themes import (
+    DARK,
+    LIGHT,
+    PALETTE,
+    ROLES,
+    THEMES,
+    Theme,
+    set_theme,
+    theme_at,
+    theme_of,
+)
 from eslabon.plotting.time_figures import InTime, by_unit, time_figure
 
 __all__ = [

@@ -22,7 +22,11 @@ def axis_label(name: str, unit: str = "") -> str:
     >>> axis_label("t", "s"), axis_label("", "rad"), axis_label("ratio")
     ('t [s]', '[rad]', 'ratio')
     """
-    return " ".join(filter(None, (checked_text(name, "name"), f"[{unit}]" if checked_text(unit, "unit") else "")))
+    return " ".join(
+        filter(
+            None, (checked_text(name, "name"), f"[{unit}]" if checked_text(unit, "unit") else "")
+        )
+    )
 
 
 def plain(text: str) -> str:
@@ -71,11 +75,21 @@ def equal_axes(
             f"points are two or three coordinates each, (..., 2) or (..., 3); they have shape {cloud.shape}."
         )
     if cloud.shape[-1] == 3 and not hasattr(ax, "zaxis"):
-        raise InputError("points have three coordinates, and ax two axes; draw in space with projection='3d'.")
-    names, margin, zoom = checked_names(names, "names"), number(margin, "margin"), positive(zoom, "zoom")
+        raise InputError(
+            "points have three coordinates, and ax two axes; draw in space with projection='3d'."
+        )
+    names, margin, zoom = (
+        checked_names(names, "names"),
+        number(margin, "margin"),
+        positive(zoom, "zoom"),
+    )
     flat = cloud.reshape(-1, cloud.shape[-1])
     flat = flat[np.isfinite(flat).all(axis=1)]
-    low, high = (flat.min(axis=0), flat.max(axis=0)) if len(flat) else (np.zeros(flat.shape[1]), np.ones(flat.shape[1]))
+    low, high = (
+        (flat.min(axis=0), flat.max(axis=0))
+        if len(flat)
+        else (np.zeros(flat.shape[1]), np.ones(flat.shape[1]))
+    )
     middle, extent = (low + high) / 2, high - low
     longest = extent.max() if extent.max() > 0 else 1.0
     half = np.maximum(extent, longest / 3) / 2 * (1 + 2 * margin)
@@ -101,7 +115,9 @@ def drawing_plane(position: Floats) -> Floats | None:
     """
     position = finite(position, "position")
     if position.ndim != 2 or position.shape[1] != 3:
-        raise InputError(f"position has three coordinates a row, (n, 3); it has shape {position.shape}.")
+        raise InputError(
+            f"position has three coordinates a row, (n, 3); it has shape {position.shape}."
+        )
     away = position - (position.mean(axis=0) if len(position) else 0.0)
     flat = FLAT * np.abs(away).max(initial=0.0)
     for k in (2, 1, 0):
@@ -110,7 +126,9 @@ def drawing_plane(position: Floats) -> Floats | None:
     normal = np.linalg.eigh(away.T @ away)[1][:, 0]
     if np.abs(away @ normal).max() > flat:
         return None
-    level = np.eye(3)[int(np.argmin(np.abs(normal[:2])))]  # the horizontal axis of the ground that lies in it most
+    level = np.eye(3)[
+        int(np.argmin(np.abs(normal[:2])))
+    ]  # the horizontal axis of the ground that lies in it most
     across = level - (level @ normal) * normal
     across /= np.linalg.norm(across)
     up = np.cross(normal, across)
@@ -162,9 +180,15 @@ def colour_bar(ax: Any, drawn: Any, label: str) -> Any:
     """
     theme_at(ax)
     if not hasattr(drawn, "cmap"):
-        raise InputError(f"drawn has colours, as axes.scatter gives it; it is {format_value(drawn)}.")
+        raise InputError(
+            f"drawn has colours, as axes.scatter gives it; it is {format_value(drawn)}."
+        )
     bar = ax.get_figure(root=True).colorbar(
-        drawn, ax=ax, label=checked_text(label, "label"), shrink=0.85, pad=0.1 if hasattr(ax, "zaxis") else 0.02
+        drawn,
+        ax=ax,
+        label=checked_text(label, "label"),
+        shrink=0.85,
+        pad=0.1 if hasattr(ax, "zaxis") else 0.02,
     )
     bar.outline.set_visible(False)
     return bar
@@ -182,4 +206,6 @@ def mark(ax: Any, places: ArrayLike, label: str = "") -> None:
     colour = theme_at(ax).quiet
     checked_text(label, "label")
     for k, x in enumerate(floats(places, "places").ravel()):
-        ax.axvline(x, color=colour, linewidth=0.8, linestyle=":", label=label if label and not k else None)
+        ax.axvline(
+            x, color=colour, linewidth=0.8, linestyle=":", label=label if label and not k else None
+        )

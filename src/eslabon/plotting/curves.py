@@ -60,7 +60,10 @@ def _distance(a: Floats, b: Floats) -> float:
 def _joined(group: Sequence[tuple[str, str]]) -> str:
     if len(group) > TOGETHER:
         sign = group[-1][0]
-        return "".join(map("".join, group[:3])) + f"{sign}...{sign}{group[-1][1]} ({len(group)} curves)"
+        return (
+            "".join(map("".join, group[:3]))
+            + f"{sign}...{sign}{group[-1][1]} ({len(group)} curves)"
+        )
     return "".join(map("".join, group))
 
 
@@ -92,17 +95,27 @@ def curves(
     styles = {k: mapping(own, f"styles['{k}']") for k, own in mapping(styles, "styles").items()}
     shown = {k: _some(x[k] if isinstance(x, Mapping) else x, values[k], k) for k in order}
     seen = {k: _seen(y, log) for k, (_, y) in shown.items()}
-    groups = coinciding(_paired({k: over for k, (over, _) in shown.items()}, seen) if isinstance(x, Mapping) else seen)
+    groups = coinciding(
+        _paired({k: over for k, (over, _) in shown.items()}, seen)
+        if isinstance(x, Mapping)
+        else seen
+    )
     lines = []
     for label, (first, *_) in groups.items():
         over, flat = shown[first]
-        thin = {"linewidth": 0.7, "alpha": min(1.0, max(0.2, 3 / len(flat)))} if len(flat) > 1 else {}
-        drawn = ax.plot(over.T, flat.T, **{**theme.curve(order.index(first)), **thin, **styles.get(first, {})})
+        thin = (
+            {"linewidth": 0.7, "alpha": min(1.0, max(0.2, 3 / len(flat)))} if len(flat) > 1 else {}
+        )
+        drawn = ax.plot(
+            over.T, flat.T, **{**theme.curve(order.index(first)), **thin, **styles.get(first, {})}
+        )
         for line in drawn[:1]:
             line.set_label(_in_lines(label))
         lines += drawn
     panel_title(ax, title)
-    ax.set_ylabel(plain(axis_label(text(name, "name") or (order[0] if len(order) == 1 else ""), unit)))
+    ax.set_ylabel(
+        plain(axis_label(text(name, "name") or (order[0] if len(order) == 1 else ""), unit))
+    )
     ax.margins(x=0)
     _scaled(ax, (y for _, y in shown.values()), log)
     if len(order) > 1:
@@ -128,10 +141,17 @@ def _some(x: Any, y: Any, name: str) -> tuple[Floats, Floats]:
 def _in_lines(label: str) -> str:
     """A label in lines of not too many letters, broken before a sign between names."""
     joined = (
-        plain(label).replace(" ", "\u00a0").replace("\u00a0=\u00a0", " =\u00a0").replace("\u00a0≈\u00a0", " ≈\u00a0")
+        plain(label)
+        .replace(" ", "\u00a0")
+        .replace("\u00a0=\u00a0", " =\u00a0")
+        .replace("\u00a0≈\u00a0", " ≈\u00a0")
     )
-    made = "\n".join(wrap(joined, LETTERS, break_long_words=False, break_on_hyphens=False)).replace("\u00a0", " ")
-    return f"\u200b{made}" if made.startswith("_") else made  # matplotlib leaves such names out of legends
+    made = "\n".join(wrap(joined, LETTERS, break_long_words=False, break_on_hyphens=False)).replace(
+        "\u00a0", " "
+    )
+    return (
+        f"\u200b{made}" if made.startswith("_") else made
+    )  # matplotlib leaves such names out of legends
 
 
 def _seen(values: Floats, log: bool) -> Floats:

@@ -27,7 +27,9 @@ def _matplotlib() -> Any:
         import matplotlib
         import matplotlib.figure
     except ImportError:
-        raise MissingDependencyError("figures need matplotlib; pip install 'eslabon[plot]' brings it.") from None
+        raise MissingDependencyError(
+            "figures need matplotlib; pip install 'eslabon[plot]' brings it."
+        ) from None
     return matplotlib
 
 
@@ -49,12 +51,16 @@ def new_figure(theme: str | Theme | None = None, **options: Any) -> Any:
     try:
         return ThemedFigure(look, **{"layout": "constrained", "dpi": 110, **options})
     except (AttributeError, TypeError, ValueError) as error:
-        raise InputError(f"matplotlib makes no such figure: {str(error).splitlines()[0].rstrip('.')}.") from None
+        raise InputError(
+            f"matplotlib makes no such figure: {str(error).splitlines()[0].rstrip('.')}."
+        ) from None
 
 
 def _size(size: Any, name: str, what: str) -> tuple[float, float]:
     if not isinstance(size, list | tuple) or len(size) != 2:
-        raise InputError(f"{name} is the width and the height of {what}, in inches; it is {format_value(size)}.")
+        raise InputError(
+            f"{name} is the width and the height of {what}, in inches; it is {format_value(size)}."
+        )
     return positive(size[0], name), positive(size[1], name)
 
 
@@ -101,7 +107,9 @@ def panels(
             ax.set_xlabel(bottom)
             ax.tick_params(labelbottom=True)
     if title:
-        figure.suptitle(_in_lines(plain(title), round(LETTERS * size[0] * across)), color=figure.theme.quiet)
+        figure.suptitle(
+            _in_lines(plain(title), round(LETTERS * size[0] * across)), color=figure.theme.quiet
+        )
     return figure, list(grid[:count])
 
 

@@ -21,7 +21,12 @@ PALETTE: Mapping[str, str] = MappingProxyType({
     "sky": "#56b4e9", "yellow": "#f0e442", "black": "#000000",
 })  # fmt: skip
 
-DASHES = ("-", (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2)))  # of curves beyond the number of colours
+DASHES = (
+    "-",
+    (0, (5, 2)),
+    (0, (5, 1.5, 1, 1.5)),
+    (0, (1, 1.2)),
+)  # of curves beyond the number of colours
 VARIABLE = "ESLABON_THEME"  # of the environment: the theme of a session that sets none
 
 
@@ -69,7 +74,8 @@ class Theme:
         text = dict.fromkeys(("text.color", "axes.labelcolor", "axes.titlecolor"), self.ink)
         lines = dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), self.quiet)
         papers = dict.fromkeys(
-            ("figure.facecolor", "savefig.facecolor", "axes.facecolor", "legend.facecolor"), self.paper
+            ("figure.facecolor", "savefig.facecolor", "axes.facecolor", "legend.facecolor"),
+            self.paper,
         )
         panes = dict.fromkeys((f"axes3d.{x}axis.panecolor" for x in "xyz"), self.paper)
         return {**SHAPES, **text, **lines, **papers, **panes, "xtick.labelcolor": self.ink, "ytick.labelcolor": self.ink,
@@ -163,6 +169,8 @@ def theme_at(ax: Any) -> Theme:
     'dark'
     """
     if not hasattr(ax, "get_figure"):
-        raise InputError(f"ax are the axes of a figure, as es.plotting.panels gives them; it is {format_value(ax)}.")
+        raise InputError(
+            f"ax are the axes of a figure, as es.plotting.panels gives them; it is {format_value(ax)}."
+        )
     theme = getattr(ax.get_figure(root=True), "theme", None)
     return theme if isinstance(theme, Theme) else theme_of()

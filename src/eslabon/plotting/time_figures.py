@@ -72,7 +72,9 @@ def time_figure(
     except TypeError:  # what has no members
         given = [drawn]
     panes = [instance(x, "drawn", InTime, kind) for x in given]
-    made, axes = panels(len(panes), size=size, across=across, theme=theme, title=title, bottom=axis_label("t", "s"))
+    made, axes = panels(
+        len(panes), size=size, across=across, theme=theme, title=title, bottom=axis_label("t", "s")
+    )
     for ax, one in zip(axes, panes, strict=True):
         curves(ax, t, one.curves, unit=one.unit, title=one.title, log=one.log)
     return made

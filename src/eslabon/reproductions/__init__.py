@@ -85,8 +85,14 @@ def write_index(reports: Sequence[Report], folder: str | Path) -> Path:
     """
     from eslabon.reproductions.handout import index
 
-    if not isinstance(reports, list | tuple) or not reports or not all(isinstance(x, Report) for x in reports):
-        raise ReadError(f"reports are what es.reproductions.reproduce gives, in a list; it is {format_value(reports)}.")
+    if (
+        not isinstance(reports, list | tuple)
+        or not reports
+        or not all(isinstance(x, Report) for x in reports)
+    ):
+        raise ReadError(
+            f"reports are what es.reproductions.reproduce gives, in a list; it is {format_value(reports)}."
+        )
     return index(reports, file_path(folder, "folder") / "index.html", reports[0].language)
 
 

@@ -67,7 +67,8 @@ class Row:
     def in_language(self, language: str) -> Row:
         """The row in another language."""
         what, printed, computed, remark = (
-            translated(text, language) for text in (self.what, self.printed, self.computed, self.remark)
+            translated(text, language)
+            for text in (self.what, self.printed, self.computed, self.remark)
         )
         return replace(self, what=what, printed=printed, computed=computed, remark=remark)
 
@@ -82,7 +83,10 @@ class Exhibit:
     title: str = ""
 
     def in_language(self, language: str) -> Exhibit:
-        columns, *lines = (tuple(translated(cell, language) for cell in line) for line in (self.columns, *self.lines))
+        columns, *lines = (
+            tuple(translated(cell, language) for cell in line)
+            for line in (self.columns, *self.lines)
+        )
         return Exhibit(columns, tuple(lines), translated(self.title, language))
 
 
@@ -137,7 +141,11 @@ class Section:
     @property
     def columns(self) -> tuple[str, ...]:
         """The headings of its table."""
-        return (*self.headings, translated("difference", self.language), translated("verdict", self.language))
+        return (
+            *self.headings,
+            translated("difference", self.language),
+            translated("verdict", self.language),
+        )
 
 
 def counted(sections: Sequence[Section], language: str = "en") -> Exhibit:

@@ -31,7 +31,12 @@ class Document:
     def cited(self) -> Phrase:
         """Authors, title and where it appeared."""
         names = joined([name.split(". ")[-1] for name in self.authors])
-        return phrase("{authors}, {title} ({where})", authors=names, title=Verbatim(self.title), where=self.where)
+        return phrase(
+            "{authors}, {title} ({where})",
+            authors=names,
+            title=Verbatim(self.title),
+            where=self.where,
+        )
 
     def in_language(self, language: str) -> Document:
         return replace(
@@ -50,5 +55,7 @@ def joined(names: Sequence[str]) -> str:
     """
     *most, last = names
     return (
-        phrase("{names} and {last}", names=Verbatim(", ".join(most)), last=Verbatim(last)) if most else Verbatim(last)
+        phrase("{names} and {last}", names=Verbatim(", ".join(most)), last=Verbatim(last))
+        if most
+        else Verbatim(last)
     )

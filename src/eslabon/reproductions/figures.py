@@ -26,10 +26,14 @@ from eslabon.plotting import (
     theme_at,
 )
 
-CONSTANT = 1e-6  # of a curve's size: what varies by less is drawn as a constant, not as its round-off
+CONSTANT = (
+    1e-6  # of a curve's size: what varies by less is drawn as a constant, not as its round-off
+)
 ORIGIN = (0.0, 0.0, 0.0)
 
-Line = Sequence[tuple[str, tuple[float, float, float]]]  # bodies, each with a point in its own frame
+Line = Sequence[
+    tuple[str, tuple[float, float, float]]
+]  # bodies, each with a point in its own frame
 
 
 class Picture(Protocol):
@@ -87,7 +91,9 @@ def moved(
     solid: bool = False,
 ) -> Drawing:
     """A mechanism at some instants of a motion, given by their places in `t`; pivots are bodies whose origins rest."""
-    instants: dict[str, Any] = {f"t = {t[k]:g} s": [_points(m, q[k], line) for line in lines] for k in at}
+    instants: dict[str, Any] = {
+        f"t = {t[k]:g} s": [_points(m, q[k], line) for line in lines] for k in at
+    }
     return Drawing(title, instants, _points(m, q[0], [(body, ORIGIN) for body in pivots]), solid)
 
 
@@ -101,7 +107,10 @@ def three_legs(m: Mechanism, bar: str) -> list[Line]:
     corners = [ORIGIN, *(tuple(float(x) for x in loop.second.at.position) for loop in m.loops)]
     platform: list[Any] = [("platform", corner) for corner in corners]
     legs = zip((1, 4, 6), (2, 5, 7), platform, strict=True)
-    return [*([(f"{bar}{j}", ORIGIN), (f"{bar}{k}", ORIGIN), end] for j, k, end in legs), [*platform, platform[0]]]
+    return [
+        *([(f"{bar}{j}", ORIGIN), (f"{bar}{k}", ORIGIN), end] for j, k, end in legs),
+        [*platform, platform[0]],
+    ]
 
 
 # -- the figure -------------------------------------------------------------------------------------------------------
@@ -126,8 +135,14 @@ class Figure:
             rows = [["drawing", *row] for row in rows] or [["drawing"]]
         beside = len(rows[0]) - (self.drawing is not None)
         widths = ([1.15] if self.drawing is not None else []) + [1.0] * beside
-        solid: Any = {"drawing": {"projection": "3d"}} if self.drawing is not None and self.drawing.solid else {}
-        figure = new_figure(theme, figsize=(3.9 * sum(widths), max(2.9 * len(rows), 3.6 if self.drawing else 0)))
+        solid: Any = (
+            {"drawing": {"projection": "3d"}}
+            if self.drawing is not None and self.drawing.solid
+            else {}
+        )
+        figure = new_figure(
+            theme, figsize=(3.9 * sum(widths), max(2.9 * len(rows), 3.6 if self.drawing else 0))
+        )
         axes = figure.subplot_mosaic(rows, per_subplot_kw=solid, width_ratios=widths)
         figure.suptitle(translated(self.title, language), fontsize=11)
         if self.drawing is not None:
@@ -222,9 +237,13 @@ def _draw(ax: Any, drawing: Drawing, language: str) -> None:
     points = [drawing.pivots[:, :count]]
     for name, lines, look in _looks(ax, drawing):
         for j, line in enumerate(lines):
-            ax.plot(*line[:, :count].T, label=translated(name, language) if j == 0 else None, **look)
+            ax.plot(
+                *line[:, :count].T, label=translated(name, language) if j == 0 else None, **look
+            )
             points.append(line[:, :count])
-    ax.plot(*drawing.pivots[:, :count].T, "^", color=theme_at(ax).role("ground"), markersize=7, zorder=5)
+    ax.plot(
+        *drawing.pivots[:, :count].T, "^", color=theme_at(ax).role("ground"), markersize=7, zorder=5
+    )
     panel_title(ax, translated(drawing.title, language))
     equal_axes(ax, np.concatenate(points), unit=drawing.unit)
     legend(ax, "below", keep=True)

@@ -16,7 +16,14 @@ from eslabon.atomic_files import write
 from eslabon.language import Verbatim, plural, translated
 from eslabon.reproductions.comparison import MEANING, Exhibit, Row, Section, Verdict, counted
 from eslabon.reproductions.document import joined
-from eslabon.reproductions.html_tables import STYLE, grid, lettered, lettered_paragraph, section_table, verdict_cell
+from eslabon.reproductions.html_tables import (
+    STYLE,
+    grid,
+    lettered,
+    lettered_paragraph,
+    section_table,
+    verdict_cell,
+)
 
 if TYPE_CHECKING:
     from eslabon.reproductions.report import Report
@@ -40,7 +47,14 @@ def handout(report: Report, figures: bool = True) -> str:
     chapters = list(_chapters(report, figures))
     links = [(anchor, title) for anchor, title, _ in chapters]
     parts = "".join(pages.heading(title, 2, anchor) + body for anchor, title, body in chapters)
-    body = STYLE + PAGE_STYLE + _head(report) + pages.contents(links) + lettered_paragraph(report.text) + parts
+    body = (
+        STYLE
+        + PAGE_STYLE
+        + _head(report)
+        + pages.contents(links)
+        + lettered_paragraph(report.text)
+        + parts
+    )
     return pages.document(report.title, body, report.language)
 
 
@@ -61,10 +75,18 @@ def index(reports: Sequence[Report], path: Path, language: str = "en") -> Path:
         "scans and drawn anew.",
         language,
     )
-    body = STYLE + PAGE_STYLE + pages.heading(title, 1) + pages.paragraph(text) + _counts(reports, language)
+    body = (
+        STYLE
+        + PAGE_STYLE
+        + pages.heading(title, 1)
+        + pages.paragraph(text)
+        + _counts(reports, language)
+    )
     for report in reports:
         link = f'<a href="{report.name}/{report.name}.html">{escape(report.document.title)}</a>'
-        body += f"<h2>{link}</h2>{_authors(report)}" + "".join(map(pages.paragraph, report.document.does))
+        body += f"<h2>{link}</h2>{_authors(report)}" + "".join(
+            map(pages.paragraph, report.document.does)
+        )
     body += pages.heading(translated("What the verdicts mean", language)) + _legend(language)
     return write(path, pages.document(title, body, language))
 
@@ -74,7 +96,10 @@ def _counts(reports: Sequence[Report], language: str) -> str:
     whole = [Section(_names(r), "", tuple(row for _, row in r.rows())) for r in reports]
     made = counted(whole, language)
     drawn = [str(len(report.figures)) for report in reports]
-    lines = tuple((*line, count) for line, count in zip(made.lines, [*drawn, str(sum(map(int, drawn)))], strict=True))
+    lines = tuple(
+        (*line, count)
+        for line, count in zip(made.lines, [*drawn, str(sum(map(int, drawn)))], strict=True)
+    )
     columns = (translated("document", language), *made.columns[1:], translated("figures", language))
     return grid(Exhibit(columns, lines))
 
@@ -91,7 +116,9 @@ def _names(report: Report) -> str:
 
 
 def _authors(report: Report) -> str:
-    return pages.paragraph(_names(report), "es-authors") + pages.paragraph(report.document.where, "es-where")
+    return pages.paragraph(_names(report), "es-authors") + pages.paragraph(
+        report.document.where, "es-where"
+    )
 
 
 def _chapters(report: Report, figures: bool) -> Iterator[tuple[str, str, str]]:
@@ -103,21 +130,31 @@ def _chapters(report: Report, figures: bool) -> Iterator[tuple[str, str, str]]:
     document = report.document
     yield "does", said("What the document does"), "".join(map(pages.paragraph, document.does))
     if document.equations:
-        equations = (f"{pages.equation(e.latex)}{pages.paragraph(e.text)}" for e in document.equations)
-        yield "equations", said("Its equations"), "".join(f'<div class="es-equation">{e}</div>' for e in equations)
+        equations = (
+            f"{pages.equation(e.latex)}{pages.paragraph(e.text)}" for e in document.equations
+        )
+        yield (
+            "equations",
+            said("Its equations"),
+            "".join(f'<div class="es-equation">{e}</div>' for e in equations),
+        )
     yield "verdicts", said("What came out"), grid(report.summary()) + _legend(report.language)
     yield "errata", said("What is wrong in print"), _errata(report)
     yield (
         "rows",
         said("Printed beside computed"),
-        "".join(pages.heading(section.title, 3) + section_table(section) for section in report.sections),
+        "".join(
+            pages.heading(section.title, 3) + section_table(section) for section in report.sections
+        ),
     )
     if figures and report.figures:
         yield (
             "figures",
             said("Figures"),
             "".join(
-                pages.picture(picture.svg(report.language), f"{said(picture.title)}. {said(picture.caption)}")
+                pages.picture(
+                    picture.svg(report.language), f"{said(picture.title)}. {said(picture.caption)}"
+                )
                 for picture in report.figures
             ),
         )
@@ -139,7 +176,11 @@ def _commands(report: Report) -> str:
     python = f"import numpy as np\nimport eslabon as es\n\n{report.document.python}"
     again = f'es.reproductions.reproduce("{report.name}").save("{report.name}.html"{_argument(language)})'
     return (
-        pages.paragraph(translated("In a shell (`pip install 'eslabon[plot,draw]'` brings what is needed):", language))
+        pages.paragraph(
+            translated(
+                "In a shell (`pip install 'eslabon[plot,draw]'` brings what is needed):", language
+            )
+        )
         + f"<pre>{escape(chr(10).join(shell))}</pre>"
         + pages.paragraph(translated("In Python, and this page again:", language))
         + f"<pre>{escape(python)}\n\n{escape(again)}</pre>"
@@ -176,7 +217,13 @@ def _erratum(section: Section, rows: Sequence[Row], note: str, language: str) ->
     names = "; ".join(row.what for row in rows[:NAMED])
     if len(rows) > NAMED:
         names = translated(
-            plural(len(rows) - NAMED, "{names}; and one more", "{names}; and {n} more", names=Verbatim(names)), language
+            plural(
+                len(rows) - NAMED,
+                "{names}; and one more",
+                "{names}; and {n} more",
+                names=Verbatim(names),
+            ),
+            language,
         )
     single = len(rows) == 1
     cells = (rows[0].printed, rows[0].computed) if single else ("", "")

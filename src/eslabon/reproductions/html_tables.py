@@ -50,7 +50,11 @@ def section_table(section: Section) -> str:
     if section.rows:
         made += rows_table(section)
     if notes := section.remarks():
-        made += '<ol class="es-notes">' + "".join(f"<li>{lettered(note)}</li>" for note in notes) + "</ol>"
+        made += (
+            '<ol class="es-notes">'
+            + "".join(f"<li>{lettered(note)}</li>" for note in notes)
+            + "</ol>"
+        )
     return made + "".join(map(grid, section.exhibits))
 
 
@@ -58,7 +62,9 @@ def rows_table(section: Section) -> str:
     """Rows with their verdicts; values stand at the right where all of them are numbers."""
     numbers = all(is_number(x) for row in section.rows for x in (row.printed, row.computed))
     right = (False, numbers, numbers, True, False)
-    head = "".join(f"<th{_class(x)}>{lettered(c)}</th>" for c, x in zip(section.columns, right, strict=True))
+    head = "".join(
+        f"<th{_class(x)}>{lettered(c)}</th>" for c, x in zip(section.columns, right, strict=True)
+    )
     lines = []
     for row in section.rows:
         what, printed, computed, difference, verdict = section.cells(row)
@@ -74,17 +80,24 @@ def rows_table(section: Section) -> str:
 def verdict_cell(verdict: Verdict, language: str, note: str = "") -> str:
     mark = f" <sup>{note}</sup>" if note else ""
     said = escape(translated(verdict.value, language))
-    return f'<td class="es-verdict es-{verdict.name}"><b>{SIGNS[verdict.name]}</b> {said}{mark}</td>'
+    return (
+        f'<td class="es-verdict es-{verdict.name}"><b>{SIGNS[verdict.name]}</b> {said}{mark}</td>'
+    )
 
 
 def grid(exhibit: Exhibit) -> str:
     """A table of texts; a column of numbers stands at the right."""
     right = [
-        all(is_number(line[k]) or line[k] in ("", "-") for line in exhibit.lines) for k in range(len(exhibit.columns))
+        all(is_number(line[k]) or line[k] in ("", "-") for line in exhibit.lines)
+        for k in range(len(exhibit.columns))
     ]
-    head = "".join(f"<th{_class(x)}>{lettered(c)}</th>" for c, x in zip(exhibit.columns, right, strict=True))
+    head = "".join(
+        f"<th{_class(x)}>{lettered(c)}</th>" for c, x in zip(exhibit.columns, right, strict=True)
+    )
     body = "".join(
-        "<tr>" + "".join(f"<td{_class(x)}>{lettered(c)}</td>" for c, x in zip(line, right, strict=True)) + "</tr>"
+        "<tr>"
+        + "".join(f"<td{_class(x)}>{lettered(c)}</td>" for c, x in zip(line, right, strict=True))
+        + "</tr>"
         for line in exhibit.lines
     )
     title = f"<caption>{lettered(exhibit.title)}</caption>" if exhibit.title else ""

@@ -50,7 +50,9 @@ def _steps(m: Model, frame: str | None) -> tuple[list[Step], np.ndarray, Vector]
     steps = []
     for joint in chain(m, chosen.body):
         if joint.kind.kind not in ("revolute", "prismatic"):
-            raise ModelError(f"the recursions know revolute and prismatic joints; '{joint.name}' is {joint.kind.kind}.")
+            raise ModelError(
+                f"the recursions know revolute and prismatic joints; '{joint.name}' is {joint.kind.kind}."
+            )
         R, p = (np.asarray(x) for x in fixed(joint.at))
         axis = np.array(joint.kind.axes[0], dtype=float)
         turns = joint.kind.kind == "revolute"
@@ -67,7 +69,11 @@ def forward(m: Model, q: Vector, v: Vector, a: Vector, frame: str | None = None)
 
     def carry(offset: Vector) -> None:
         nonlocal u, du, ddu
-        u, du, ddu = u + offset, du + np.cross(w, offset), ddu + np.cross(dw, offset) + np.cross(w, np.cross(w, offset))
+        u, du, ddu = (
+            u + offset,
+            du + np.cross(w, offset),
+            ddu + np.cross(dw, offset) + np.cross(w, np.cross(w, offset)),
+        )
 
     for step in steps:
         x, dx, ddx = q[step.place], v[step.place], a[step.place]
@@ -84,16 +90,22 @@ def forward(m: Model, q: Vector, v: Vector, a: Vector, frame: str | None = None)
     return Point(P @ last_turn, u, w, du, dw, ddu)
 
 
-def backward(m: Model, q: Vector, frame: str | None = None) -> tuple[Vector, np.ndarray, np.ndarray]:
+def backward(
+    m: Model, q: Vector, frame: str | None = None
+) -> tuple[Vector, np.ndarray, np.ndarray]:
     """From the frame inward, s_k = a_k + Q_k s_{k+1}: position, Jacobian and second derivatives of the frame's origin.
 
     d s/d q_i = e_i x s_i for a revolute and e_i for a prismatic joint; d2 s/(d q_i d q_j) = e_i x d s/d q_j for i <= j
     where joint i turns, and zero where it slides (Rojas, eqs. 2.6.33-2.6.36).
     """
     steps, _, s = _steps(m, frame)
-    reach: dict[int, Vector] = {}  # from each joint to the frame's origin, in the joint's own inner frame
+    reach: dict[
+        int, Vector
+    ] = {}  # from each joint to the frame's origin, in the joint's own inner frame
     for step in reversed(steps):
-        Q = rotation_from_quaternion(quaternion_about(step.axis, q[step.place] if step.turns else 0.0))
+        Q = rotation_from_quaternion(
+            quaternion_about(step.axis, q[step.place] if step.turns else 0.0)
+        )
         reach[step.place] = s = Q @ s + (0.0 if step.turns else q[step.place]) * step.axis
         s = step.offset + step.rotation @ s
     J, H, P = np.zeros((3, m.nv)), np.zeros((3, m.nv, m.nv)), np.eye(3)
@@ -105,8 +117,14 @@ def backward(m: Model, q: Vector, frame: str | None = None) -> tuple[Vector, np.
         axes.append((step, e))
         for before, axis in axes:
             if before.turns:
-                H[:, before.place, step.place] = H[:, step.place, before.place] = np.cross(axis, J[:, step.place])
-        P = P @ (rotation_from_quaternion(quaternion_about(step.axis, q[step.place])) if step.turns else np.eye(3))
+                H[:, before.place, step.place] = H[:, step.place, before.place] = np.cross(
+                    axis, J[:, step.place]
+                )
+        P = P @ (
+            rotation_from_quaternion(quaternion_about(step.axis, q[step.place]))
+            if step.turns
+            else np.eye(3)
+        )
     return s, J, H
 
 
@@ -133,12 +151,16 @@ def by_quaternions(m: Model, q: Vector, v: Vector, a: Vector, frame: str | None 
         turned = quaternion_product(quaternion_about(axis, q[step.place]), turned)
         L.append(quaternion_rotate(turned, l))
     n = len(steps)
-    velocity = sum((np.cross(own[i], L[m_]) for m_ in range(1, n + 1) for i in range(m_)), np.zeros(3))
+    velocity = sum(
+        (np.cross(own[i], L[m_]) for m_ in range(1, n + 1) for i in range(m_)), np.zeros(3)
+    )
     acceleration = np.zeros(3)
     for m_ in range(1, n + 1):
         for i in range(m_):
             acceleration += np.cross(own_rate[i], L[m_]) + np.cross(own[i], np.cross(own[i], L[m_]))
-            acceleration += 2 * sum((np.cross(own[k], np.cross(own[i], L[m_])) for k in range(i)), np.zeros(3))
+            acceleration += 2 * sum(
+                (np.cross(own[k], np.cross(own[i], L[m_])) for k in range(i)), np.zeros(3)
+            )
     spin = sum(own, np.zeros(3))
     turning = sum(own_rate, np.zeros(3)) + sum(
         (np.cross(own[k], own[i]) for i in range(n) for k in range(i)), np.zeros(3)

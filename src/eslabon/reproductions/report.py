@@ -60,7 +60,9 @@ class Report:
     @property
     def title(self) -> str:
         """The document cited, in the report's language."""
-        return translated(phrase("{document}, recomputed", document=self.document.cited()), self.language)
+        return translated(
+            phrase("{document}, recomputed", document=self.document.cited()), self.language
+        )
 
     @cached_property
     def figures(self) -> Sequence[Picture]:
@@ -123,8 +125,14 @@ class Report:
         for section in self.sections:
             parts += [f"## {section.title}", section.text]
             if section.rows:
-                parts.append(_markdown_table(section.columns, [section.cells(row) for row in section.rows]))
-                parts.append("\n".join(f"{k}. {remark}" for k, remark in enumerate(section.remarks(), start=1)))
+                parts.append(
+                    _markdown_table(section.columns, [section.cells(row) for row in section.rows])
+                )
+                parts.append(
+                    "\n".join(
+                        f"{k}. {remark}" for k, remark in enumerate(section.remarks(), start=1)
+                    )
+                )
             for exhibit in section.exhibits:
                 parts += [
                     f"**{exhibit.title}**" if exhibit.title else "",
@@ -162,7 +170,13 @@ class Report:
         to = file_path(folder, "folder")
         made = [write(to / f"{self.name}.html", self.html(figures))]
         made += [self.save(to / f"{self.name}.{kind}") for kind in ("md", "txt")]
-        return [*made, *(picture.save(to, suffix, self.language) for picture in (self.figures if figures else ()))]
+        return [
+            *made,
+            *(
+                picture.save(to, suffix, self.language)
+                for picture in (self.figures if figures else ())
+            ),
+        ]
 
 
 def _rich_rows(section: Section) -> Table:
@@ -170,7 +184,9 @@ def _rich_rows(section: Section) -> Table:
     numeric = all(is_number(row.printed) and is_number(row.computed) for row in section.rows)
     for k, heading in enumerate(section.columns):
         right = k == 3 or (numeric and k in (1, 2))
-        table.add_column(heading, justify="right" if right else "left", overflow="fold", no_wrap=k >= 3)
+        table.add_column(
+            heading, justify="right" if right else "left", overflow="fold", no_wrap=k >= 3
+        )
     for row in section.rows:
         cells = [Text(cell) for cell in section.cells(row)]
         cells[-1].stylize(STYLES[row.verdict])
@@ -201,4 +217,6 @@ def _markdown_table(columns: Sequence[str], lines: Sequence[Sequence[Any]]) -> s
     def line(cells: Sequence[Any]) -> str:
         return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
 
-    return "\n".join([line(columns), line(["---"] * len(columns)), *(line(cells) for cells in lines)])
+    return "\n".join(
+        [line(columns), line(["---"] * len(columns)), *(line(cells) for cells in lines)]
+    )

@@ -30,7 +30,13 @@ NOTHING = 1e-12
 
 
 def number(
-    what: str, printed: str, computed: float, *, noise: float = 0.0, unit: float | None = None, reason: str = ""
+    what: str,
+    printed: str,
+    computed: float,
+    *,
+    noise: float = 0.0,
+    unit: float | None = None,
+    reason: str = "",
 ) -> Row:
     """A printed number, as the text has it, beside the computed one.
 
@@ -54,7 +60,9 @@ def number(
     return Row(what, printed, figures(computed), difference, verdict, told)
 
 
-def numbers(names: Iterable[str], printed: Iterable[str], computed: Iterable[float], **more: Any) -> list[Row]:
+def numbers(
+    names: Iterable[str], printed: Iterable[str], computed: Iterable[float], **more: Any
+) -> list[Row]:
     """A row for each printed number, its name and its computed value; `more` goes to each `number`."""
     return [number(*each, **more) for each in zip(names, printed, computed, strict=True)]
 
@@ -96,7 +104,12 @@ def one_digit_apart(a: str, b: str) -> bool:
         return False
     unequal = [k for k, (x, y) in enumerate(zip(a, b, strict=True)) if x != y]
     last = len(a.upper().partition("E")[0]) - 1 if "." in a else len(a)
-    return len(unequal) == 1 and unequal[0] != last and a[unequal[0]].isdigit() and b[unequal[0]].isdigit()
+    return (
+        len(unequal) == 1
+        and unequal[0] != last
+        and a[unequal[0]].isdigit()
+        and b[unequal[0]].isdigit()
+    )
 
 
 def figures(x: float) -> str:
@@ -117,7 +130,13 @@ def greatest(departures: Any) -> float:
 
 
 def statement(
-    what: str, printed: str, computed: str, error: float, *, tolerance: float = ROUND_OFF, reason: str = ""
+    what: str,
+    printed: str,
+    computed: str,
+    error: float,
+    *,
+    tolerance: float = ROUND_OFF,
+    reason: str = "",
 ) -> Row:
     """Something the document says, and the greatest departure from it that was found; below the tolerance it holds."""
     holds = error <= tolerance
@@ -126,7 +145,13 @@ def statement(
 
 
 def erratum(
-    what: str, printed: str, right: str, errors: tuple[float, float], *, tolerance: float = ROUND_OFF, reason: str = ""
+    what: str,
+    printed: str,
+    right: str,
+    errors: tuple[float, float],
+    *,
+    tolerance: float = ROUND_OFF,
+    reason: str = "",
 ) -> Row:
     """A formula as printed and as it must read, with the errors of both against what is computed another way.
 
@@ -147,14 +172,20 @@ def erratum(
 
 def only_marks_lost(printed: str, right: str) -> bool:
     """Whether the right text is the printed one with marks put in."""
-    changes = [c for c in SequenceMatcher(None, printed, right, autojunk=False).get_opcodes() if c[0] != "equal"]
+    changes = [
+        c
+        for c in SequenceMatcher(None, printed, right, autojunk=False).get_opcodes()
+        if c[0] != "equal"
+    ]
     return all(kind == "insert" and set(right[c:d]) <= MARKS for kind, _, _, c, d in changes)
 
 
 # -- formulas ---------------------------------------------------------------------------------------------------------
 
 
-def formula(what: str, printed: str, computed: Any, names: dict[str, Any], *, reason: str = "") -> Row:
+def formula(
+    what: str, printed: str, computed: Any, names: dict[str, Any], *, reason: str = ""
+) -> Row:
     """A printed formula beside a computed SymPy expression; `names` says what the letters of the print stand for.
 
     Equal means that SymPy reduces the difference to zero; the difference shown is the greatest at random places.
@@ -177,7 +208,9 @@ def formula(what: str, printed: str, computed: Any, names: dict[str, Any], *, re
     )
     damaged = any(_alike_somewhere(x, computed) and _apart(x, computed) < ROUND_OFF for x in mended)
     verdict = Verdict.DAMAGED if damaged else Verdict.WRONG if reason else Verdict.UNEXPLAINED
-    return Row(what, tidy(printed), tidy(str(shown)), _apart(read(printed), computed), verdict, reason)
+    return Row(
+        what, tidy(printed), tidy(str(shown)), _apart(read(printed), computed), verdict, reason
+    )
 
 
 def _alike_somewhere(a: Any, b: Any) -> bool:
@@ -185,7 +218,10 @@ def _alike_somewhere(a: Any, b: Any) -> bool:
     import sympy
 
     difference = a - b
-    place = {x: sympy.Float(0.3 + 0.17 * k) for k, x in enumerate(sorted(difference.free_symbols, key=str))}
+    place = {
+        x: sympy.Float(0.3 + 0.17 * k)
+        for k, x in enumerate(sorted(difference.free_symbols, key=str))
+    }
     return bool(abs(sympy.N(difference.xreplace(place))) < ROUND_OFF)
 
 

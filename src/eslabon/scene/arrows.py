@@ -38,7 +38,9 @@ def external_arrows(m: Model, q: Any, external: Mapping[str, Any]) -> Arrows:
     the verbs of dynamics take them."""
     s, poses = scene_of(m), body_poses(m, q)
     places = [_acting(m, s, poses, name) for name in external]
-    wrenches = np.stack(np.broadcast_arrays(*(np.asarray(w, dtype=float) for w in external.values())), axis=-2)
+    wrenches = np.stack(
+        np.broadcast_arrays(*(np.asarray(w, dtype=float) for w in external.values())), axis=-2
+    )
     return _turned(tuple(external), np.stack(places, axis=-3), wrenches)
 
 
@@ -58,5 +60,7 @@ def _acting(m: Model, s: Scene, poses: Floats, name: str) -> Floats:
 
 def _turned(names: tuple[str, ...], frames: Floats, wrenches: Floats) -> Arrows:
     R = frames[..., :3, :3]
-    moments, forces = (np.einsum("...ij,...j->...i", R, half) for half in (wrenches[..., :3], wrenches[..., 3:]))
+    moments, forces = (
+        np.einsum("...ij,...j->...i", R, half) for half in (wrenches[..., :3], wrenches[..., 3:])
+    )
     return Arrows(names, frames[..., :3, 3], forces, moments)

@@ -37,7 +37,9 @@ class Mark(NamedTuple):
     parent: str
     child: str
     on_parent: Floats  # 4x4, its frame on the parent
-    on_child: Floats  # 4x4, its frame on the child; the two coincide when the coordinates are neutral
+    on_child: (
+        Floats  # 4x4, its frame on the child; the two coincide when the coordinates are neutral
+    )
     freedom: Freedom
     reach: tuple[float, float]  # of a sliding joint: from where to where its rail goes
 
@@ -74,7 +76,10 @@ class SpringMark(NamedTuple):
 def matrix_of(at: Pose) -> Floats:
     """A pose of the model as a 4x4 matrix of numbers."""
     T = np.eye(4)
-    T[:3, :3], T[:3, 3] = np.array(at.rotation(), dtype=float), np.array(at.translation(), dtype=float).ravel()
+    T[:3, :3], T[:3, 3] = (
+        np.array(at.rotation(), dtype=float),
+        np.array(at.translation(), dtype=float).ravel(),
+    )
     return T
 
 
@@ -100,7 +105,16 @@ def _joint(m: Model, j: Joint, size: float) -> Mark:
     free = freedom_of(j.kind)
     at = np.eye(4)
     return Mark(
-        j.name, j.kind.kind, j.kind.symbol, role, j.parent, j.child, matrix_of(j.at), at, free, _reach(j, free, size)
+        j.name,
+        j.kind.kind,
+        j.kind.symbol,
+        role,
+        j.parent,
+        j.child,
+        matrix_of(j.at),
+        at,
+        free,
+        _reach(j, free, size),
     )
 
 
@@ -133,7 +147,9 @@ def links(m: Model, size: float) -> tuple[Link, ...]:
     for body, found in points.items():
         unique = _unique(found, 1e-6 * size)
         tips = [] if body == GROUND or len(unique) > 1 else list(_tips(m, body, size))
-        made.append(Link(body, np.array([*unique, *tips]).reshape(-1, 3), _own_axis(m, body), bool(tips)))
+        made.append(
+            Link(body, np.array([*unique, *tips]).reshape(-1, 3), _own_axis(m, body), bool(tips))
+        )
     return tuple(made)
 
 
@@ -173,6 +189,12 @@ def _unique(points: list[Floats], near: float) -> list[Floats]:
 def springs(m: Model) -> tuple[SpringMark, ...]:
     """The springs and where they are hooked in."""
     return tuple(
-        SpringMark(s.name, s.first.body, matrix_of(s.first.at)[:3, 3], s.second.body, matrix_of(s.second.at)[:3, 3])
+        SpringMark(
+            s.name,
+            s.first.body,
+            matrix_of(s.first.at)[:3, 3],
+            s.second.body,
+            matrix_of(s.second.at)[:3, 3],
+        )
         for s in m.springs
     )

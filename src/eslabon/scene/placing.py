@@ -24,7 +24,10 @@ def _poses(m: Model, q: Any) -> Any:
     rows = []
     for body in (GROUND, *(b.name for b in m.bodies)):
         R, p = placed[body]
-        rows += [[R, matrix([[x] for x in components(p, 3)])], [matrix([[0.0] * 3]), matrix([[1.0]])]]
+        rows += [
+            [R, matrix([[x] for x in components(p, 3)])],
+            [matrix([[0.0] * 3]), matrix([[1.0]])],
+        ]
     return block(rows)
 
 
@@ -47,5 +50,7 @@ def body_poses(m: Model, q: Any, parameters: Mapping[str, Any] | None = None) ->
 def moved(pose: Floats, points: Any) -> Floats:
     """Points `(n, 3)` of a body at a pose `(..., 4, 4)`, in the ground's frame: `(..., n, 3)`."""
     T = np.asarray(pose)
-    placed: Floats = np.asarray(points, dtype=float) @ np.swapaxes(T[..., :3, :3], -1, -2) + T[..., None, :3, 3]
+    placed: Floats = (
+        np.asarray(points, dtype=float) @ np.swapaxes(T[..., :3, :3], -1, -2) + T[..., None, :3, 3]
+    )
     return placed

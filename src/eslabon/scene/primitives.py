@@ -29,7 +29,9 @@ class Solid(NamedTuple):
 def cylinder(radius: float, height: float, sections: int = 32) -> Solid:
     """About z, its middle at the origin."""
     half = height / 2
-    return revolved(np.array([[0.0, -half], [radius, -half], [radius, half], [0.0, half]]), sections)
+    return revolved(
+        np.array([[0.0, -half], [radius, -half], [radius, half], [0.0, half]]), sections
+    )
 
 
 def capsule(radius: float, height: float, parallels: int = 32, sections: int = 64) -> Solid:
@@ -69,12 +71,16 @@ def _unit_ball() -> Solid:
     golden = [np.roll([*(row * [short, long]), 0.0], k) for k in (0, 1, 2) for row in signs]
     vertices, faces = np.array(golden), np.array(ICOSAHEDRON)
     for _ in range(2):
-        edges = np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=-1), axis=-1).reshape(-1, 2)
+        edges = np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=-1), axis=-1).reshape(
+            -1, 2
+        )
         unique, places = np.unique(edges, axis=0, return_inverse=True)
         middles = vertices[unique].sum(axis=1)
         (a, b, c), (ab, bc, ca) = faces.T, (places.reshape(-1, 3) + len(vertices)).T
         faces = np.stack([a, ab, ca, ab, b, bc, ca, bc, c, ab, bc, ca], axis=-1).reshape(-1, 3)
-        vertices = np.concatenate([vertices, middles / np.linalg.norm(middles, axis=1, keepdims=True)])
+        vertices = np.concatenate(
+            [vertices, middles / np.linalg.norm(middles, axis=1, keepdims=True)]
+        )
     return Solid(vertices, faces)
 
 
@@ -102,7 +108,9 @@ def prism(outline: Floats, height: Floats) -> Solid:
     here, after, fan = np.arange(n), np.roll(np.arange(n), -1), np.arange(1, n - 1)
     lid = np.stack([np.zeros_like(fan), fan, fan + 1], axis=-1)
     sides = np.stack([here, after, after + n, here, after + n, here + n], axis=-1).reshape(-1, 3)
-    return Solid(np.concatenate([outline, outline + height]), np.concatenate([lid[:, ::-1], lid + n, sides]))
+    return Solid(
+        np.concatenate([outline, outline + height]), np.concatenate([lid[:, ::-1], lid + n, sides])
+    )
 
 
 def hull(points: Floats) -> list[int]:

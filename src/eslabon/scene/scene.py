@@ -47,7 +47,11 @@ class Scene:
     @cached_property
     def coms(self) -> dict[str, tuple[float, Floats]]:
         """Mass and centre of mass of each body that has a mass."""
-        return {b.name: (float(b.mass), np.array(b.com, dtype=float)) for b in self.m.bodies if float(b.mass) > 0}
+        return {
+            b.name: (float(b.mass), np.array(b.com, dtype=float))
+            for b in self.m.bodies
+            if float(b.mass) > 0
+        }
 
     @cached_property
     def frames(self) -> tuple[tuple[str, str, Floats], ...]:

@@ -41,11 +41,15 @@ def trimesh() -> Any:
     try:
         import trimesh
     except ImportError:
-        raise MissingDependencyError("meshes need trimesh; pip install 'eslabon[plot]' brings it.") from None
+        raise MissingDependencyError(
+            "meshes need trimesh; pip install 'eslabon[plot]' brings it."
+        ) from None
     return trimesh
 
 
-def parts_of(m: Model, links: Sequence[Link], joints: Sequence[Mark], size: float, *, shapes: bool) -> tuple[Part, ...]:
+def parts_of(
+    m: Model, links: Sequence[Link], joints: Sequence[Mark], size: float, *, shapes: bool
+) -> tuple[Part, ...]:
     """The solids of a mechanism; with `shapes` those of the model take the place of the primitives of their bodies."""
     radius = size / SLENDER
     own = list(_shapes(m)) if shapes else []
@@ -57,7 +61,9 @@ def parts_of(m: Model, links: Sequence[Link], joints: Sequence[Mark], size: floa
             made += [_part(link.body, link.body, role, solid) for solid in _link(m, link, radius)]
     for mark in joints:
         if mark.child not in clad or mark.role == "actuated":
-            made += [_part(mark.name, body, mark.role, solid) for body, solid in _joint(mark, radius)]
+            made += [
+                _part(mark.name, body, mark.role, solid) for body, solid in _joint(mark, radius)
+            ]
     return tuple(made)
 
 
@@ -150,7 +156,8 @@ def _joint(mark: Mark, radius: float) -> Iterator[tuple[str, Solid]]:
         yield mark.child, tube(at, axes[0], r, 3.4 * radius)
         if mark.freedom.pitch > 1e-9:
             yield from (
-                (mark.child, tube(at + k * radius * axes[0], axes[0], 1.35 * r, 0.4 * radius)) for k in (-1, 0, 1)
+                (mark.child, tube(at + k * radius * axes[0], axes[0], 1.35 * r, 0.4 * radius))
+                for k in (-1, 0, 1)
             )
     elif slides == 1:
         yield from _slider(mark, radius)
@@ -172,7 +179,10 @@ def _slider(mark: Mark, radius: float) -> Iterator[tuple[str, Solid]]:
     if min(abs(low), abs(high)) > 8 * radius and low * high > 0:  # a leg, or a hydraulic cylinder
         near, stroke = (low, high - low) if low > 0 else (high, low - high)
         yield mark.parent, bar(start, start + near * along, 1.25 * radius)
-        yield mark.child, bar(end, end - (stroke + 3 * radius * np.sign(stroke)) * out, 0.75 * radius)
+        yield (
+            mark.child,
+            bar(end, end - (stroke + 3 * radius * np.sign(stroke)) * out, 0.75 * radius),
+        )
         return
     if len(mark.rotations):
         yield mark.child, tube(end, out, 1.5 * radius, 6 * radius)
@@ -189,7 +199,9 @@ def _shapes(m: Model) -> Iterator[Part]:
         solid = _solid(shape, m)
         if solid is not None:
             T = matrix_of(shape.at)
-            yield _part(shape.name, shape.body, "shape", solid.moved(T[:3, :3], T[:3, 3]), shape.colour)
+            yield _part(
+                shape.name, shape.body, "shape", solid.moved(T[:3, :3], T[:3, 3]), shape.colour
+            )
 
 
 def _solid(shape: Shape, m: Model) -> Solid | None:

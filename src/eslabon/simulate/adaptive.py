@@ -34,7 +34,10 @@ METHODS = ("DOP853", "RK45", "LSODA", "Radau", "BDF")
 IMPLICIT = ("LSODA", "Radau", "BDF")
 MULTISTEP = ("LSODA", "BDF")  # which begin anew with steps of low order
 
-DRIFT, DRIFT_MULTISTEP = 0.1, 10.0  # tolerances that a solver may drift off the manifold by before a new one begins
+DRIFT, DRIFT_MULTISTEP = (
+    0.1,
+    10.0,
+)  # tolerances that a solver may drift off the manifold by before a new one begins
 OFTEN = 10  # steps before it is looked at again
 PATIENCE = 20_000  # evaluations in which a run must get ahead by
 LEAST = 1e-7  # of its length
@@ -44,7 +47,10 @@ CRAWL = 1_000  # evaluations
 LEAP = 0.01  # of the longest step so far: in so many evaluations a run with loops gets ahead by that, or crawls
 SINGULAR = 0.03  # a reciprocal condition number of the constraints
 PARTS = 4  # of a step, in each of which an event may happen once
-LOOSER, LOOSEST = 100.0, 1.01e-6  # by what tolerances are multiplied, and a relative one that is never exceeded
+LOOSER, LOOSEST = (
+    100.0,
+    1.01e-6,
+)  # by what tolerances are multiplied, and a relative one that is never exceeded
 
 Function = Callable[[float, Floats], Any]
 Event = Callable[[float, Floats, Floats], float]
@@ -91,7 +97,13 @@ class Run:
 
     def __post_init__(self) -> None:
         self.found = {name: [] for name in self.settings.events}
-        self._mark, self._limit, self._longest, self._begun, self._ended = self.span[0], PATIENCE, 0.0, 0, False
+        self._mark, self._limit, self._longest, self._begun, self._ended = (
+            self.span[0],
+            PATIENCE,
+            0.0,
+            0,
+            False,
+        )
         self._pace = (self.span[0], CRAWL)
         self._n, nu = self.system.m.nq + self.system.m.nv, self.system.m.nu
         if isinstance(self.control, Called | Sampler):
@@ -123,11 +135,18 @@ class Run:
         m = self.system.m
 
         def states(t: list[float], rows: list[Floats]) -> tuple[Floats, Floats]:
-            return np.array(t), self.system.projected(np.reshape(rows, (-1, len(self.x0))), np.array(t))
+            return np.array(t), self.system.projected(
+                np.reshape(rows, (-1, len(self.x0))), np.array(t)
+            )
 
-        events = {name: states([t for t, _ in own], [x for _, x in own]) for name, own in self.found.items()}
+        events = {
+            name: states([t for t, _ in own], [x for _, x in own])
+            for name, own in self.found.items()
+        }
         t, x = states(self.t, self.x)
-        made = Outcome(t, x[:, : self._n], self.steps, self.evaluations, events, state=x[:, self._n :])
+        made = Outcome(
+            t, x[:, : self._n], self.steps, self.evaluations, events, state=x[:, self._n :]
+        )
         if not isinstance(self.control, Called | Sampler):
             return made
         width = 3 * m.nu + self.memory.state.shape[-1]
@@ -141,7 +160,9 @@ class Run:
             self._agenda = control.agenda(end)
             jumps = np.array(list(self._agenda))
         slack = 1e-9 * (end - start)
-        return np.concatenate([[start], jumps[(jumps > start + slack) & (jumps < end - slack)], [end]])
+        return np.concatenate(
+            [[start], jumps[(jumps > start + slack) & (jumps < end - slack)], [end]]
+        )
 
     def _sample(self, t: float, x: Floats) -> None:
         """Ask a sampled law at the end of an interval, if it is due."""
@@ -151,7 +172,9 @@ class Run:
         near, slack = min(due, key=lambda s: abs(s - t)), 1e-9 * (self.span[-1] - self.span[0])
         if abs(near - t) <= slack:
             x = self.system.projected(x, t)
-            self.memory = self.control.at(self.system.m, float(t), x, self.memory, due[near], self.system.limit)
+            self.memory = self.control.at(
+                self.system.m, float(t), x, self.memory, due[near], self.system.limit
+            )
             if self.t and self.t[-1] >= t - slack:  # reported already, as it was before
                 self.remembered[-1] = self.memory.joined()
 
@@ -179,26 +202,45 @@ class Run:
         return self.system.projected(x, end)
 
     def _solver(
-        self, functions: tuple[Function, Function | None], t: float, x: Floats, end: float, first: Any = None
+        self,
+        functions: tuple[Function, Function | None],
+        t: float,
+        x: Floats,
+        end: float,
+        first: Any = None,
     ) -> Any:
         """A new one from here on."""
         from scipy import integrate
 
         said, (rates, jacobian) = self.settings, functions
-        options = {"rtol": said.rtol * self.looser, "atol": said.atol * self.looser, "max_step": said.longest}
+        options = {
+            "rtol": said.rtol * self.looser,
+            "atol": said.atol * self.looser,
+            "max_step": said.longest,
+        }
         if said.method in IMPLICIT and jacobian is not None:
             options["jac"] = jacobian
         if first is not None and said.method not in MULTISTEP:
             options["first_step"] = min(first, end - t)
         self._begun = self.steps
-        with np.errstate(all="ignore"):  # SciPy divides by tolerances, which may be zero, to find its first step
+        with np.errstate(
+            all="ignore"
+        ):  # SciPy divides by tolerances, which may be zero, to find its first step
             return getattr(integrate, said.method)(rates, t, x, end, **options)
 
     def _renewed(self, solver: Any, functions: tuple[Function, Function | None], end: float) -> Any:
         """The solver; or another one, where it has drifted off the manifold, or tolerances are loosened or hold again."""
-        if solver.status != "running" or not self.system.m.closed or self.steps < self._begun + OFTEN:
+        if (
+            solver.status != "running"
+            or not self.system.m.closed
+            or self.steps < self._begun + OFTEN
+        ):
             return solver
-        y, first, leap = self.system.projected(solver.y, solver.t), solver.step_size, LEAP * self._longest
+        y, first, leap = (
+            self.system.projected(solver.y, solver.t),
+            solver.step_size,
+            LEAP * self._longest,
+        )
         drift = DRIFT_MULTISTEP if self.settings.method in MULTISTEP else DRIFT
         allowed = drift * self.looser * (self.settings.atol + self.settings.rtol * np.abs(y))
         if (
@@ -211,7 +253,9 @@ class Run:
         elif self.looser > 1 and first > leap:
             self.looser = 1.0
         elif not np.any(np.abs(y - solver.y) > allowed) or self._condition(solver.t, y) < SINGULAR:
-            return solver  # near a singularity a projection moves a state by more than it has drifted
+            return (
+                solver  # near a singularity a projection moves a state by more than it has drifted
+            )
         return self._solver(functions, solver.t, y, end, first)
 
     def _condition(self, t: float, x: Floats) -> float:
@@ -234,8 +278,14 @@ class Run:
         self._longest = max(self._longest, t - before)
         if t >= self._mark + LEAST * (self.span[-1] - self.span[0]):
             self._mark, self._limit = t, self.evaluations + PATIENCE
-        inside = self.span[(self.span > before) & (self.span <= t)] if self.settings.report else np.array([t])
-        dense: Any = solver.dense_output() if events or (self.settings.report and len(inside)) else None
+        inside = (
+            self.span[(self.span > before) & (self.span <= t)]
+            if self.settings.report
+            else np.array([t])
+        )
+        dense: Any = (
+            solver.dense_output() if events or (self.settings.report and len(inside)) else None
+        )
         happened = sorted(
             (when, name)
             for name, event in zip(self.found, events, strict=True)
@@ -324,7 +374,10 @@ class Runs:
         for k, index in enumerate(np.ndindex(batch)):
             own = control.pick(batch, index) if isinstance(control, Table) else control
             own = own.pick(index) if isinstance(own, Sampler) else own
-            part, picked = partial(lambda k, done: update((k + done) / count), k), system.pick(batch, index)
+            part, picked = (
+                partial(lambda k, done: update((k + done) / count), k),
+                system.pick(batch, index),
+            )
             passed = Passages(system.m, passages.wanted, designs=picked.designs)
             self.runs[index] = Run(picked, own, x0[index], span, settings, passed, part)
 
@@ -350,13 +403,17 @@ class Runs:
         def common(what: str) -> Floats | None:
             if all(getattr(own, what) is None for own in parts.values()):
                 return None
-            rows = {index: getattr(own, what)[np.isin(own.t, self.span)] for index, own in parts.items()}
+            rows = {
+                index: getattr(own, what)[np.isin(own.t, self.span)] for index, own in parts.items()
+            }
             made = np.full((*self.shape, next(iter(rows.values())).shape[-1]), np.nan)
             for index, own in rows.items():
                 made[index][: len(own)] = own
             return made
 
-        steps, evaluations = (sum(getattr(own, what) for own in parts.values()) for what in ("steps", "evaluations"))
+        steps, evaluations = (
+            sum(getattr(own, what) for own in parts.values()) for what in ("steps", "evaluations")
+        )
         made: dict[str, Any] = {what: common(what) for what in ("x", "tau", "asked", "state")}
         return Outcome(self.span, steps=steps, evaluations=evaluations, **made)
 
@@ -370,10 +427,16 @@ class _Event:
         self._value = self(t, x)
 
     def __call__(self, t: float, x: Floats) -> float:
-        x, nq, n = self._system.projected(x, t), self._system.m.nq, self._system.m.nq + self._system.m.nv
+        x, nq, n = (
+            self._system.projected(x, t),
+            self._system.m.nq,
+            self._system.m.nq + self._system.m.nv,
+        )
         value = float(ask(self._function, f"the event '{self._name}'", (), t, x[:nq], x[nq:n]))
         if math.isnan(value):
-            raise InputError(f"the event '{self._name}' is NaN at t = {t:g} s; its zero cannot be looked for.")
+            raise InputError(
+                f"the event '{self._name}' is NaN at t = {t:g} s; its zero cannot be looked for."
+            )
         return value
 
     def between(self, before: float, t: float, dense: Any) -> list[float]:
@@ -389,6 +452,8 @@ class _Event:
         if not ((rises and self._direction >= 0) or (falls and self._direction <= 0)):
             return []
         tight = 4 * np.finfo(float).eps
-        if self(before, dense(before)) * self._value > 0:  # round-off put the zero at the end of the last step
+        if (
+            self(before, dense(before)) * self._value > 0
+        ):  # round-off put the zero at the end of the last step
             return [before]
         return [float(brentq(lambda s: self(s, dense(s)), before, t, xtol=tight, rtol=tight))]

@@ -37,7 +37,9 @@ def fitted(given: Any, noun: str, shape: tuple[int, ...], q: Floats) -> Floats:
     """The real numbers that a user's function gave for configurations q, copied, whose last axes are `shape`."""
     values, batch = np.array(floats(given, f"what {noun} gives")), q.shape[:-1]
     rows = values.shape[: max(0, values.ndim - len(shape))]
-    fits = len(rows) <= len(batch) and all(a in (1, b) for a, b in zip(rows[::-1], batch[::-1], strict=False))
+    fits = len(rows) <= len(batch) and all(
+        a in (1, b) for a, b in zip(rows[::-1], batch[::-1], strict=False)
+    )
     if not fits or values.shape != (*rows, *shape):
         raise InputError(f"{noun} gives an array of shape {values.shape} for q of shape {q.shape}; {(*batch, *shape)} is "
             "expected.")  # fmt: skip
@@ -56,7 +58,9 @@ def asked(function: Callable[..., Any], noun: str, t: float, q: Floats, v: Float
         raise told(error, noun) from error
 
 
-def ask(function: Callable[..., Any], noun: str, shape: tuple[int, ...], t: float, q: Floats, v: Floats) -> Floats:
+def ask(
+    function: Callable[..., Any], noun: str, shape: tuple[int, ...], t: float, q: Floats, v: Floats
+) -> Floats:
     """What a user's function gives, as an array of our own."""
     return fitted(asked(function, noun, float(t), q, v), noun, shape, q)
 

@@ -47,7 +47,9 @@ class Table:
             raise InputError(f"a table with {len(self.times)} times needs values of shape (..., {len(self.times)}, "
                 f"actuators); it has {self.values.shape}.")  # fmt: skip
         if len(self.times) <= KINDS[kind]:
-            raise InputError(f"a {kind} table needs at least {KINDS[kind] + 1} samples; it has {len(self.times)}.")
+            raise InputError(
+                f"a {kind} table needs at least {KINDS[kind] + 1} samples; it has {len(self.times)}."
+            )
 
     def __repr__(self) -> str:
         first, last = self.times[[0, -1]]
@@ -87,13 +89,19 @@ class Table:
     def check(self, m: Model, start: float, end: float) -> None:
         """Refuse a table that does not fit the mechanism or the run."""
         if self.values.shape[-1] != as_model(m).nu:
-            raise InputError(f"the control has {self.values.shape[-1]} forces; {m.name} has {m.nu} actuators.")
+            raise InputError(
+                f"the control has {self.values.shape[-1]} forces; {m.name} has {m.nu} actuators."
+            )
         start, end = number(start, "start"), number(end, "end")
         slack = 1e-9 * (end - start)
         if len(self.times) > 1 and start < self.times[0] - slack:
-            raise InputError(f"the table of forces starts at {self.times[0]:g} s, the run at {start:g} s.")
+            raise InputError(
+                f"the table of forces starts at {self.times[0]:g} s, the run at {start:g} s."
+            )
         if not self.holds and end > self.times[-1] + slack:
-            raise InputError(f"the table of forces ends at {self.times[-1]:g} s, the run at {end:g} s.")
+            raise InputError(
+                f"the table of forces ends at {self.times[-1]:g} s, the run at {end:g} s."
+            )
 
 
 Control = Table | Law | Called | Sampler | None
@@ -112,7 +120,9 @@ def as_control(m: Model, given: Any, start: float, end: float, hold: bool) -> Co
     if callable(given):
         law = given.graph(m) if isinstance(given, Traced) else Called(given, m.nu)
         if hold and law.size:
-            raise InputError("a law whose states change all the time cannot be held; sample it with `sampled`.")
+            raise InputError(
+                "a law whose states change all the time cannot be held; sample it with `sampled`."
+            )
         return Sampler(law, 0.0, 0.0, start, Sampling()) if hold else law
     table = given if isinstance(given, Table) else _table(m, given, start)
     table.check(m, start, end)
@@ -127,7 +137,10 @@ def _table(m: Model, given: Any, start: float) -> Table:
         and np.ndim(given[0]) == 1
         and np.ndim(given[1]) >= (1 if m.nu == 1 else 2)
     ):
-        times, values = finite(given[0], "the times of control"), finite(given[1], "the forces of control")
+        times, values = (
+            finite(given[0], "the times of control"),
+            finite(given[1], "the forces of control"),
+        )
         if len(times) > 1 or values.ndim > 1:
             return Table(times, values[..., None] if values.ndim == 1 else values)
     values = finite(given, "control")

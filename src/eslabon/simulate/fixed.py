@@ -28,7 +28,10 @@ from eslabon.simulate.system import System
 from eslabon.simulate.traced_laws import Law
 
 CHUNK = 0.1  # seconds between two looks at the clock and the keyboard
-BLOCK, NUMBERS = 512, 2**20  # steps in Python between two looks, and numbers that their rows hold at most
+BLOCK, NUMBERS = (
+    512,
+    2**20,
+)  # steps in Python between two looks, and numbers that their rows hold at most
 
 Advance = Callable[[float, bool, Floats, Floats, Floats, Floats, Floats], None]
 
@@ -50,7 +53,10 @@ class Run:
 
     def __post_init__(self) -> None:
         m = self.system.m
-        self.n, self.rows = m.nq + m.nv, np.full((*self.x0.shape[:-1], len(self.t), self.x0.shape[-1]), np.nan)
+        self.n, self.rows = (
+            m.nq + m.nv,
+            np.full((*self.x0.shape[:-1], len(self.t), self.x0.shape[-1]), np.nan),
+        )
         self.rows[..., 0, : self.n] = self.x0[..., : self.n]
         self.done, self.steps = 1, (len(self.t) - 1) * self.every
         self.worst = 0.0  # the largest miss of implicit equations
@@ -67,9 +73,13 @@ class Run:
         """How many steps are taken, again and again."""
         law = self.control
         if isinstance(law, Called):
-            return self._in_python(self._by_stages(law), lambda t, x: self._spoken(law(t, *self._state(x))))
+            return self._in_python(
+                self._by_stages(law), lambda t, x: self._spoken(law(t, *self._state(x)))
+            )
         if isinstance(law, Sampler) and isinstance(law.law, Called):
-            return self._in_python(self._by_samples(law, law.law), lambda t, x: self._sampled(law, t, x))
+            return self._in_python(
+                self._by_samples(law, law.law), lambda t, x: self._sampled(law, t, x)
+            )
         return self._in_machine_code()
 
     @property
@@ -79,7 +89,9 @@ class Run:
     def outcome(self) -> Outcome:
         """What there is so far."""
         steps, rows = (self.done - 1) * self.every, self.rows[..., : self.done, :]
-        made = Outcome(self.t[: self.done], rows[..., : self.n], steps, steps * self.method.evaluations)
+        made = Outcome(
+            self.t[: self.done], rows[..., : self.n], steps, steps * self.method.evaluations
+        )
         if isinstance(self.control, Called | Sampler):
             return made.remembering(Memory.of(rows[..., self.n :], self.system.m.nu))
         return made._replace(state=rows[..., self.n :])
@@ -95,21 +107,33 @@ class Run:
     def _in_machine_code(self) -> Iterator[int]:
         """Fill the rows; between two looks at the keyboard everything runs without Python."""
         columns, control = self.method.columns(self.control, self.hold), self.control
-        law = control.law if isinstance(control, Sampler) else control if isinstance(control, Law) else None
+        law = (
+            control.law
+            if isinstance(control, Sampler)
+            else control
+            if isinstance(control, Law)
+            else None
+        )
         sampling = control.sampling if isinstance(control, Sampler) else None
-        run = self.system.function(self.method.formula, law=law, sampling=sampling, columns=len(columns))
+        run = self.system.function(
+            self.method.formula, law=law, sampling=sampling, columns=len(columns)
+        )
         states, position, pace = self._states(run), 0, 16
         while position < self.steps:
             start = time.perf_counter()
             count, every = self._portion(position, pace, states[0])
             t, h = self._times(position, count)
-            made: Any = run(*states, _varying(self.control, columns, t, h), every=every, threads=self.threads)
+            made: Any = run(
+                *states, _varying(self.control, columns, t, h), every=every, threads=self.threads
+            )
             made = made if isinstance(made, tuple) else (made,)
             if self.passages.wanted:
                 x = np.concatenate([states[0][..., None, :], made[0]], axis=-2)
                 self.passages.look(np.append(t[::every], t[-1] + h[-1]), x, self.threads)
             states = [made[0][..., -1, :], *(x[..., -1] for x in made[1:])]
-            self._store(np.arange(position + every, position + count + 1, every) % self.every == 0, made)
+            self._store(
+                np.arange(position + every, position + count + 1, every) % self.every == 0, made
+            )
             position += count
             # As many steps as fill a chunk, but not all at once: the first ones may have been slow.
             pace = int(np.clip(count * CHUNK / (time.perf_counter() - start), 1, 8 * pace))
@@ -121,7 +145,9 @@ class Run:
         inside, every = first % self.every, self.every
         if self.passages.wanted:
             stride = self.passages.stride(x, np.diff(self.t).max() / every)
-            every = max(k for k in range(1, min(stride, every) + 1) if every % k == 0 and inside % k == 0)
+            every = max(
+                k for k in range(1, min(stride, every) + 1) if every % k == 0 and inside % k == 0
+            )
         elif inside or pace < every:
             count = min(pace, every - inside)
             return count, count
@@ -134,11 +160,16 @@ class Run:
         if self.method is not step_formulas.RK4:
             q, v = self._state(self.x0)
             momenta = self.system.function(motion_equations.MOMENTA)(q, v)
-            states = [np.concatenate([q, momenta, self.x0[..., self.n :]], axis=-1), np.zeros(q.shape[:-1])]
+            states = [
+                np.concatenate([q, momenta, self.x0[..., self.n :]], axis=-1),
+                np.zeros(q.shape[:-1]),
+            ]
         x = self.x0
         if isinstance(self.control, Sampler):
             start = self.t[:1]
-            made: Any = run(*states, _beside(start, np.zeros(1), self.control.first(start)), every=1)
+            made: Any = run(
+                *states, _beside(start, np.zeros(1), self.control.first(start)), every=1
+            )
             memory = (made[0] if isinstance(made, tuple) else made)[..., 0, self.n :]
             x = np.concatenate([x[..., : self.n], memory], axis=-1)
             states[0] = np.concatenate([states[0][..., : self.n], memory], axis=-1)
@@ -158,7 +189,9 @@ class Run:
 
     # -- in Python ----------------------------------------------------------------------------------------------
 
-    def _in_python(self, advance: Advance, last: Callable[[float, Floats], Floats]) -> Iterator[int]:
+    def _in_python(
+        self, advance: Advance, last: Callable[[float, Floats], Floats]
+    ) -> Iterator[int]:
         """Fill the rows by rk4 under a Python function, which is called with the states of all trajectories at once.
 
         What acted from a state on stands in the row after it; what acts at the last time comes from `last`.
@@ -169,7 +202,11 @@ class Run:
         for first in range(0, self.steps, block):
             count = min(block, self.steps - first)
             t, h = self._times(first, count)
-            due = self.control.rows(t, h) if isinstance(self.control, Sampler) else np.ones((count, 2))
+            due = (
+                self.control.rows(t, h)
+                if isinstance(self.control, Sampler)
+                else np.ones((count, 2))
+            )
             varying = np.moveaxis(_beside(t, h, due), -2, 0)
             rows = np.empty((count + 1, *shape))
             rows[0] = x
@@ -186,7 +223,10 @@ class Run:
             x = rows[-1]
             self._look(np.append(t, t[-1] + h[-1]), rows)
             if first + count == self.steps:
-                self.rows[..., -1, :n], self.rows[..., -1, n:] = x[..., :n], last(float(self.t[-1]), x)
+                self.rows[..., -1, :n], self.rows[..., -1, n:] = (
+                    x[..., :n],
+                    last(float(self.t[-1]), x),
+                )
                 self.done = len(self.t)
             yield first + count
 
@@ -194,7 +234,9 @@ class Run:
         """Keep the rows to report of some steps that were taken."""
         reported = np.flatnonzero((first + np.arange(len(rows) - 1)) % self.every == 0)
         if len(reported):
-            place = slice((first + reported[0]) // self.every, (first + reported[-1]) // self.every + 1)
+            place = slice(
+                (first + reported[0]) // self.every, (first + reported[-1]) // self.every + 1
+            )
             self.rows[..., place, : self.n] = np.moveaxis(rows[reported][..., : self.n], 0, -2)
             self.rows[..., place, self.n :] = np.moveaxis(rows[reported + 1][..., self.n :], 0, -2)
             self.done = place.stop
@@ -213,7 +255,9 @@ class Run:
         plain = not law.size and not sampler.sampling.increments and sampler.noise is None
         function, state, tau = law.law, self.x0[..., width:], np.zeros(m.nu)
 
-        def advance(t: float, due: bool, u: Floats, x: Floats, q: Floats, v: Floats, following: Floats) -> None:
+        def advance(
+            t: float, due: bool, u: Floats, x: Floats, q: Floats, v: Floats, following: Floats
+        ) -> None:
             nonlocal state, tau
             if due and plain:
                 tau = asked(function, "the control", t, q, v)
@@ -245,7 +289,9 @@ class Run:
         rates, function = self.system.function(motion_equations.STAGE_RATES), law.law
         projects = m.closed or m.nq != m.nv
 
-        def advance(t: float, due: bool, u: Floats, x: Floats, q: Floats, v: Floats, following: Floats) -> None:
+        def advance(
+            t: float, due: bool, u: Floats, x: Floats, q: Floats, v: Floats, following: Floats
+        ) -> None:
             h = u[step_formulas.LENGTH]
 
             def f(stage: int, x: Floats) -> Floats:
@@ -280,7 +326,9 @@ def _varying(control: Control, stages: tuple[float, ...], t: Floats, h: Floats) 
     """A row for each step: its time, its length, and forces known in time at the method's stages, or what is due at its end."""
     if isinstance(control, Sampler):
         return _beside(t, h, control.rows(t + h, h))
-    return _beside(t, h, *(control.at(t + part * h) for part in stages if isinstance(control, Table)))
+    return _beside(
+        t, h, *(control.at(t + part * h) for part in stages if isinstance(control, Table))
+    )
 
 
 def _beside(t: Floats, h: Floats, *columns: Floats) -> Floats:

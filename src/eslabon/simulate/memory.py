@@ -68,7 +68,13 @@ class Memory(NamedTuple):
         return concatenate(*self)
 
     def updated(
-        self, sample: Any, release: Any, law: Speech, sampling: Sampling, limit: tuple[float, ...], disturbance: Any = 0
+        self,
+        sample: Any,
+        release: Any,
+        law: Speech,
+        sampling: Sampling,
+        limit: tuple[float, ...],
+        disturbance: Any = 0,
     ) -> Memory:
         """After an instant at which the law is sampled, what waited acts, or both. For numbers these are True or False, and
         only a sample asks the law. Whatever begins to act is disturbed."""
@@ -78,9 +84,15 @@ class Memory(NamedTuple):
         if sample is False:
             return memory
         tau, state = law(memory.state)
-        pending = tau if not sampling.slew else memory.pending + within(tau - memory.pending, sampling.slew)
+        pending = (
+            tau
+            if not sampling.slew
+            else memory.pending + within(tau - memory.pending, sampling.slew)
+        )
         pending = within(pending, limit)
-        after = Memory(memory.acting if sampling.delayed else pending + disturbance, pending, tau, state)
+        after = Memory(
+            memory.acting if sampling.delayed else pending + disturbance, pending, tau, state
+        )
         return _either(sample, after, memory)
 
 
@@ -95,4 +107,6 @@ def within(x: Any, bound: tuple[float, ...]) -> Any:
 def _either(flag: Any, yes: Memory, no: Memory) -> Memory:
     if isinstance(flag, bool):
         return yes if flag else no
-    return Memory(*(casadi.if_else(flag, a, b) if b.numel() else b for a, b in zip(yes, no, strict=True)))
+    return Memory(
+        *(casadi.if_else(flag, a, b) if b.numel() else b for a, b in zip(yes, no, strict=True))
+    )

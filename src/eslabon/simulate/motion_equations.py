@@ -15,7 +15,12 @@ from eslabon.compiler.calls import inlined, subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.massless import structure
 from eslabon.formulas.constrained import loops, trees
-from eslabon.formulas.constrained.trees import actuation, forward_dynamics, joint_forces, mass_matrix
+from eslabon.formulas.constrained.trees import (
+    actuation,
+    forward_dynamics,
+    joint_forces,
+    mass_matrix,
+)
 from eslabon.formulas.derivatives.state_derivatives import forward_dynamics_derivatives
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
 from eslabon.formulas.kinematics.symbols import zeros
@@ -50,7 +55,16 @@ def accelerations(
     way = "udwadia_kalaba" if constraints == "udwadia_kalaba" else "multipliers"
     known, share = structure(m.nominal), projection.regularization(m)
     return loops.forward_dynamics(
-        m.with_time(t), q, v, tau, formulation, way, external, structure=known, regularization=share, joint_forces=push
+        m.with_time(t),
+        q,
+        v,
+        tau,
+        formulation,
+        way,
+        external,
+        structure=known,
+        regularization=share,
+        joint_forces=push,
     )[0]
 
 
@@ -61,10 +75,14 @@ def rates(
     q, v, own = x[: m.nq], x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]
     given, own = (0, own) if law is None else law(t, q, v, own)
     forces = within(tau + given, limit)
-    return casadi.vertcat(coordinate_rates(m, q) @ v, accelerations(m, t, q, v, forces, **options), own)
+    return casadi.vertcat(
+        coordinate_rates(m, q) @ v, accelerations(m, t, q, v, forces, **options), own
+    )
 
 
-def manifold_rates(m: Model, t: Expression, x: Expression, tau: Expression, **options: Any) -> Expression:
+def manifold_rates(
+    m: Model, t: Expression, x: Expression, tau: Expression, **options: Any
+) -> Expression:
     """dx/dt at the state that x is projected to: f(P(x)).
 
     On the constraint manifold this is dx/dt itself. Beside it, where f grows without end what is there of constraint
@@ -86,7 +104,11 @@ def rates_jacobian(
     """
     q, v, own = x[: m.nq], x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]
     given, own_rates = (0, own) if law is None else inlined(law(t, q, v, own))
-    forces, push, N = within(tau + given, limit), stop_forces(m, q, v, stops), coordinate_rates(m, q)
+    forces, push, N = (
+        within(tau + given, limit),
+        stop_forces(m, q, v, stops),
+        coordinate_rates(m, q),
+    )
     push = casadi.densify(zeros(m.nv) + push)
     by_push = casadi.jacobian(push, q) @ N, casadi.jacobian(push, v)
     share = projection.regularization(m) if m.closed else ()
@@ -112,7 +134,12 @@ def momentum_velocities(m: Model, q: Expression, p: Expression) -> Expression:
 
 
 def momentum_rates(
-    m: Model, q: Expression, v: Expression, tau: Expression, external: External = None, stops: Stops = ()
+    m: Model,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    external: External = None,
+    stops: Stops = (),
 ) -> Expression:
     """dp/dt = forces + (dM/dt) v - (joint forces that hold the accelerations at zero).
 
@@ -147,15 +174,24 @@ STOPS: Mapping[str, Any] = {"stops": ()}
 ACTING: Mapping[str, Any] = {"law": None, "limit": (), **STOPS}
 FORMULATION: Mapping[str, Any] = {"formulation": None, "constraints": None, **STOPS}
 _RATES = (T, X, TAU), (Argument("rates", size),), {**FORMULATION, **ACTING}, WRENCH
-ACCELERATIONS = Formula("accelerations", accelerations, (T, Q, V, TAU), (Argument("a", _along_v),), FORMULATION, WRENCH)
+ACCELERATIONS = Formula(
+    "accelerations", accelerations, (T, Q, V, TAU), (Argument("a", _along_v),), FORMULATION, WRENCH
+)
 STAGE_RATES = Formula("rates", rates, *_RATES)
 RATES = Formula("manifold_rates", manifold_rates, *_RATES)
 JACOBIAN = Formula(
-    "rates_jacobian", rates_jacobian, (T, X, TAU), (Argument("J", lambda m, **_: size(m, **_) * 2),), ACTING, WRENCH
+    "rates_jacobian",
+    rates_jacobian,
+    (T, X, TAU),
+    (Argument("J", lambda m, **_: size(m, **_) * 2),),
+    ACTING,
+    WRENCH,
 )
 MOMENTA = Formula("momenta", momenta, (Q, V), (Argument("p", _along_v),))
 VELOCITIES = Formula("momentum_velocities", momentum_velocities, (Q, V), (Argument("v", _along_v),))
-ENERGY = Formula("energy_with_stops", energy, (Q, V), (Argument("energy", lambda m, **_: (2,)),), STOPS)
+ENERGY = Formula(
+    "energy_with_stops", energy, (Q, V), (Argument("energy", lambda m, **_: (2,)),), STOPS
+)
 COUPLING_FORCES = Formula(
     "coupling_forces_along", coupling_forces, (T, Q, V, TAU),
     (Argument("force", lambda m, **_: (len(m.couplings),)),), {"formulation": None, **STOPS}, WRENCH,

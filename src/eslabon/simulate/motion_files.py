@@ -26,7 +26,9 @@ from eslabon.simulate.simulated_motion import Motion, Occurrences, Statistics
 
 QUANTITIES = ("q", "v", "a", "tau", "asked")
 VERSION = 3  # 2 had neither what was asked for nor a law's states, 1 no checksum either
-_HEADING = re.compile(r"(?P<joint>.+)\.(?P<what>q|v|a|tau|asked)(?:\.(?P<name>\w+))? \[(?P<unit>.*)\]", re.DOTALL)
+_HEADING = re.compile(
+    r"(?P<joint>.+)\.(?P<what>q|v|a|tau|asked)(?:\.(?P<name>\w+))? \[(?P<unit>.*)\]", re.DOTALL
+)
 _DIGEST = re.compile(rb",sha256 ([0-9a-f]{64})\r\n")  # the last heading; its column is empty
 
 
@@ -35,7 +37,9 @@ def as_path(path: Any) -> Path:
     try:
         return Path(path)
     except TypeError:
-        raise ReadError(f"a motion is saved and loaded by the path of a file; it is {format_value(path)}.") from None
+        raise ReadError(
+            f"a motion is saved and loaded by the path of a file; it is {format_value(path)}."
+        ) from None
 
 
 def save(motion: Motion, path: Path) -> Path:
@@ -44,7 +48,9 @@ def save(motion: Motion, path: Path) -> Path:
     if path.suffix.lower() not in writers:
         raise ReadError(f"{path}: a motion is saved as .npz or .csv; let the name end so.")
     if path.suffix.lower() == ".csv" and motion.q.ndim != 2:
-        raise ReadError(f"{path}: a table holds one trajectory; save motion[k], or all of them as .npz.")
+        raise ReadError(
+            f"{path}: a table holds one trajectory; save motion[k], or all of them as .npz."
+        )
     return write(path, writers[path.suffix.lower()](motion))
 
 
@@ -56,7 +62,9 @@ def load(path: Path) -> Motion:
     try:
         content = path.read_bytes()
     except (OSError, ValueError) as error:
-        raise ReadError(f"{path}: it cannot be read ({getattr(error, 'strerror', None) or error}).") from None
+        raise ReadError(
+            f"{path}: it cannot be read ({getattr(error, 'strerror', None) or error})."
+        ) from None
     try:
         return readers[path.suffix.lower()](content, path.stem)
     except Exception as error:  # zip, zlib, JSON, NumPy: damage shows anywhere, as anything
@@ -68,7 +76,9 @@ def load(path: Path) -> Motion:
 
 
 def _npz(motion: Motion) -> bytes:
-    arrays: dict[str, Any] = {what: getattr(motion, what) for what in ("t", *QUANTITIES, "x", "closure")}
+    arrays: dict[str, Any] = {
+        what: getattr(motion, what) for what in ("t", *QUANTITIES, "x", "closure")
+    }
     arrays["energy"] = np.stack(motion.energy, axis=-1)
     for k, happened in enumerate(motion.events.values()):
         arrays |= {f"event{k}_{what}": x for what, x in happened._asdict().items()}
@@ -80,7 +90,9 @@ def _npz(motion: Motion) -> bytes:
         "events": list(motion.events),
     }
     text, file = json.dumps(about), io.BytesIO()
-    np.savez_compressed(file, about=np.array(text), digest=np.array(_digest(text, arrays)), **arrays)
+    np.savez_compressed(
+        file, about=np.array(text), digest=np.array(_digest(text, arrays)), **arrays
+    )
     return file.getvalue()
 
 
@@ -98,7 +110,9 @@ def _from_npz(content: bytes, _: str) -> Motion:
         data = dict(file)
     text, digest = str(data.pop("about")), data.pop("digest", None)
     about = json.loads(text)
-    if about["version"] > 1 and str(digest) != _digest(text, data):  # before, the archive's own checksums had to do
+    if about["version"] > 1 and str(digest) != _digest(
+        text, data
+    ):  # before, the archive's own checksums had to do
         raise ValueError("its checksum is another one")
     columns = {what: tuple(Column(*c) for c in own) for what, own in about["columns"].items()}
     events = {
@@ -106,10 +120,17 @@ def _from_npz(content: bytes, _: str) -> Motion:
         for k, name in enumerate(about["events"])
     }
     if about["version"] < 3:
-        data, columns = {**data, "asked": data["tau"], "x": data["q"][..., :0]}, {**columns, "asked": columns["tau"]}
+        data, columns = (
+            {**data, "asked": data["tau"], "x": data["q"][..., :0]},
+            {**columns, "asked": columns["tau"]},
+        )
     arrays = {what: data[what] for what in ("t", *QUANTITIES, "x", "closure", "energy")}
     return Motion.known(
-        **arrays, name=about["name"], columns=columns, events=events, statistics=Statistics(**about["statistics"])
+        **arrays,
+        name=about["name"],
+        columns=columns,
+        events=events,
+        statistics=Statistics(**about["statistics"]),
     )
 
 
@@ -118,16 +139,26 @@ def _from_npz(content: bytes, _: str) -> Motion:
 
 def _csv(motion: Motion) -> bytes:
     headings, values = ["t [s]"], [motion.t[:, None]]
-    for what in QUANTITIES if not np.array_equal(motion.asked, motion.tau, equal_nan=True) else QUANTITIES[:-1]:
+    for what in (
+        QUANTITIES
+        if not np.array_equal(motion.asked, motion.tau, equal_nan=True)
+        else QUANTITIES[:-1]
+    ):
         for c in motion.columns[what]:
             name = f".{c.name}" if c.name else ""
             headings.append(f"{c.joint}.{what}{name} [{c.unit}]")
         values.append(getattr(motion, what))
     headings += ["kinetic energy [J]", "potential energy [J]", "closure"]
-    values += [motion.energy.kinetic[:, None], motion.energy.potential[:, None], motion.closure[:, None]]
+    values += [
+        motion.energy.kinetic[:, None],
+        motion.energy.potential[:, None],
+        motion.closure[:, None],
+    ]
     head, body = io.StringIO(newline=""), io.StringIO(newline="")
     csv.writer(head).writerow(map(inert, headings))
-    csv.writer(body).writerows([*(repr(float(x)) for x in row), ""] for row in np.concatenate(values, axis=1))
+    csv.writer(body).writerows(
+        [*(repr(float(x)) for x in row), ""] for row in np.concatenate(values, axis=1)
+    )
     top, rows = head.getvalue().removesuffix("\r\n").encode(), body.getvalue().encode()
     return top + b",sha256 " + hashlib.sha256(top + rows).hexdigest().encode() + b"\r\n" + rows
 
@@ -135,7 +166,9 @@ def _csv(motion: Motion) -> bytes:
 def _from_csv(content: bytes, stem: str) -> Motion:
     found = _DIGEST.search(content)
     if found is None:
-        raise ValueError("it has no checksum, as tables of older versions; NumPy's loadtxt reads its numbers")
+        raise ValueError(
+            "it has no checksum, as tables of older versions; NumPy's loadtxt reads its numbers"
+        )
     top, rest = content[: found.start()], content[found.end() :]
     if hashlib.sha256(top + rest).hexdigest().encode() != found[1]:
         raise ValueError("its checksum is another one")

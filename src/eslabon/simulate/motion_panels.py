@@ -42,7 +42,9 @@ class Panel:
 
     def draw(self, ax: Any) -> None:
         over = self.t if self.x is None else self.x
-        lines = curves(ax, over, self.curves, name=self.name, unit=self.unit, title=self.title, log=self.log)
+        lines = curves(
+            ax, over, self.curves, name=self.name, unit=self.unit, title=self.title, log=self.log
+        )
         if not self.timed:
             ax.set_xlabel(self.across)
             ax.margins(0.05)
@@ -88,7 +90,10 @@ def energy(motion: Motion, joints: Joints) -> Iterator[Panel]:
 def power(motion: Motion, joints: Joints) -> Iterator[Panel]:
     """What the actuators give."""
     columns, velocities = motion.columns["tau"], _places(motion)
-    given = {str(columns[k]): motion.tau[..., k] * motion.v[..., velocities[k]] for k in _chosen(columns, joints)}
+    given = {
+        str(columns[k]): motion.tau[..., k] * motion.v[..., velocities[k]]
+        for k in _chosen(columns, joints)
+    }
     if given:
         yield Panel("power of the actuators", "W", given, motion.t)
 
@@ -97,7 +102,13 @@ def closure(motion: Motion, joints: Joints) -> Iterator[Panel]:
     """The constraint violation of the loops, if there are any; zero has no place on its logarithmic axis."""
     if motion.closure.any():
         violation = np.where(motion.closure > 0, motion.closure, np.nan)
-        yield Panel("constraint violation of the loops", "m, rad", {"violation": violation}, motion.t, log=True)
+        yield Panel(
+            "constraint violation of the loops",
+            "m, rad",
+            {"violation": violation},
+            motion.t,
+            log=True,
+        )
 
 
 def reactions(motion: Motion, joints: Joints) -> Iterator[Panel]:
@@ -106,10 +117,19 @@ def reactions(motion: Motion, joints: Joints) -> Iterator[Panel]:
     m = motion.system.m if motion.system is not None else None
     assert m is not None
     named = {**{j.name: j.name for j in m.joints}, **{x.name: f"{x.name} (cut)" for x in m.loops}}
-    own = [(k, label) for k, (name, label) in enumerate(named.items()) if joints is None or name in joints]
-    for title, unit, part in (("reaction forces", "N", slice(3, 6)), ("reaction moments", "N m", slice(0, 3))):
+    own = [
+        (k, label)
+        for k, (name, label) in enumerate(named.items())
+        if joints is None or name in joints
+    ]
+    for title, unit, part in (
+        ("reaction forces", "N", slice(3, 6)),
+        ("reaction moments", "N m", slice(0, 3)),
+    ):
         sizes = np.linalg.norm(wrenches[..., part], axis=-1)
-        sizes[sizes < ROUND_OFF * np.abs(wrenches).max(initial=0.0)] = 0.0  # pins of a plane carry no moments
+        sizes[sizes < ROUND_OFF * np.abs(wrenches).max(initial=0.0)] = (
+            0.0  # pins of a plane carry no moments
+        )
         yield Panel(title, unit, {label: sizes[..., k] for k, label in own}, motion.t)
 
 
@@ -133,7 +153,14 @@ def phase(motion: Motion, joints: Joints) -> Iterator[Panel]:
             x = {str(q[k]): motion.q[..., k] for k in own}
             y = {str(q[k]): motion.v[..., rates[str(q[k])]] for k in own}
             across = axis_label(_sole(x, "coordinate"), unit)
-            yield Panel("phase", f"{unit}/s", y, x=x, across=across, name=f"rate of {_sole(x, 'coordinate')}")
+            yield Panel(
+                "phase",
+                f"{unit}/s",
+                y,
+                x=x,
+                across=across,
+                name=f"rate of {_sole(x, 'coordinate')}",
+            )
 
 
 def _plain(columns: tuple[Column, ...], joint: str) -> list[str]:
@@ -163,7 +190,9 @@ def _limits(motion: Motion, place: int) -> tuple[float, float]:
     m, column = motion.system.m, motion.columns["v"][place]
     joint = m.joint(column.joint)
     k = place - m.velocities[joint.name].start
-    velocity, effort = (np.inf if x is None else float(x[k]) for x in (joint.velocity_limit, joint.effort_limit))
+    velocity, effort = (
+        np.inf if x is None else float(x[k]) for x in (joint.velocity_limit, joint.effort_limit)
+    )
     return velocity, effort
 
 
@@ -187,7 +216,9 @@ class Box:
             ax.hlines(effort, *(velocity if np.isfinite(self.velocity) else _reach(v)), **line)
         outside = self.outside(v, tau)
         if outside.any():
-            ax.plot(v[outside], tau[outside], ".", color=theme.role("singular"), markersize=5, zorder=3)
+            ax.plot(
+                v[outside], tau[outside], ".", color=theme.role("singular"), markersize=5, zorder=3
+            )
         panel_title(ax, "\n".join([ax.get_title(loc="left"), *self.sentences(v, tau)]))
 
     def outside(self, v: Floats, tau: Floats) -> Floats:

@@ -49,7 +49,9 @@ def figure(motion: Motion, what: Sequence[str], joints: Any, theme: str | None) 
         )
     shared = all(panel.timed for panel in drawn)
     time, size = axis_label("t", "s"), (5.4, 2.5 if shared else 3.4)
-    made, axes = panels(len(drawn), size=size, theme=theme, title=repr(motion)[1:-1], shared=shared, bottom=time)
+    made, axes = panels(
+        len(drawn), size=size, theme=theme, title=repr(motion)[1:-1], shared=shared, bottom=time
+    )
     for ax, panel in zip(axes, drawn, strict=True):
         panel.draw(ax)
         if panel.timed:

@@ -73,7 +73,9 @@ class Noise:
         if block not in self._drawn:
             self._drawn.clear()
             shape = (*self.batch, length, len(self.deviations))
-            self._drawn[block] = np.random.default_rng([self.seed, block]).standard_normal(shape)[self.index]
+            self._drawn[block] = np.random.default_rng([self.seed, block]).standard_normal(shape)[
+                self.index
+            ]
         return self._drawn[block]
 
 
@@ -84,4 +86,8 @@ def split(sizes: Sizes, noise: Any) -> tuple[Any, Any, Any]:
         own = slice(first, first + size)
         return 0 if not size else noise[own, :] if is_symbolic(noise) else noise[..., own]
 
-    return part(0, sizes.coordinates), part(sizes.coordinates, sizes.velocities), part(sizes.measured, sizes.forces)
+    return (
+        part(0, sizes.coordinates),
+        part(sizes.coordinates, sizes.velocities),
+        part(sizes.measured, sizes.forces),
+    )

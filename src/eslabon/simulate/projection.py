@@ -31,10 +31,10 @@ from eslabon.model.validation import TIME
 from eslabon.numerics.scalars import Expression, casadi
 
 REGULAR = 1e-12  # of J M^-1 J^T, on its diagonal: where less than that is left, at a singularity, momentum decides
-REDUNDANT = (
-    1e-5  # the same where rows are dependent on the manifold but not beside it, where the stages of a step stand
+REDUNDANT = 1e-5  # the same where rows are dependent on the manifold but not beside it, where the stages of a step stand
+CORRECTIONS = (
+    2  # of coordinates and of velocities with one Jacobian: an error e leaves about e^2, then e^3
 )
-CORRECTIONS = 2  # of coordinates and of velocities with one Jacobian: an error e leaves about e^2, then e^3
 
 
 def regularization(m: Model) -> tuple[float, ...]:
@@ -89,10 +89,19 @@ def violations(m: Model, x: Expression) -> list[Expression]:
 
 _X = Argument("x", lambda m: (m.nq + m.nv,))
 PROJECTED = Formula("projected", projected, (_X,), (_X,), rare=True)
-VIOLATIONS = Formula("violations", violations, (_X,), (Argument("position", ()), Argument("velocity", ())), rare=True)
+VIOLATIONS = Formula(
+    "violations", violations, (_X,), (Argument("position", ()), Argument("velocity", ())), rare=True
+)
 
 
-def at_time(m: Model, formula: Formula, t: Any, *arrays: Floats, designs: Designs = DESCRIBED, **options: Any) -> Any:
+def at_time(
+    m: Model,
+    formula: Formula,
+    t: Any,
+    *arrays: Floats,
+    designs: Designs = DESCRIBED,
+    **options: Any,
+) -> Any:
     """What a formula says of the constraints at times and in designs, which broadcast like everything else."""
     if not m.rheonomic:
         return evaluate(m, formula, designs.names)(*arrays, *designs.inputs, **options)
@@ -106,7 +115,9 @@ def project(m: Model, x: Floats, t: Any = 0.0, designs: Designs = DESCRIBED) -> 
     good = np.isfinite(x).all(axis=-1)
     if m.closed and good.any():
         own = designs.over(*good.shape)[good]
-        x[good, :n] = at_time(m, PROJECTED, np.broadcast_to(t, good.shape)[good], x[good, :n], designs=own)
+        x[good, :n] = at_time(
+            m, PROJECTED, np.broadcast_to(t, good.shape)[good], x[good, :n], designs=own
+        )
     return x
 
 

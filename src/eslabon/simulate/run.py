@@ -19,7 +19,12 @@ from eslabon.simulate.called import Called, RaisedError
 from eslabon.simulate.control import Control, as_control
 from eslabon.simulate.memory import within
 from eslabon.simulate.projection import VIOLATIONS, at_time
-from eslabon.simulate.run_errors import Interrupted, SimulationError, SimulationWarning, SingularMotionError
+from eslabon.simulate.run_errors import (
+    Interrupted,
+    SimulationError,
+    SimulationWarning,
+    SingularMotionError,
+)
 from eslabon.simulate.sampling import Sampler
 from eslabon.simulate.simulated_motion import Motion, Occurrences, Outcome, Statistics, columns
 from eslabon.simulate.singular_passages import Passages
@@ -109,7 +114,9 @@ def simulate(
     values = run_options.parameters_of(m, parameters)
     designs = System(m, parameters=values).designs
     stopped = stops_of(m, stops, longest, designs)
-    words = run_options.formulation_of(m, formulation, constraints, independent, method, bool(stopped))
+    words = run_options.formulation_of(
+        m, formulation, constraints, independent, method, bool(stopped)
+    )
     forces = as_control(m, control, times[0], times[-1], hold)
     system = System(
         m, run_options.wrenches(m, external), values, *words, run_options.effort_limits(m, saturate, designs), stopped,
@@ -117,7 +124,10 @@ def simulate(
     x0 = run_options.start(system, forces, q0, v0, times[0])
     forces = forces.over(x0.shape[:-1]) if isinstance(forces, Sampler) else forces
     size = m.nq + m.nv + (forces.size if isinstance(forces, Law) else 0)
-    named, tolerances = run_options.events_of(events, method), run_options.tolerances(rtol, atol, size)
+    named, tolerances = (
+        run_options.events_of(events, method),
+        run_options.tolerances(rtol, atol, size),
+    )
     passages = Passages(m, singular != "ignore", x0.shape[:-1], system.designs)
     run: fixed.Run | adaptive.Run | adaptive.Runs
     with Progress(f"simulate {m.name}", progress) as bar:
@@ -133,7 +143,9 @@ def simulate(
             run_options.refuse_for_adaptive(settings, every, hold, x0.ndim > 1)
             runs = adaptive.Runs if x0.ndim > 1 else adaptive.Run
             run = runs(system, forces, x0, times, settings, passages, bar.update)
-        motion = _integrated(run, lambda: _motion(system, forces, method, run.outcome(), bar.seconds))
+        motion = _integrated(
+            run, lambda: _motion(system, forces, method, run.outcome(), bar.seconds)
+        )
     return _past_singularities(_unbroken(motion), passages, singular)
 
 
@@ -152,7 +164,9 @@ def _integrated(run: Any, motion: Callable[[], Motion]) -> Motion:
         ) from error.__cause__
     made = motion()
     if trouble := getattr(run, "trouble", ""):
-        raise SimulationError(f"{made.name} cannot be integrated beyond t = {made.t[-1]:g} s: {trouble}", made)
+        raise SimulationError(
+            f"{made.name} cannot be integrated beyond t = {made.t[-1]:g} s: {trouble}", made
+        )
     if loosened := getattr(run, "loosened", ()):
         _warn(f"{made.name}: the tolerance cannot be met near the singular configuration at t = {loosened[0]:g} s, where "
             "round-off decides; it was loosened to pass it.")  # fmt: skip
@@ -169,15 +183,23 @@ def _motion(system: System, control: Control, method: str, made: Outcome, second
     state = q[..., :0] if made.state is None else made.state
     asked, tau = made.asked, made.tau
     if asked is None or tau is None:
-        asked = forces_along(m, None if isinstance(control, Called | Sampler) else control, made.t, q, v, state)
+        asked = forces_along(
+            m, None if isinstance(control, Called | Sampler) else control, made.t, q, v, state
+        )
         tau = within(asked, system.limit)
     own = system.designs.along()
-    closure = at_time(m, VIOLATIONS, made.t, made.x, designs=own)[0] if m.closed else np.zeros(q.shape[:-1])
+    closure = (
+        at_time(m, VIOLATIONS, made.t, made.x, designs=own)[0]
+        if m.closed
+        else np.zeros(q.shape[:-1])
+    )
     events = {
         name: Occurrences(t, x[:, : m.nq], x[:, m.nq : m.nq + m.nv]) for name, (t, x) in made.events.items()
     }  # fmt: skip
     statistics = Statistics(method, made.steps, made.evaluations, seconds)
-    return Motion(made.t, q, v, tau, asked, state, closure, m.name, columns(m), events, statistics, system)
+    return Motion(
+        made.t, q, v, tau, asked, state, closure, m.name, columns(m), events, statistics, system
+    )
 
 
 def _warn(sentence: str) -> None:
@@ -209,7 +231,9 @@ def _unbroken(motion: Motion) -> Motion:
     reach = motion.t[np.maximum(good.sum(axis=-1) - 1, 0)]
     advice = "Numbers are no longer finite there; a shorter step or an adaptive method may help."
     if broken.ndim == 0:
-        raise SimulationError(f"{motion.name} broke down after t = {reach:g} s. {advice}", motion.until(reach))
+        raise SimulationError(
+            f"{motion.name} broke down after t = {reach:g} s. {advice}", motion.until(reach)
+        )
     if broken.all():
         raise SimulationError(f"all {broken.size:,} trajectories of {motion.name} broke down, the last one after "
             f"t = {reach.max():g} s. {advice}", motion)  # fmt: skip

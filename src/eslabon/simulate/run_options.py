@@ -41,7 +41,9 @@ def refuse(condition: bool, sentence: str) -> None:
         raise InputError(sentence)
 
 
-def check_words(m: Model, method: Any, singular: Any, hold: Any, progress: Any, threads: Any) -> None:
+def check_words(
+    m: Model, method: Any, singular: Any, hold: Any, progress: Any, threads: Any
+) -> None:
     """Refuse words that are none, and methods that do not suit the mechanism."""
     if not as_model(m).nv:
         raise ModelError(f"{m.name} has no joint that moves: there is nothing to simulate.")
@@ -63,7 +65,8 @@ def times_of(t: ArrayLike) -> tuple[Floats, bool]:
     times = frozen(finite(t, "t"))
     times = np.array([0.0, float(times)]) if times.ndim == 0 else times
     refuse(
-        times.ndim != 1 or len(times) < 2, f"t is a duration, a start and an end, or times; its shape is {times.shape}."
+        times.ndim != 1 or len(times) < 2,
+        f"t is a duration, a start and an end, or times; its shape is {times.shape}.",
     )
     wrong = np.flatnonzero(np.diff(times) <= 0)
     if len(wrong):
@@ -87,11 +90,16 @@ def step_of(step: Any, times: Floats) -> float | None:
     if step is None:
         return None
     length, whole = positive(step, "step"), times[-1] - times[0]
-    refuse(length > whole * (1 + 1e-9), f"step is {length:g} s, longer than the whole run of {whole:g} s.")
+    refuse(
+        length > whole * (1 + 1e-9),
+        f"step is {length:g} s, longer than the whole run of {whole:g} s.",
+    )
     return length
 
 
-def grid(times: Floats, report: bool, step: float | None, every: Any, method: str) -> tuple[Floats, int]:
+def grid(
+    times: Floats, report: bool, step: float | None, every: Any, method: str
+) -> tuple[Floats, int]:
     """The times to report, and how many steps lie between two of them."""
     every = count(every, "every", 1)
     if report:
@@ -124,7 +132,9 @@ def refuse_for_fixed(method: step_formulas.Method, control: Control) -> None:
 def refuse_for_adaptive(settings: adaptive.Settings, every: Any, hold: bool, many: bool) -> None:
     """Refuse options of the fixed-step methods, and for many trajectories what can be done for one only."""
     own = f"{settings.method} chooses its own steps"
-    refuse(count(every, "every", 1) != 1, f"{own}; say when to report by an array t instead of every.")
+    refuse(
+        count(every, "every", 1) != 1, f"{own}; say when to report by an array t instead of every."
+    )
     refuse(hold, f"{own}; forces are held from step to step by rk4 and symplectic.")
     refuse(many and not settings.report, "adaptive methods take other steps for every trajectory; say at which times to report "
         "all of them by an array t.")  # fmt: skip
@@ -137,7 +147,10 @@ def wrenches(m: Model, external: Any) -> dict[str, Floats]:
     check_external(m, tuple(given))
     made = {name: frozen(finite(w, f"the wrench on {name}")) for name, w in sorted(given.items())}
     for name, wrench in made.items():
-        refuse(wrench.shape[-1:] != (6,), f"the wrench on {name} has shape {wrench.shape}; (..., 6) is expected.")
+        refuse(
+            wrench.shape[-1:] != (6,),
+            f"the wrench on {name} has shape {wrench.shape}; (..., 6) is expected.",
+        )
     return made
 
 
@@ -160,7 +173,10 @@ def formulation_of(
     there is such a way for this mechanism and method."""
     if formulation is not None:
         choice(formulation, "formulation", FORMULATIONS)
-        refuse(method == "symplectic", "the symplectic method has its own equations; leave formulation out.")
+        refuse(
+            method == "symplectic",
+            "the symplectic method has its own equations; leave formulation out.",
+        )
     if constraints is not None:
         choice(constraints, "constraints", METHODS)
         refuse(not m.closed, f"{m.name} has no loops; leave constraints out.")
@@ -171,7 +187,11 @@ def formulation_of(
     )
     refuse(fixed and constraints == "elimination", f"elimination re-selects the independent coordinates of {m.name} on the "
         f"way, which {method} in native code cannot; use an adaptive method, or other constraints.")  # fmt: skip
-    return formulation, constraints, None if independent is None else partition_by(m, independent, constraints)
+    return (
+        formulation,
+        constraints,
+        None if independent is None else partition_by(m, independent, constraints),
+    )
 
 
 def effort_limits(m: Model, saturate: Any, designs: Designs = DESCRIBED) -> tuple[float, ...]:
@@ -194,7 +214,9 @@ def _efforts(m: Model) -> Any:
     return casadi.vertcat(*(x for name in m.actuated for x in m.joint(name).effort_limit or ()))
 
 
-def start(system: System, control: Control, q0: ArrayLike, v0: ArrayLike | None, t: float) -> Floats:
+def start(
+    system: System, control: Control, q0: ArrayLike, v0: ArrayLike | None, t: float
+) -> Floats:
     """The state at the start, (..., n), and behind it the states of a law, or what it remembers. Rest, where constraints drive
     the mechanism, is as little motion as they allow."""
     m = system.m
@@ -211,11 +233,17 @@ def start(system: System, control: Control, q0: ArrayLike, v0: ArrayLike | None,
             f"{[w.shape[:-1] for w in system.external.values()] + [p.shape for p in system.parameters.values()]}, the control "
             f"{driven}.") from None  # fmt: skip
     remembered = np.zeros(3 * m.nu if isinstance(control, Sampler | Called) else 0)
-    x = np.concatenate([np.broadcast_to(p, (*batch, p.shape[-1])) for p in (q, v, remembered, own)], axis=-1)
+    x = np.concatenate(
+        [np.broadcast_to(p, (*batch, p.shape[-1])) for p in (q, v, remembered, own)], axis=-1
+    )
     refuse(not x.size, f"q0 and v0 hold no trajectory at all: their leading axes are {batch}.")
     x[..., : m.nq] = normalize(m, x[..., : m.nq])
     # What needs no projection does not wait for one to be compiled.
-    return system.projected(x, t) if m.closed and _violation(system, x, t, v0 is None) > ROUND_OFF else x
+    return (
+        system.projected(x, t)
+        if m.closed and _violation(system, x, t, v0 is None) > ROUND_OFF
+        else x
+    )
 
 
 def _violation(system: System, x: Floats, t: float, resting: bool) -> float:
@@ -249,14 +277,19 @@ def events_of(given: Any, method: str) -> dict[str, Event]:
     """Events by name; those without are called after their function."""
     if given is None:
         return {}
-    refuse(method in step_formulas.METHODS, f"events are looked for by adaptive methods; {method} is none.")
+    refuse(
+        method in step_formulas.METHODS,
+        f"events are looked for by adaptive methods; {method} is none.",
+    )
     if isinstance(given, Mapping):
         named = dict(given)
     else:
         try:
             functions: Sequence[Any] = [given] if callable(given) else list(given)
         except TypeError:
-            raise InputError(f"events are functions of t, q and v; it is {format_value(given)}.") from None
+            raise InputError(
+                f"events are functions of t, q and v; it is {format_value(given)}."
+            ) from None
         named = {}
         for f in functions:
             name = getattr(f, "__name__", type(f).__name__).strip("<>")
@@ -264,7 +297,10 @@ def events_of(given: Any, method: str) -> dict[str, Event]:
             named[name] = f
     for name, f in named.items():
         refuse(not isinstance(name, str), f"events have names; {name!r} is none.")
-        refuse(not callable(f), f"the event '{name}' is {format_value(f)}; a function of t, q and v is expected.")
+        refuse(
+            not callable(f),
+            f"the event '{name}' is {format_value(f)}; a function of t, q and v is expected.",
+        )
         for word in ("terminal", "direction"):
             value: Any = getattr(f, word, 0)
             refuse(not issubclass(type(value), Real | np.bool_) or not abs(value) < math.inf, f"{word} of the event '{name}' is a number, as in "

@@ -82,16 +82,22 @@ def sampled(
     True
     """
     if isinstance(law, Traced) and law.state is not None:
-        raise InputError("the states of a sampled law are given to `sampled`; leave them out of `traced`.")
+        raise InputError(
+            "the states of a sampled law are given to `sampled`; leave them out of `traced`."
+        )
     if not callable(law):
         raise InputError(f"a control law is a function of t, q and v; it is {format_value(law)}.")
     period, delay = positive(period, "period"), positive(delay, "delay", zero=True)
     if delay > period * (1 + 1e-9):
-        raise InputError(f"delay is {delay:g} s, longer than the period of {period:g} s; it is at most one period.")
+        raise InputError(
+            f"delay is {delay:g} s, longer than the period of {period:g} s; it is at most one period."
+        )
     increments = frozen(finite(quantisation, "quantisation"))
     rates = None if rate_limit is None else frozen(floats(rate_limit, "rate_limit"))
     if (increments < 0).any() or (rates is not None and not (rates > 0).all()):
-        raise InputError("quantisation is not less than zero, and rate_limit greater; leave out what is not meant.")
+        raise InputError(
+            "quantisation is not less than zero, and rate_limit greater; leave out what is not meant."
+        )
     start = None if state is None else states_at_start(state)
     return Sampled(
         law, period, min(delay, period), start, increments, rates, _deviations(noise, "noise"),
@@ -102,7 +108,9 @@ def sampled(
 def _deviations(given: ArrayLike, name: str) -> Floats:
     found = frozen(finite(given, name))
     if (found < 0).any():
-        raise InputError(f"{name} is a standard deviation, which is not less than zero; leave out what is not meant.")
+        raise InputError(
+            f"{name} is a standard deviation, which is not less than zero; leave out what is not meant."
+        )
     return found
 
 
@@ -129,7 +137,9 @@ class Sampler:
         """When the law is sampled, and when what was delayed acts."""
         k = np.arange(math.floor((end - self.start) / self.period * (1 + 1e-12) + 1e-9) + 1)
         samples = set((self.start + k * self.period).tolist())
-        shift = self.start + ((k + 1) * self.period if self.delay == self.period else k * self.period + self.delay)
+        shift = self.start + (
+            (k + 1) * self.period if self.delay == self.period else k * self.period + self.delay
+        )
         releases = set(shift[shift <= end].tolist()) if self.sampling.delayed else set()
         return {t: (t in samples, t in releases) for t in sorted({*samples, *releases})}
 
@@ -172,7 +182,9 @@ class Sampler:
         return self._rows(t, np.array([True]), np.array([False]))
 
     def _rows(self, t: Floats, sample: np.ndarray, release: np.ndarray) -> Floats:
-        return concatenate(np.stack([sample, release], axis=-1).astype(float), self.noise_at(t, sample, release))
+        return concatenate(
+            np.stack([sample, release], axis=-1).astype(float), self.noise_at(t, sample, release)
+        )
 
     def check(self, t: Floats, every: int) -> None:
         """Refuse steps, `every` of them between two of the times t, that do not end where the law is sampled or acts."""
@@ -190,7 +202,13 @@ class Sampler:
             )
 
     def at(
-        self, m: Model, t: float, x: Floats, memory: Memory, due: tuple[bool, bool], limit: tuple[float, ...]
+        self,
+        m: Model,
+        t: float,
+        x: Floats,
+        memory: Memory,
+        due: tuple[bool, bool],
+        limit: tuple[float, ...],
     ) -> Memory:
         """The memory after an instant at the state x = (q, v)."""
         noise = self.noise_at(np.array([t]), *due)[..., 0, :]
@@ -228,7 +246,11 @@ def sampler_of(m: Model, given: Sampled, start: float) -> Sampler:
     )
     state = np.zeros(0) if given.state is None else given.state
     own = given.law
-    law = own.with_state(given.state).graph(m) if isinstance(own, Traced) else Called(own, m.nu, state)
+    law = (
+        own.with_state(given.state).graph(m)
+        if isinstance(own, Traced)
+        else Called(own, m.nu, state)
+    )
     return Sampler(law, given.period, given.delay, start, sampling, noise)
 
 

@@ -175,7 +175,9 @@ class Motion:
         array([0.3])
         """
         if self.system is None or not self.system.m.couplings:
-            why = "it comes from a file" if self.system is None else "its mechanism has no couplings"
+            why = (
+                "it comes from a file" if self.system is None else "its mechanism has no couplings"
+            )
             raise ModelError(f"{self!r} has no coupling forces: {why}.")
         return _read_only(self.system.along(COUPLING_FORCES, self.t, self.q, self.v, self.tau))
 
@@ -190,7 +192,9 @@ class Motion:
         array([ 0.  , 19.62,  0.  ])
         """
         if self.system is None:
-            raise ModelError(f"{self!r} has no reactions: it comes from a file, which does not hold its mechanism.")
+            raise ModelError(
+                f"{self!r} has no reactions: it comes from a file, which does not hold its mechanism."
+            )
         return _read_only(self.system.reactions(self.t, self.q, self.v, self.a, self.tau))
 
     @cached_property
@@ -232,7 +236,9 @@ class Motion:
         """
         known = list(dict.fromkeys(c.joint for c in self.columns["q"]))
         if not isinstance(name, str) or name not in known:
-            raise ModelError(f"{self.name} has no moving joint {format_value(name)}{suggest(name, known)}")
+            raise ModelError(
+                f"{self.name} has no moving joint {format_value(name)}{suggest(name, known)}"
+            )
 
         def own(what: str, values: Floats) -> Floats:
             places = [k for k, c in enumerate(self.columns[what]) if c.joint == name]
@@ -254,12 +260,18 @@ class Motion:
         axes, batch = self.q.ndim - 2, self.q.shape[:-2]
         places = index if isinstance(index, tuple) else (index,)
         if len(places) > axes or any(k is None or k is Ellipsis for k in places):
-            raise InputError(f"{self!r} has {axes} axes of trajectories; [{index!r}] cannot be indexed.")
+            raise InputError(
+                f"{self!r} has {axes} axes of trajectories; [{index!r}] cannot be indexed."
+            )
         try:
             np.empty(batch)[index]
         except (IndexError, ValueError, TypeError) as error:
-            raise InputError(f"{self!r} has trajectories of shape {batch}; [{index!r}] picks none: {error}.") from None
-        return self._part(self.t, lambda x: x[index], self.system and self.system.pick(batch, index))
+            raise InputError(
+                f"{self!r} has trajectories of shape {batch}; [{index!r}] picks none: {error}."
+            ) from None
+        return self._part(
+            self.t, lambda x: x[index], self.system and self.system.pick(batch, index)
+        )
 
     def until(self, t: float) -> Motion:
         """The motion up to a time.
@@ -273,7 +285,9 @@ class Motion:
             raise InputError(f"until takes a time in seconds; it is {format_value(t)}.")
         count = int(np.searchsorted(self.t, end, side="right"))
         states = self.q.ndim - 2
-        return self._part(self.t[:count], lambda x: x[(slice(None),) * states + (slice(count),)], self.system)
+        return self._part(
+            self.t[:count], lambda x: x[(slice(None),) * states + (slice(count),)], self.system
+        )
 
     def _part(self, t: Floats, cut: Callable[[Floats], Floats], system: System | None) -> Motion:
         """The same motion of some trajectories or times."""
@@ -292,7 +306,10 @@ class Motion:
             yield paragraph("The first of its trajectories:")
         own = {"coordinates": "q", "velocities": "v", "actuators' forces": "tau"}
         groups = {
-            title: [(f"{word} {c}", c.unit, getattr(one, word)[:, k]) for k, c in enumerate(self.columns[word])]
+            title: [
+                (f"{word} {c}", c.unit, getattr(one, word)[:, k])
+                for k, c in enumerate(self.columns[word])
+            ]
             for title, word in own.items()
             if word != "tau" or self.tau.any()
         }
@@ -372,10 +389,18 @@ class Motion:
                 f"{self!r} cannot be shown at once; animate one of its trajectories, as in motion[0].animate(...)."
             )
         if self.system.parameters:
-            m = m.with_parameters(**{name: float(np.ravel(x)[0]) for name, x in self.system.parameters.items()})
+            m = m.with_parameters(
+                **{name: float(np.ravel(x)[0]) for name, x in self.system.parameters.items()}
+            )
         return animation(m, self.t, self.q, path, fps=fps, speed=speed, size=size, trace=trace, theme=theme, progress=progress, **picture)  # fmt: skip
 
-    def plot(self, *what: str, joints: Any = None, theme: str | None = None, path: str | Path | None = None) -> Any:
+    def plot(
+        self,
+        *what: str,
+        joints: Any = None,
+        theme: str | None = None,
+        path: str | Path | None = None,
+    ) -> Any:
         """A matplotlib figure of what is asked for, in one or more panels each:
 
         "coordinates", "velocities", "accelerations", "forces" (of the actuators), "energy", "power", "closure" (constraint

@@ -54,7 +54,9 @@ class Passages:
     States come step by step with `add`, or many at once with `look`.
     """
 
-    def __init__(self, m: Model, wanted: bool, batch: tuple[int, ...] = (), designs: Designs = DESCRIBED) -> None:
+    def __init__(
+        self, m: Model, wanted: bool, batch: tuple[int, ...] = (), designs: Designs = DESCRIBED
+    ) -> None:
         self._m, self._steps, self._designs = m, list[tuple[float, Floats]](), designs.along()
         self.wanted = wanted and m.closed
         self.first = np.full(batch, np.inf)
@@ -85,7 +87,10 @@ class Passages:
         suspect = at_time(self._m, TURN, t[1:], *ends, designs=self._designs, threads=threads) < 0
         suspect &= np.isinf(self.first)[..., None]
         if suspect.any():
-            pairs, found = np.stack([x[..., :-1, :][suspect], x[..., 1:, :][suspect]]), np.full(suspect.shape, np.inf)
+            pairs, found = (
+                np.stack([x[..., :-1, :][suspect], x[..., 1:, :][suspect]]),
+                np.full(suspect.shape, np.inf),
+            )
             k, own = np.nonzero(suspect)[-1], self._designs.over(*suspect.shape)[suspect]
             found[suspect] = _passages(self._m, np.stack([t[k], t[k + 1]]), pairs, own)
             self.first = np.minimum(self.first, found.min(axis=-1))

@@ -108,7 +108,9 @@ def rk4_step(
     """A step of `rk4`, projected onto the constraint manifold; a sampled law is asked at its end."""
     if sampling is None:
         return casadi.densify(
-            _rk4(m, x, u, lambda stage: _given(m, u, columns, stage), law=law, limit=limit, **options)
+            _rk4(
+                m, x, u, lambda stage: _given(m, u, columns, stage), law=law, limit=limit, **options
+            )
         )
     n = m.nq + m.nv
     memory = Memory.of(x[n:, :], m.nu)
@@ -117,17 +119,29 @@ def rk4_step(
     return casadi.densify(casadi.vertcat(x, memory.joined()))
 
 
-def called_step(m: Model, x: Any, u: Any, tau: Any, sampling: Sampling, limit: Limit = (), **options: Any) -> Any:
+def called_step(
+    m: Model, x: Any, u: Any, tau: Any, sampling: Sampling, limit: Limit = (), **options: Any
+) -> Any:
     """A step of `rk4` under the forces of a Python function, which was asked, if it was, where the step begins."""
     n = m.nq + m.nv
     memory = Memory.of(x[n:, :], m.nu)
     disturbance = sampling.disturbance(u[NOISE:, :])
-    memory = memory.updated(u[SAMPLE], u[RELEASE], lambda state: (tau, state), sampling, limit, disturbance)
-    return casadi.densify(casadi.vertcat(_rk4(m, x[:n], u, lambda _: memory.acting, **options), memory.joined()))
+    memory = memory.updated(
+        u[SAMPLE], u[RELEASE], lambda state: (tau, state), sampling, limit, disturbance
+    )
+    return casadi.densify(
+        casadi.vertcat(_rk4(m, x[:n], u, lambda _: memory.acting, **options), memory.joined())
+    )
 
 
 def _rk4(m: Model, x: Any, u: Any, forces: Callable[[int], Any], **options: Any) -> Any:
-    f = subroutine("rates", lambda t, x, tau: motion_equations.rates(m, t, x, tau, **options), 1, x.numel(), m.nu)
+    f = subroutine(
+        "rates",
+        lambda t, x, tau: motion_equations.rates(m, t, x, tau, **options),
+        1,
+        x.numel(),
+        m.nu,
+    )
 
     def rates(stage: int, x: Any) -> Any:
         return f(u[TIME] + RK4.stages[stage] * u[LENGTH], x, forces(stage))
@@ -135,12 +149,16 @@ def _rk4(m: Model, x: Any, u: Any, forces: Callable[[int], Any], **options: Any)
     return projected(m.with_time(u[TIME] + u[LENGTH]), rk4(rates, x, u[LENGTH]))
 
 
-def _asked(m: Model, memory: Memory, law: Any, u: Any, sampling: Sampling, q: Any, v: Any, limit: Limit) -> Memory:
+def _asked(
+    m: Model, memory: Memory, law: Any, u: Any, sampling: Sampling, q: Any, v: Any, limit: Limit
+) -> Memory:
     """The memory after a sampled law was asked, if it is due, at the state (q, v) at the end of a step."""
     t, noise = u[TIME] + u[LENGTH], u[NOISE:, :]
     seen = sampling.measured(m, q, v, noise)
     disturbance = sampling.disturbance(noise)
-    return memory.updated(u[SAMPLE], u[RELEASE], lambda x: law(t, *seen, x), sampling, limit, disturbance)
+    return memory.updated(
+        u[SAMPLE], u[RELEASE], lambda x: law(t, *seen, x), sampling, limit, disturbance
+    )
 
 
 def midpoint_step(
@@ -148,7 +166,9 @@ def midpoint_step(
     limit: Limit = (), stops: Any = (), external: Any = None,
 ) -> list[Any]:  # fmt: skip
     """A step of `midpoint` for y = (q, p), and the largest miss of the implicit equations so far, in units of q."""
-    velocity = subroutine("velocities", lambda q, p: motion_equations.momentum_velocities(m, q, p), m.nq, m.nv)
+    velocity = subroutine(
+        "velocities", lambda q, p: motion_equations.momentum_velocities(m, q, p), m.nq, m.nv
+    )
     momentum = subroutine(
         "momentum_rates",
         lambda q, v, tau: motion_equations.momentum_rates(m, q, v, tau, external, stops),

@@ -68,12 +68,16 @@ class Stop(NamedTuple):
     damping: float
 
 
-def stops_of(m: Model, given: Any, step: float | None, designs: Designs = DESCRIBED) -> tuple[Stop, ...]:
+def stops_of(
+    m: Model, given: Any, step: float | None, designs: Designs = DESCRIBED
+) -> tuple[Stop, ...]:
     """The stops that a user asked for, one and the same for all designs."""
     if given is False or given is None:
         return ()
     if not isinstance(given, Stops) and given is not True:
-        raise InputError(f"stops is True, False or Stops(stiffness, damping); it is {format_value(given)}.")
+        raise InputError(
+            f"stops is True, False or Stops(stiffness, damping); it is {format_value(given)}."
+        )
     asked = given if isinstance(given, Stops) else Stops()
     lower, upper = limits(m)
     places = [
@@ -82,14 +86,21 @@ def stops_of(m: Model, given: Any, step: float | None, designs: Designs = DESCRI
     ]  # fmt: skip
     held = [(q, v) for q, v in places if np.isfinite([lower[q], upper[q]]).any()]
     if not held:
-        raise InputError(f"no joint of {m.name} has limits that a stop could hold; leave stops out.")
-    inertia, frequency = _inertia(m if designs.lead else designs.mechanism(m)), SWING / (step or STEP)
+        raise InputError(
+            f"no joint of {m.name} has limits that a stop could hold; leave stops out."
+        )
+    inertia, frequency = (
+        _inertia(m if designs.lead else designs.mechanism(m)),
+        SWING / (step or STEP),
+    )
     k = _by_velocity(m, "stiffness", asked.stiffness, inertia * frequency**2)
     c = _by_velocity(m, "damping", asked.damping, 2 * DAMPING * np.sqrt(k * inertia))
     if designs.lead and (asked.stiffness is None or asked.damping is None):
         _refuse_inertias(m, designs.names, k, c)
     ends = np.isfinite(lower), np.isfinite(upper)
-    return tuple(Stop(q, v, bool(ends[0][q]), bool(ends[1][q]), float(k[v]), float(c[v])) for q, v in held)
+    return tuple(
+        Stop(q, v, bool(ends[0][q]), bool(ends[1][q]), float(k[v]), float(c[v])) for q, v in held
+    )
 
 
 def _refuse_inertias(m: Model, names: tuple[str, ...], k: Floats, c: Floats) -> None:
@@ -97,11 +108,14 @@ def _refuse_inertias(m: Model, names: tuple[str, ...], k: Floats, c: Floats) -> 
 
     def shown_at_home(m: Model) -> Expression:
         homes = [casadi.SX(x) for j in m.joints for x in j.home or ()]
-        return casadi.vertcat(*homes, casadi.vec(casadi.SX(mass_matrix(m, casadi.SX.sym("q", m.nq)))))
+        return casadi.vertcat(
+            *homes, casadi.vec(casadi.SX(mass_matrix(m, casadi.SX.sym("q", m.nq))))
+        )
 
     if changing := sorted({*symbols_in(m, names, shown_at_home), *depended_on(m, names)}):
         one = ", ".join(
-            f"{word}=[{', '.join(f'{x:.4g}' for x in values)}]" for word, values in (("stiffness", k), ("damping", c))
+            f"{word}=[{', '.join(f'{x:.4g}' for x in values)}]"
+            for word, values in (("stiffness", k), ("damping", c))
         )
         raise InputError(
             f"the stiffness and damping that are chosen for stops follow the inertia of {m.name}, which {', '.join(changing)} "
@@ -129,9 +143,17 @@ def _by_velocity(m: Model, name: str, given: ArrayLike | None, default: Floats) 
 
 def _beyond(m: Model, q: Expression, stop: Stop) -> list[tuple[int, Expression]]:
     """By how much a coordinate is beyond its limits, and which way that is; less than zero where it is not."""
-    joint = next(j for j in m.joints if m.coordinates[j.name].start <= stop.coordinate < m.coordinates[j.name].stop)
+    joint = next(
+        j
+        for j in m.joints
+        if m.coordinates[j.name].start <= stop.coordinate < m.coordinates[j.name].stop
+    )
     lower, upper = (joint.limits or ())[stop.coordinate - m.coordinates[joint.name].start]
-    ends = [(sign, end) for sign, end, there in ((1, upper, stop.upper), (-1, lower, stop.lower)) if there]
+    ends = [
+        (sign, end)
+        for sign, end, there in ((1, upper, stop.upper), (-1, lower, stop.lower))
+        if there
+    ]
     return [(sign, sign * (q[stop.coordinate] - end)) for sign, end in ends]
 
 
@@ -147,4 +169,7 @@ def stop_forces(m: Model, q: Expression, v: Expression, stops: tuple[Stop, ...])
 
 def stop_energy(m: Model, q: Expression, stops: tuple[Stop, ...]) -> Expression:
     """What the springs of stops hold."""
-    return sum((s.stiffness / 2 * casadi.fmax(0, p) ** 2 for s in stops for _, p in _beyond(m, q, s)), casadi.SX(0))
+    return sum(
+        (s.stiffness / 2 * casadi.fmax(0, p) ** 2 for s in stops for _, p in _beyond(m, q, s)),
+        casadi.SX(0),
+    )

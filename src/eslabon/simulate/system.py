@@ -54,7 +54,10 @@ class System:
         """The values of its parameters, a design for each trajectory."""
         if not self.parameters:
             return DESCRIBED
-        return Designs(tuple(self.parameters), np.stack(np.broadcast_arrays(*self.parameters.values()), axis=-1))
+        return Designs(
+            tuple(self.parameters),
+            np.stack(np.broadcast_arrays(*self.parameters.values()), axis=-1),
+        )
 
     def projected(self, x: Floats, t: Any) -> Floats:
         """States (..., n) on the constraint manifold, each trajectory on that of its design."""
@@ -62,8 +65,13 @@ class System:
 
     def pick(self, batch: Shape, index: Any) -> System:
         """The system of some trajectories of a batch."""
-        wrenches = {name: np.broadcast_to(w, (*batch, 6))[index] for name, w in self.external.items()}
-        values = {name: np.asarray(np.broadcast_to(p, batch)[index]) for name, p in self.parameters.items()}
+        wrenches = {
+            name: np.broadcast_to(w, (*batch, 6))[index] for name, w in self.external.items()
+        }
+        values = {
+            name: np.asarray(np.broadcast_to(p, batch)[index])
+            for name, p in self.parameters.items()
+        }
         return replace(self, external=wrenches, parameters=values)
 
     # -- formulas -----------------------------------------------------------------------------------------------
@@ -93,17 +101,25 @@ class System:
         from eslabon.solvers.closure_checks import checked
 
         m, names = self.m, tuple(self.external)
-        words = {"formulation": self.formulation, "constraints": "elimination", "partition": self.partition}
+        words = {
+            "formulation": self.formulation,
+            "constraints": "elimination",
+            "partition": self.partition,
+        }
         timed = (TIME,) if m.rheonomic else ()
         inputs = (*timed, *self.parameters)
-        accelerations = checked(m, requested(m, quantity(m, "forward_dynamics"), words, inputs, names), np.inf)
+        accelerations = checked(
+            m, requested(m, quantity(m, "forward_dynamics"), words, inputs, names), np.inf
+        )
 
         def rates(t: float, x: Floats, tau: Floats) -> Floats:
             x = self.projected(x, t)
             q, v, own = x[..., : m.nq], x[..., m.nq : m.nq + m.nv], x[..., m.nq + m.nv :]
             given, own = (0.0, own) if law is None else law_at(m, law, t, q, v, own)
             forces, time = within(tau + given, self.limit), (t,) * len(timed)
-            a = accelerations(q, v, forces, *self.external.values(), *time, *self.parameters.values())
+            a = accelerations(
+                q, v, forces, *self.external.values(), *time, *self.parameters.values()
+            )
             return np.concatenate([coordinate_velocities(m, q, v), a, own], axis=-1)
 
         return rates
@@ -112,7 +128,9 @@ class System:
 
     def along(self, formula: Formula, t: Floats, q: Floats, v: Floats, *others: Floats) -> Floats:
         """What a formula says along a motion, (..., times, numbers)."""
-        made: Floats = self.function(formula, along=True)(np.broadcast_to(t, q.shape[:-1]), q, v, *others)
+        made: Floats = self.function(formula, along=True)(
+            np.broadcast_to(t, q.shape[:-1]), q, v, *others
+        )
         return made
 
     def reactions(self, t: Floats, q: Floats, v: Floats, a: Floats, tau: Floats) -> Floats:
@@ -129,17 +147,23 @@ class System:
         timed = (TIME,) if m.rheonomic else ()
         call: Any = checked(m, requested(m, formula, {}, (*timed, *self.parameters), external))
         wrenches = [w[..., None, :] for w in self.external.values()]
-        values = [np.broadcast_to(t, q.shape[:-1])] * len(timed) + [p[..., None] for p in self.parameters.values()]
+        values = [np.broadcast_to(t, q.shape[:-1])] * len(timed) + [
+            p[..., None] for p in self.parameters.values()
+        ]
         made: Floats = call(q, v, tau if m.closed else a, *wrenches, *values)
         return made
 
     def energy(self, q: Floats, v: Floats) -> Floats:
         """Kinetic and potential energy along a motion, (..., times, 2)."""
-        both: Floats = self.function(motion_equations.ENERGY if self.stops else QUANTITIES["energy"], along=True)(q, v)
+        both: Floats = self.function(
+            motion_equations.ENERGY if self.stops else QUANTITIES["energy"], along=True
+        )(q, v)
         return both
 
 
-def forces_along(m: Model, control: Table | Law | None, t: Floats, q: Floats, v: Floats, state: Floats) -> Floats:
+def forces_along(
+    m: Model, control: Table | Law | None, t: Floats, q: Floats, v: Floats, state: Floats
+) -> Floats:
     """What a control that is no Python function asks for at the states of a motion, (..., times, nu)."""
     if isinstance(control, Law):
         return law_at(m, control, t, q, v, state)[0]

@@ -87,8 +87,14 @@ class LawGraph:
             found = columns(self.law, symbols, bool(states))
             made = casadi.Function("control", symbols, found)
             program = read(made)
-            if any(i.name == "const" and math.isnan(i.value) for p in program.family() for i in p.instructions):
-                raise ValueError("a number in it is NaN")  # what CasADi gives for the value of a symbol
+            if any(
+                i.name == "const" and math.isnan(i.value)
+                for p in program.family()
+                for i in p.instructions
+            ):
+                raise ValueError(
+                    "a number in it is NaN"
+                )  # what CasADi gives for the value of a symbol
         wanted = [(m.nu, "forces", f"{m.name} has {m.nu} actuators")]
         wanted += [(n, "rates of states", f"it has {n}") for n in states]
         for x, (size, noun, has) in zip(found, wanted, strict=True):
@@ -141,10 +147,14 @@ class Law:
 def columns(law: Callable[..., Any], symbols: Sequence[Any], states: bool) -> list[Any]:
     """What a law gives for symbols, each a column, a list or an array of them: forces, or forces and states."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # CasADi's, about its ways with NumPy's functions
+        warnings.simplefilter(
+            "ignore", FutureWarning
+        )  # CasADi's, about its ways with NumPy's functions
         value = law(*symbols)
         parts = list(pair(value, "the control law")) if states else [value]
-        rows = [list(np.ravel(x)) if isinstance(x, (list, tuple, np.ndarray)) else [x] for x in parts]
+        rows = [
+            list(np.ravel(x)) if isinstance(x, (list, tuple, np.ndarray)) else [x] for x in parts
+        ]
         return [casadi.densify(casadi.SX(casadi.vertcat(*own))) for own in rows]
 
 
@@ -182,7 +192,9 @@ def states_at_start(state: ArrayLike) -> Floats:
     """The states of a law at the start, (..., states)."""
     values = frozen(finite(state, "state"))
     if not values.ndim or not values.shape[-1]:
-        raise InputError(f"state holds the law's states at the start, (..., states); its shape is {values.shape}.")
+        raise InputError(
+            f"state holds the law's states at the start, (..., states); its shape is {values.shape}."
+        )
     return values
 
 
@@ -196,10 +208,14 @@ def _states(m: Model, law: Law) -> tuple[int]:
 
 
 T, Z = Argument("t", ()), Argument("state", _states)
-FORCES = Formula("law", law_forces, (T, Q, V, Z), (Argument("tau", lambda m, **_: (m.nu,)), Z), {"law": None})
+FORCES = Formula(
+    "law", law_forces, (T, Q, V, Z), (Argument("tau", lambda m, **_: (m.nu,)), Z), {"law": None}
+)
 
 
-def law_at(m: Model, law: Law, t: ArrayLike, q: Floats, v: Floats, x: Floats) -> tuple[Floats, Floats]:
+def law_at(
+    m: Model, law: Law, t: ArrayLike, q: Floats, v: Floats, x: Floats
+) -> tuple[Floats, Floats]:
     """The numbers of a traced law: forces, and rates or next values of its states."""
     tau, state = evaluate(m, FORCES, law=law)(np.broadcast_to(t, q.shape[:-1]), q, v, x)
     return tau, state

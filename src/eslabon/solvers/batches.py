@@ -24,7 +24,9 @@ def flattened(**given: tuple[Floats, int]) -> tuple[tuple[int, ...], list[Floats
     lead = leading(**given)
     cores = [x.shape[x.ndim - own :] for x, own in given.values()]
     pairs = zip(given.values(), cores, strict=True)
-    return lead, [np.broadcast_to(x, (*lead, *core)).reshape(prod(lead), *core) for (x, _), core in pairs]
+    return lead, [
+        np.broadcast_to(x, (*lead, *core)).reshape(prod(lead), *core) for (x, _), core in pairs
+    ]
 
 
 def leading(**given: tuple[Floats, int]) -> tuple[int, ...]:

@@ -20,7 +20,13 @@ from eslabon.compiler.formula import Argument, Formula, Request, in_family
 from eslabon.compiler.function import Function
 from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
-from eslabon.coordinates.partition import CLOSURE_TOLERANCE, RANK, partition, partition_at, redundancy_is_constant
+from eslabon.coordinates.partition import (
+    CLOSURE_TOLERANCE,
+    RANK,
+    partition,
+    partition_at,
+    redundancy_is_constant,
+)
 from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
 from eslabon.formulas.constrained.loops import equations_of_all_rows
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
@@ -31,8 +37,13 @@ from eslabon.model.configuration import velocity_names
 from eslabon.solvers.held_motion import held_at
 
 Floats = np.ndarray
-SINGULAR = 1e-13  # of a reciprocal condition number, which is squared: below it the answer has no digits
-MINIMUM_NORM = ("inverse_dynamics", "forward_dynamics")  # what has an answer at a singular configuration
+SINGULAR = (
+    1e-13  # of a reciprocal condition number, which is squared: below it the answer has no digits
+)
+MINIMUM_NORM = (
+    "inverse_dynamics",
+    "forward_dynamics",
+)  # what has an answer at a singular configuration
 LINEAR = (
     "linearized",
     "linearized_tree",
@@ -65,16 +76,25 @@ EQUATIONS = Formula(
 )
 
 
-def checked(m: Model, request: Request, tolerance: float | None = None, singular: str | None = None) -> Function:
+def checked(
+    m: Model, request: Request, tolerance: float | None = None, singular: str | None = None
+) -> Function:
     """The request as a call, with the tolerance and what is to become of singular configurations as the caller asked."""
     name = request.formula.name
     if tolerance is not None and not m.closed:
         raise ModelError(f"{m.name} has no loops that {name} could violate; leave tolerance out.")
-    if singular not in (None, "error") and not (m.closed and name in MINIMUM_NORM and request.by is None):
-        raise ModelError(f"{name} of {m.name} has no answer at a singular configuration; leave singular out.")
+    if singular not in (None, "error") and not (
+        m.closed and name in MINIMUM_NORM and request.by is None
+    ):
+        raise ModelError(
+            f"{name} of {m.name} has no answer at a singular configuration; leave singular out."
+        )
     call: Function = function_of(m, request)
     looking = SecondLook(
-        m, in_family(m, request), CLOSURE_TOLERANCE if tolerance is None else tolerance, singular or "error"
+        m,
+        in_family(m, request),
+        CLOSURE_TOLERANCE if tolerance is None else tolerance,
+        singular or "error",
     )
     return call.with_checks({"residual": looking.tolerance}, looking)
 
@@ -106,7 +126,9 @@ class SecondLook:
         found = refuse_guards(m, self.request, arrays, results)
         values, residual, condition = found[:count], np.array(found[count]), np.array(found[-1])
         states = [
-            np.broadcast_to(x, condition.shape + argument.shape).reshape(condition.size, *argument.shape)
+            np.broadcast_to(x, condition.shape + argument.shape).reshape(
+                condition.size, *argument.shape
+            )
             for x, argument in zip(arrays, self.request.inputs(m), strict=True)
         ]
         known = np.all([np.isfinite(x).all(axis=tuple(range(1, x.ndim))) for x in states], axis=0)
@@ -116,8 +138,12 @@ class SecondLook:
         if m.closed and not np.all(residual.ravel()[known] <= self.tolerance):
             self._refuse_violation(np.where(known, residual.ravel(), 0.0))
         checks = [np.array(x).ravel() for x in found[count:-1]]
-        self._improve(states, [*rows, *checks], np.where(known, np.nan_to_num(condition.ravel()), np.inf))
-        if self._chosen == "held":  # judged last, since it says nothing where the held motion determines nothing
+        self._improve(
+            states, [*rows, *checks], np.where(known, np.nan_to_num(condition.ravel()), np.inf)
+        )
+        if (
+            self._chosen == "held"
+        ):  # judged last, since it says nothing where the held motion determines nothing
             self._refuse_opening(np.where(known, checks[-1], 0.0))
         return values
 
@@ -159,7 +185,11 @@ class SecondLook:
         if set(suited) != set(given.independent):
             names = velocity_names(self.m)
             left = ", ".join(names[k] for k in suited if k not in given.independent)
-            other = "hold" if self._chosen == "held" else "leave independent out, so that others are selected, or name"
+            other = (
+                "hold"
+                if self._chosen == "held"
+                else "leave independent out, so that others are selected, or name"
+            )
             raise SingularityError(
                 f"{self.verb}: the {'held' if self._chosen == 'held' else 'independent'} "
                 f"{', '.join(names[k] for k in given.independent)} cannot determine {left} of {self.m.name} at this configuration; "
@@ -176,7 +206,11 @@ class SecondLook:
 
     def _refuse_violation(self, residual: Floats) -> NoReturn:
         at = f" (state {int(np.argmax(residual))})" if residual.size > 1 else ""
-        given = "with these parameters (m.with_parameters(...) has them), " if self.request.parameters else ""
+        given = (
+            "with these parameters (m.with_parameters(...) has them), "
+            if self.request.parameters
+            else ""
+        )
         raise AssemblyError(
             f"{self.verb}: the given motion violates loop closure of {self.m.name} by {np.max(residual):.3g}{at} in position, "
             f"velocity or acceleration, more than the tolerance {self.tolerance:g}; {given}complete it from the actuated "
@@ -188,7 +222,11 @@ class SecondLook:
         if np.all(opening <= OPENED):
             return
         by = dict(self.request.options)["parameter"]
-        one = f"a change of '{by}' alone" if isinstance(by, str) else f"a change of each of {', '.join(by)} alone"
+        one = (
+            f"a change of '{by}' alone"
+            if isinstance(by, str)
+            else f"a change of each of {', '.join(by)} alone"
+        )
         if self._frames:
             raise AssemblyError(
                 f"{self.verb}: {self.m.name} cannot follow {one} and hold {', '.join(repr(f) for f, _ in self._frames)}, since "
@@ -233,7 +271,9 @@ class SecondLook:
     def reselects(self) -> bool:
         """Whether the answer depends on which rows or velocities count as independent, so that others may do better."""
         if self.name in (*LINEAR, "holding") or self._chosen == "held":
-            return self.given is not None  # the same velocities from other rows; other velocities make another model
+            return (
+                self.given is not None
+            )  # the same velocities from other rows; other velocities make another model
         if not redundancy_is_constant(self.m):
             return True
         if self.name in ("inverse_dynamics", "reactions"):
@@ -248,20 +288,26 @@ class SecondLook:
         preferred = preferred if self.given is None else self.given.independent
         waiting = np.flatnonzero(~(conditions > POOR))
         while len(waiting):
-            options = self._choices(states[0][waiting[0]], self._design(states, waiting[0]), preferred)
+            options = self._choices(
+                states[0][waiting[0]], self._design(states, waiting[0]), preferred
+            )
             if options is None:
                 waiting = waiting[1:]  # the caller's choice does not determine the others here
                 continue
             call: Any = function_of(self.m, replace(self.request, options=tuple(options.items())))
             found = call.all_outputs(*(x[waiting] for x in states))
             condition = found[self.request.values + len(self.request.formula.checks) - 1]
-            better = condition > np.nan_to_num(conditions[waiting], nan=-1.0)  # NaN: as singular as can be
+            better = condition > np.nan_to_num(
+                conditions[waiting], nan=-1.0
+            )  # NaN: as singular as can be
             conditions[waiting[better]] = condition[better]
             for value, made in zip(values, found, strict=False):
                 value[waiting[better]] = made[better]
             waiting = waiting[1:][~better[1:]]  # the first has had the partitioning that suits it
 
-    def _choices(self, q: Floats, design: Designs, preferred: tuple[int, ...]) -> dict[str, Any] | None:
+    def _choices(
+        self, q: Floats, design: Designs, preferred: tuple[int, ...]
+    ) -> dict[str, Any] | None:
         """The request's options with a partitioning that suits a configuration; None where the caller's does not."""
         options = dict(self.request.options)
         if self._chosen == "held":

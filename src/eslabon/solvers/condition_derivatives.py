@@ -53,7 +53,9 @@ class ConditionDerivatives:
     def __repr__(self) -> str:
         by = self.by if isinstance(self.by, str) else ", ".join(self.by)
         if np.ndim(self.parallel):
-            return f"<ConditionDerivatives by {by}: {' x '.join(map(str, np.shape(self.parallel)))}>"
+            return (
+                f"<ConditionDerivatives by {by}: {' x '.join(map(str, np.shape(self.parallel)))}>"
+            )
         return f"<ConditionDerivatives by {by}: parallel {self.parallel:.3g}, serial {self.serial:.3g}>"
 
 
@@ -70,9 +72,13 @@ class Jacobians:
 
     def of(self, name: str, **options: Any) -> tuple[Floats, Floats]:
         names, inputs = self.designs.names, self.designs.inputs
-        values = evaluate(self.m, quantity(self.m, name), parameters=names, **options)(self.q, *inputs)
+        values = evaluate(self.m, quantity(self.m, name), parameters=names, **options)(
+            self.q, *inputs
+        )
         given = dict(zip(names, inputs, strict=True))
-        return values, derivative_at(self.m, name, self.by, self.along, self.held, given, self.q, **options)
+        return values, derivative_at(
+            self.m, name, self.by, self.along, self.held, given, self.q, **options
+        )
 
 
 def condition_derivatives(
@@ -98,7 +104,9 @@ def condition_derivatives(
         J, dJ = known.of("jacobian", frame=chosen, axes="aligned")
         J, dJ = (J / unit)[:, rows], (dJ / unit[..., None])[:, rows]
         changed = np.einsum("nijk,njl->nilk", dJ, motions) + np.einsum("nij,njlk->nilk", J, moved)
-        serial = _slopes(m, "serial", J @ motions, changed, reachable_twists(m, chosen, part).rank, how)
+        serial = _slopes(
+            m, "serial", J @ motions, changed, reachable_twists(m, chosen, part).rank, how
+        )
     shape = lead if isinstance(by, str) else (*lead, len(named))
     return ConditionDerivatives(
         parallel.reshape(shape)[()], serial.reshape(shape)[()], by if isinstance(by, str) else named
@@ -138,9 +146,15 @@ def _slopes(m: Model, kind: str, A: Floats, dA: Floats, number: int | None, how:
         made = np.where(still[:, None], 0.0, (bottom - top * least / most) / most)
         kinks = ~still & ~(least[:, 0] > RANK * most[:, 0])
     made[kinks] = np.nan
-    if bad := np.flatnonzero(np.isnan(made).any(axis=-1) & np.isfinite(A).all(axis=(1, 2))).tolist():
+    if bad := np.flatnonzero(
+        np.isnan(made).any(axis=-1) & np.isfinite(A).all(axis=(1, 2))
+    ).tolist():
         which = f" (configuration {bad[0]})" if len(A) > 1 else ""
-        why = "it is singular there" if kinks[bad[0]] else "singular values meet there that the parameter parts"
+        why = (
+            "it is singular there"
+            if kinks[bad[0]]
+            else "singular values meet there that the parameter parts"
+        )
         tell_of_singularity(
             how, f"the {kind} condition of {m.name} has no derivative at this configuration{which}: {why}. Take one beside it, or "
             'let it be NaN with singular="ignore".')  # fmt: skip
@@ -155,7 +169,11 @@ def _of_value(sizes: Floats, inner: Floats, place: int) -> Floats:
         together = np.flatnonzero(same[k])
         for j in range(made.shape[-1]):
             block = inner[k][np.ix_(together, together)][..., j]
-            values = np.linalg.eigvalsh((block + block.T) / 2) if np.isfinite(block).all() else np.full(1, np.nan)
+            values = (
+                np.linalg.eigvalsh((block + block.T) / 2)
+                if np.isfinite(block).all()
+                else np.full(1, np.nan)
+            )
             alike = np.ptp(values) <= 1e-6 * max(float(np.abs(inner[k, ..., j]).max()), 1e-300)
             made[k, j] = values.mean() if alike else np.nan
     return made

@@ -34,7 +34,8 @@ def damped_step(
     v, pivots = casadi.SX.zeros(m.nv), casadi.SX.ones(1)
     if moving and J.shape[0]:
         J = casadi.mtimes(
-            J[:, moving], casadi.diag(_released(m, limited, q, casadi.mtimes(J.T, r), lower, upper)[moving])
+            J[:, moving],
+            casadi.diag(_released(m, limited, q, casadi.mtimes(J.T, r), lower, upper)[moving]),
         )
         damped = Damped(J, damping * error + LEAST_DAMPING)
         s, pivots = -damped.solve(r), damped.pivots
@@ -50,7 +51,11 @@ def _released(m: Model, limited: list[Joint], q: Any, gradient: Any, lower: Any,
     """For each velocity 0 where the joint stands at a limit and would have to go beyond it, else 1."""
     free = casadi.SX.ones(m.nv)
     for joint in limited:
-        for i, k in zip(range(m.nv)[m.velocities[joint.name]], range(m.nq)[m.coordinates[joint.name]], strict=True):
+        for i, k in zip(
+            range(m.nv)[m.velocities[joint.name]],
+            range(m.nq)[m.coordinates[joint.name]],
+            strict=True,
+        ):
             low = casadi.logic_and(q[k] <= lower[k], gradient[i] > 0)
             high = casadi.logic_and(q[k] >= upper[k], gradient[i] < 0)
             free[i] = casadi.logic_not(casadi.logic_or(low, high))

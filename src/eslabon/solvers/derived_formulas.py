@@ -14,10 +14,15 @@ from eslabon.model import Model
 from eslabon.solvers.closure_checks import checked
 from eslabon.solvers.held_motion import held_motion
 
-ALONG = ("frozen", "closed")  # a derivative by a parameter holds all arguments, or what keeps loops closed
+ALONG = (
+    "frozen",
+    "closed",
+)  # a derivative by a parameter holds all arguments, or what keeps loops closed
 
 
-def derived(m: Model, formula: Formula, by: Any, along: str, held: Any) -> tuple[Formula, str | None]:
+def derived(
+    m: Model, formula: Formula, by: Any, along: str, held: Any
+) -> tuple[Formula, str | None]:
     """The formula of a derivative, and what is left to differentiate it by: by an argument or one parameter the graph is
     differentiated as it is; along the closed configuration, and by several parameters, there is a formula for it."""
     choice(along, "along", ALONG)
@@ -28,7 +33,9 @@ def derived(m: Model, formula: Formula, by: Any, along: str, held: Any) -> tuple
     parameter = _parameters(m, formula, by, along)
     if along == "closed":
         return along_closed(m, formula, parameter, held_motion(m, held)), None
-    return along_frozen(m, formula, parameter if isinstance(parameter, tuple) else (parameter,)), None
+    return along_frozen(
+        m, formula, parameter if isinstance(parameter, tuple) else (parameter,)
+    ), None
 
 
 def _parameters(m: Model, formula: Formula, by: Any, along: str) -> str | tuple[str, ...]:
@@ -52,13 +59,22 @@ def parameters_of(m: Model, by: Any) -> tuple[str, ...]:
     """The names of parameters to differentiate by, each once."""
     named = names(by, "by")
     if not named or len(set(named)) < len(named):
-        raise ModelError(f"by names parameters, each once, as in by=('L1', 'L2'); it is {format_value(by)}.")
+        raise ModelError(
+            f"by names parameters, each once, as in by=('L1', 'L2'); it is {format_value(by)}."
+        )
     m.check_parameters(named)
     return named
 
 
 def derivative_at(
-    m: Model, name: str, by: Any, along: str, held: Any, parameters: Mapping[str, Any], *arrays: Any, **options: Any
+    m: Model,
+    name: str,
+    by: Any,
+    along: str,
+    held: Any,
+    parameters: Mapping[str, Any],
+    *arrays: Any,
+    **options: Any,
 ) -> Any:
     """The numbers of a derivative at states, and for values of parameters."""
     formula, left = derived(m, quantity(m, name, following=along == "closed"), by, along, held)

@@ -26,7 +26,9 @@ def determined(m: Model, q: Any) -> Floats:
     """For each joint and then each loop, which of the six components of its reaction are determined at a configuration."""
     q = as_floats(q, "q")
     if q.shape != (m.nq,):
-        raise ModelError(f"determined_reactions takes one configuration of {m.nq} coordinates; q has shape {q.shape}.")
+        raise ModelError(
+            f"determined_reactions takes one configuration of {m.nq} coordinates; q has shape {q.shape}."
+        )
     check_closed(m, q[None], "determined_reactions")
     total = len(m.joints) + len(m.loops)
     if not m.loops:
@@ -41,17 +43,23 @@ def determined(m: Model, q: Any) -> Floats:
 def _reactions(m: Model, q: Floats, z: Floats) -> Floats:
     """What every joint and loop carries for constraint forces z alone."""
     placed = placements(m, q)
-    load = {name: np.zeros(6) for name in placed}  # on each body, about the ground's origin in its axes
+    load = {
+        name: np.zeros(6) for name in placed
+    }  # on each body, about the ground's origin in its axes
     loops, start = [], 0
     for loop in m.loops:
         first, second = (on_body(placed, end.body, end.at) for end in (loop.first, loop.second))
         count = loop.kind.rows
-        loops.append(np.asarray(loop.kind.covectors(*relative(first, second))) @ z[start : start + count])
+        loops.append(
+            np.asarray(loop.kind.covectors(*relative(first, second))) @ z[start : start + count]
+        )
         start += count
         on_ground = wrench_to_parent(second, loops[-1])
         load[loop.second.body] += on_ground
         load[loop.first.body] -= on_ground
     for joint in reversed(m.joints):  # a joint holds what is on its child and beyond
         load[joint.parent] += load[joint.child]
-    joints = [-wrench_to_parent(relative(placed[j.child], fixed(Pose())), load[j.child]) for j in m.joints]
+    joints = [
+        -wrench_to_parent(relative(placed[j.child], fixed(Pose())), load[j.child]) for j in m.joints
+    ]
     return np.array([*joints, *loops])

@@ -30,9 +30,13 @@ def _drawable(made: Manipulability) -> tuple[Floats, Floats]:
     if made.part != "all":
         return made.axes, made.lengths
     U, lengths, _ = np.linalg.svd(made.matrix[..., 3:, :], full_matrices=False)
-    k = int((lengths > RANK * max(float(lengths.max(initial=0.0)), RANK)).sum(axis=-1).max(initial=0))
+    k = int(
+        (lengths > RANK * max(float(lengths.max(initial=0.0)), RANK)).sum(axis=-1).max(initial=0)
+    )
     if not k:
-        raise ModelError(f"'{made.frame}' of {made.name} does not shift; plot its rotation, with part='rotation'.")
+        raise ModelError(
+            f"'{made.frame}' of {made.name} does not shift; plot its rotation, with part='rotation'."
+        )
     return np.swapaxes(U, -1, -2)[..., :k, :], lengths[..., :k]
 
 
@@ -44,7 +48,10 @@ def _one(made: Manipulability, axes: Floats, lengths: Floats, part: str, theme: 
     drawn = new_figure(theme, figsize=(10.0, 4.8))
     drawn.suptitle(f"manipulability of {made.frame} of {made.name}", color=drawn.theme.quiet)
     what = ("velocities", "forces") if part == "translation" else ("angular velocities", "moments")
-    titles = (f"{what[0]} for actuator rates of norm one", f"{what[1]} for actuator forces of norm one")
+    titles = (
+        f"{what[0]} for actuator rates of norm one",
+        f"{what[1]} for actuator forces of norm one",
+    )
     roles = ("path", "reaction")
     for k, (values, unit) in enumerate(zip((lengths, forces), UNITS[part], strict=True)):
         ax = drawn.add_subplot(1, 2, k + 1, projection="3d" if plane is None else None)
@@ -56,7 +63,9 @@ def _one(made: Manipulability, axes: Floats, lengths: Floats, part: str, theme: 
     return drawn
 
 
-def _along(made: Manipulability, axes: Floats, lengths: Floats, part: str, theme: str | None) -> Any:
+def _along(
+    made: Manipulability, axes: Floats, lengths: Floats, part: str, theme: str | None
+) -> Any:
     """Velocities at some of many positions."""
     axes, lengths = axes.reshape(-1, *axes.shape[-2:]), lengths.reshape(-1, lengths.shape[-1])
     position = made.position.reshape(-1, 3)
@@ -71,15 +80,22 @@ def _along(made: Manipulability, axes: Floats, lengths: Floats, part: str, theme
         _ellipsoid(ax, position[k], axes[k], scale * lengths[k], plane, drawn.theme.role("path"))
     ax.plot(*_shown(position, plane).T, color=drawn.theme.quiet, linewidth=1.0)
     names = ("x", "y", "z") if plane is None else tuple(direction_name(x) for x in plane)
-    equal_axes(ax, _shown(np.concatenate(surfaces), plane), tuple(f"{x} of {made.frame}" for x in names))
-    panel_title(ax, f"{made.name}: velocities for actuator rates of norm one; {scale:.3g} m is 1 {UNITS[part][0]}")
+    equal_axes(
+        ax, _shown(np.concatenate(surfaces), plane), tuple(f"{x} of {made.frame}" for x in names)
+    )
+    panel_title(
+        ax,
+        f"{made.name}: velocities for actuator rates of norm one; {scale:.3g} m is 1 {UNITS[part][0]}",
+    )
     return drawn
 
 
 def _bounded(lengths: Floats) -> Floats:
     """What is infinite, drawn as some times what is not."""
     finite = lengths[np.isfinite(lengths)]
-    return np.where(np.isfinite(lengths), lengths, UNBOUNDED * float(finite.max(initial=0.0)) or 1.0)
+    return np.where(
+        np.isfinite(lengths), lengths, UNBOUNDED * float(finite.max(initial=0.0)) or 1.0
+    )
 
 
 def _surface(axes: Floats, lengths: Floats) -> Floats:
@@ -101,7 +117,9 @@ def _shown(points: Floats, plane: Floats | None) -> Floats:
     return flat if plane is None else flat @ plane.T
 
 
-def _ellipsoid(ax: Any, centre: Floats, axes: Floats, lengths: Floats, plane: Floats | None, colour: str) -> None:
+def _ellipsoid(
+    ax: Any, centre: Floats, axes: Floats, lengths: Floats, plane: Floats | None, colour: str
+) -> None:
     """Its surface or outline, and its semi-axes; dashed those that have no end."""
     points = centre + _surface(axes, _bounded(lengths))
     if np.isfinite(lengths).all():
@@ -109,7 +127,14 @@ def _ellipsoid(ax: Any, centre: Floats, axes: Floats, lengths: Floats, plane: Fl
             ax.fill(*_shown(points, plane).T, facecolor=colour, edgecolor=colour, alpha=0.25)
             ax.plot(*_shown(points, plane).T, color=colour, linewidth=1.5)
         elif points.ndim == 3:
-            ax.plot_surface(*np.moveaxis(points, -1, 0), color=colour, alpha=0.3, linewidth=0, rstride=1, cstride=2)
+            ax.plot_surface(
+                *np.moveaxis(points, -1, 0),
+                color=colour,
+                alpha=0.3,
+                linewidth=0,
+                rstride=1,
+                cstride=2,
+            )
         else:
             ax.plot(*points.T, color=colour, linewidth=1.5)
     for direction, length, end in zip(axes, lengths, _bounded(lengths), strict=True):

@@ -13,7 +13,15 @@ from eslabon.arguments import names as names_of
 from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
-from eslabon.coordinates.partition import around, partition, partition_at, partition_by, pivots, rank, velocities_of
+from eslabon.coordinates.partition import (
+    around,
+    partition,
+    partition_at,
+    partition_by,
+    pivots,
+    rank,
+    velocities_of,
+)
 from eslabon.errors import ModelError, format_value, suggest
 from eslabon.formulas.kinematics.closure import HeldMotion, row_names
 from eslabon.formulas.quantities import quantity
@@ -57,13 +65,18 @@ def _actuated(m: Model) -> HeldMotion:
 def _named(m: Model, held: Any) -> list[tuple[str, Any]]:
     """Each name with what is held of it; of a joint and a frame of one name it is the joint, unless a part is given."""
     if isinstance(held, Mapping):
-        return [(name, part) for name, part in zip(names_of(dict(held), "held"), held.values(), strict=True)]
+        return [
+            (name, part)
+            for name, part in zip(names_of(dict(held), "held"), held.values(), strict=True)
+        ]
     moving = {*velocity_names(m), *(j.name for j in m.joints if j.nv)}
     frames = {f.name for f in m.frames} | {b.name for b in m.bodies}
     named = names_of(held, "held")
     for name in named:
         if name not in moving and name not in frames:
-            raise ModelError(f"{m.name} has no joint that moves and no frame '{name}'{suggest(name, moving | frames)}")
+            raise ModelError(
+                f"{m.name} has no joint that moves and no frame '{name}'{suggest(name, moving | frames)}"
+            )
     return [(name, JOINT if name in moving else "pose") for name in named]
 
 
@@ -91,7 +104,9 @@ def _directions(m: Model, frame: str, part: Any) -> Directions:
 
 
 @per_model
-def _with_frames(m: Model, joints: tuple[str, ...], frames: tuple[tuple[str, Directions], ...]) -> HeldMotion:
+def _with_frames(
+    m: Model, joints: tuple[str, ...], frames: tuple[tuple[str, Directions], ...]
+) -> HeldMotion:
     """Held joints and frames, refused where they leave something open, or are more than the mechanism can hold."""
     held = velocities_of(m, joints, "held")
     given = HeldMotion((), held, tuple(k for k in range(m.nv) if k not in held), frames)
@@ -112,7 +127,9 @@ def _with_frames(m: Model, joints: tuple[str, ...], frames: tuple[tuple[str, Dir
     for q in near:
         if (made := held_at(m, q, given)) is not None:
             return made
-    raise ModelError(f"held: {listed} determines nothing near the home of {m.name}; hold other joints or frames.")
+    raise ModelError(
+        f"held: {listed} determines nothing near the home of {m.name}; hold other joints or frames."
+    )
 
 
 class Determined(NamedTuple):
@@ -131,7 +148,12 @@ def _determined(m: Model, given: HeldMotion, near: list[Floats]) -> Determined:
     for q in near:
         _, sizes, V = np.linalg.svd(jacobian_at(m, q) if m.closed else np.zeros((0, m.nv)))
         free = V[int(rank(sizes)) if len(sizes) else 0 :].T
-        held = np.concatenate([np.eye(m.nv)[list(given.independent)] * scales(m), _frame_rows(m, q, given)]) @ free
+        held = (
+            np.concatenate(
+                [np.eye(m.nv)[list(given.independent)] * scales(m), _frame_rows(m, q, given)]
+            )
+            @ free
+        )
         own, W = np.linalg.svd(held)[1:]
         count = int((own > 1e-8 * max(1.0, own.max(initial=0.0))).sum())
         if count > most:
@@ -139,21 +161,25 @@ def _determined(m: Model, given: HeldMotion, near: list[Floats]) -> Determined:
         motions.append(held)
     span = np.linalg.svd(np.concatenate(motions, axis=-1), compute_uv=False)
     loose = velocity_names(m)[int(np.abs(open_ * scales(m)).argmax())]
-    return Determined(most, int((span > 1e-8 * max(1.0, span.max(initial=0.0))).sum()), freedoms, loose)
+    return Determined(
+        most, int((span > 1e-8 * max(1.0, span.max(initial=0.0))).sum()), freedoms, loose
+    )
 
 
 def _frame_rows(m: Model, q: Floats, given: HeldMotion, design: Designs = DESCRIBED) -> Floats:
     """The rows of the frames' Jacobians that are held, lengths in units of the mechanism's size."""
     unit, rows = np.repeat([1.0, 1 / size(m)], 3)[:, None], [np.zeros((0, m.nv))]
     for frame, C in given.frames:
-        J = evaluate(m, quantity(m, "jacobian"), parameters=design.names, frame=frame, axes="aligned")(
-            q, *design.inputs
-        )
+        J = evaluate(
+            m, quantity(m, "jacobian"), parameters=design.names, frame=frame, axes="aligned"
+        )(q, *design.inputs)
         rows.append(np.array(C) @ (unit * J))
     return np.concatenate(rows)
 
 
-def held_at(m: Model, q: Floats, given: HeldMotion, design: Designs = DESCRIBED) -> HeldMotion | None:
+def held_at(
+    m: Model, q: Floats, given: HeldMotion, design: Designs = DESCRIBED
+) -> HeldMotion | None:
     """The same held, by the rows that suit a configuration of a design best; None where it does not determine the others
     there."""
     if not given.frames:

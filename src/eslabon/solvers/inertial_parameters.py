@@ -31,7 +31,9 @@ def inertial_parameters(m: Model) -> Floats:
     for body in as_model(m).bodies:
         c = np.array(body.com, dtype=float)
         J = np.asarray(body.inertia_matrix()) + body.mass * (c @ c * np.eye(3) - np.outer(c, c))
-        rows.append([body.mass, *(body.mass * c), J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]])
+        rows.append(
+            [body.mass, *(body.mass * c), J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]]
+        )
     return np.array(rows).ravel()
 
 
@@ -140,6 +142,7 @@ def _regrouping(Y: Floats, kept: list[int]) -> Floats:
 def _words(row: Floats, names: list[str]) -> str:
     factors = ((f"{x:.6g}", name) for x, name in zip(row, names, strict=True) if x)
     terms = [
-        name if factor == "1" else f"-{name}" if factor == "-1" else f"{factor} {name}" for factor, name in factors
+        name if factor == "1" else f"-{name}" if factor == "-1" else f"{factor} {name}"
+        for factor, name in factors
     ]
     return " + ".join(terms).replace("+ -", "- ")

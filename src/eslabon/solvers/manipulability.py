@@ -20,7 +20,13 @@ from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.pages.notebook import attributes, beside, drawn
 from eslabon.plotting import saved
-from eslabon.solvers.singularities import PARTS, check_closed, driven_motions, in_designs, reachable_twists
+from eslabon.solvers.singularities import (
+    PARTS,
+    check_closed,
+    driven_motions,
+    in_designs,
+    reachable_twists,
+)
 
 Floats = np.ndarray
 
@@ -70,7 +76,9 @@ class Manipulability:
     def condition(self) -> Floats:
         """Shortest over longest semi-axis: 1 where the frame moves evenly in all directions (isotropy)."""
         longest = self.lengths[..., 0]
-        return np.where(longest > 0, self.lengths[..., -1] / np.where(longest > 0, longest, 1.0), 0.0)[()]
+        return np.where(
+            longest > 0, self.lengths[..., -1] / np.where(longest > 0, longest, 1.0), 0.0
+        )[()]
 
     @property
     def forces(self) -> Floats:
@@ -122,14 +130,23 @@ def manipulability(
     inputs, k = made.motions, reachable_twists(m, chosen, part).rank
     if not k:
         what = {"all": "move", "rotation": "turn", "translation": "shift"}[part]
-        raise ModelError(f"manipulability: no actuators {what} '{chosen}' of {m.name}; ask for another part or frame.")
+        raise ModelError(
+            f"manipulability: no actuators {what} '{chosen}' of {m.name}; ask for another part or frame."
+        )
     driven = list(m.actuated_velocities)
-    if len(driven) > inputs.shape[-1]:  # actuators beyond the degrees of freedom share the unit of speed
+    if (
+        len(driven) > inputs.shape[-1]
+    ):  # actuators beyond the degrees of freedom share the unit of speed
         inputs = inputs @ np.linalg.pinv(inputs[:, driven])
     own: dict[str, Any] = {"frame": chosen, "parameters": designs.names}
-    T = evaluate(m, quantity(m, "jacobian"), axes="aligned", **own)(flat, *designs.inputs)[:, rows] @ inputs
+    T = (
+        evaluate(m, quantity(m, "jacobian"), axes="aligned", **own)(flat, *designs.inputs)[:, rows]
+        @ inputs
+    )
     position = evaluate(m, quantity(m, "pose"), **own)(flat, *designs.inputs)[:, :3, 3]
     U, lengths, _ = np.linalg.svd(T)
     axes = np.swapaxes(U, -1, -2)[:, :k]
-    axes, lengths, T, position = (x.reshape(*lead, *x.shape[1:]) for x in (axes, lengths[:, :k], T, position))
+    axes, lengths, T, position = (
+        x.reshape(*lead, *x.shape[1:]) for x in (axes, lengths[:, :k], T, position)
+    )
     return Manipulability(axes, lengths, T, part, chosen, m.name, position)

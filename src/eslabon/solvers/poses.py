@@ -19,7 +19,9 @@ def checked_poses(target: ArrayLike) -> Floats:
     """Poses (..., 4, 4), their rotations made exact where they were given with a few digits."""
     poses = floats(target, "the target")
     if poses.shape[-2:] != (4, 4):
-        raise InputError(f"a pose is a 4x4 matrix, or a batch (..., 4, 4); this has shape {poses.shape}.")
+        raise InputError(
+            f"a pose is a 4x4 matrix, or a batch (..., 4, 4); this has shape {poses.shape}."
+        )
     if _are_exact(poses):
         return poses
     poses = check_pose(poses).copy()
@@ -32,5 +34,9 @@ def _are_exact(poses: Floats) -> bool:
     R = poses[..., :3, :3]
     with np.errstate(all="ignore"):  # what overflows is no pose
         error = np.abs(R @ np.swapaxes(R, -1, -2) - ONE).max(initial=0.0)
-    proper = error < EXACT and np.linalg.det(R).min(initial=1.0) > 0 and np.isfinite(poses[..., :3, 3]).all()
+    proper = (
+        error < EXACT
+        and np.linalg.det(R).min(initial=1.0) > 0
+        and np.isfinite(poses[..., :3, 3]).all()
+    )
     return bool(proper and (poses[..., 3, :] == LAST_ROW).all())

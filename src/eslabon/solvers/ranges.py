@@ -37,7 +37,10 @@ def reach(m: Model, frame: Frame) -> float:
         for c, pair in zip(j.kind.coordinates, j.limits or (), strict=False)
         if c.unit == "m" and np.isfinite(pair).all()
     ]
-    offsets = [np.linalg.norm(np.array(at.position, dtype=float)) for at in (*(j.at for j in joints), frame.at)]
+    offsets = [
+        np.linalg.norm(np.array(at.position, dtype=float))
+        for at in (*(j.at for j in joints), frame.at)
+    ]
     return float(sum(offsets) + sum(strokes)) or 1.0
 
 
@@ -47,7 +50,9 @@ def distinct(
     """Which items, the first ones first, are at least the tolerance apart from all that were taken before them."""
     taken: list[int] = []
     left, together = np.arange(len(items)), 4
-    while len(left) and len(taken) < most:  # several at a time, ever more where most of them are apart
+    while (
+        len(left) and len(taken) < most
+    ):  # several at a time, ever more where most of them are apart
         block = left[:together]
         near = ~(apart(items[left][None], items[block][:, None]) >= tolerance)
         free = np.ones(len(left), dtype=bool)
@@ -122,9 +127,15 @@ class Ranges:
         fractions = (0.5 + np.outer(np.arange(1, count + 1), g ** -np.arange(1.0, n + 1))) % 1.0
         half = np.select([self.lengths, angles(self.m)], [self.size, np.pi], 1.0)
         low = np.where(
-            np.isfinite(self.lower), self.lower, np.where(np.isfinite(self.upper), self.upper - 2 * half, -half)
+            np.isfinite(self.lower),
+            self.lower,
+            np.where(np.isfinite(self.upper), self.upper - 2 * half, -half),
         )
-        high = np.where(np.isfinite(self.upper), self.upper, np.where(np.isfinite(self.lower), low + 2 * half, half))
+        high = np.where(
+            np.isfinite(self.upper),
+            self.upper,
+            np.where(np.isfinite(self.lower), low + 2 * half, half),
+        )
         # Limits wider than a turn repeat themselves.
         high = np.where(self.turning, np.minimum(high, low + TURN), high)
         return self.admitted(low + (high - low) * fractions)

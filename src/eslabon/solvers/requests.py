@@ -22,18 +22,30 @@ Words = Mapping[str, Any]
 
 
 def inverse_kinematics(
-    m: Model, pose: Any, guess: Any, frame: str | None, report: bool, words: Words, options: dict[str, Any]
+    m: Model,
+    pose: Any,
+    guess: Any,
+    frame: str | None,
+    report: bool,
+    words: Words,
+    options: dict[str, Any],
 ) -> Floats | Configurations:
     """Of the whole pose of an arm by its own search, of all else by targets."""
     flag(report, "report")
     axis = words["axis"]
     partial = _given({**words, "axis": axis if pose is None else None})
     several = _are_targets(pose)
-    if partial or several or (m.closed and (report or axis is not None or set(options) - {"limits", "parameters"})):
+    if (
+        partial
+        or several
+        or (m.closed and (report or axis is not None or set(options) - {"limits", "parameters"}))
+    ):
         from eslabon.solvers.targets import Target, reach
 
         if several and (partial or axis is not None or frame is not None):
-            raise ModelError("a list of targets says all by itself; leave frame and the words for one target out.")
+            raise ModelError(
+                "a list of targets says all by itself; leave frame and the words for one target out."
+            )
         asked = pose if several else Target(frame, pose, **words)
         known_options("inverse_kinematics", reach, options)
         targets = list(asked) if isinstance(asked, list | tuple) else [asked]
@@ -54,7 +66,13 @@ def inverse_kinematics(
 
 
 def follow(
-    m: Model, path: Any, guess: Any, frame: str | None, part: str, options: dict[str, Any], parameters: Any = None
+    m: Model,
+    path: Any,
+    guess: Any,
+    frame: str | None,
+    part: str,
+    options: dict[str, Any],
+    parameters: Any = None,
 ) -> JointMotion:
     """Of an arm that its pose determines by its own continuation, of all else by targets."""
     m = one_design(m, parameters, "follow")
@@ -86,7 +104,13 @@ def assemble(
         target = Target(frame, pose, **words)
         if flag(continuation, "continuation"):
             return reach_along(
-                m, [target], guess, limits=limits, strict=strict, singular=singular, parameters=parameters
+                m,
+                [target],
+                guess,
+                limits=limits,
+                strict=strict,
+                singular=singular,
+                parameters=parameters,
             ).q
         return reach(m, [target], guess, limits=limits, strict=strict, parameters=parameters).q
     if m.rheonomic or t is not None:
@@ -115,11 +139,15 @@ def complete(
         if any(x is not None for x in (*motion, joints)):
             raise ModelError("complete takes the motion of joints or that of a frame, not both.")
         if text(passive, "passive") != "refuse":
-            raise ModelError("what a frame leaves open moves as little as it can by itself; leave passive out.")
+            raise ModelError(
+                "what a frame leaves open moves as little as it can by itself; leave passive out."
+            )
         return complete_target(m, [Target(frame, pose, **words)], guess, **rates,
             continuation=continuation, singular="error" if singular is None else singular, limits=limits, parameters=parameters)  # fmt: skip
     if frame is not None or _given(rates):
-        raise ModelError("frame, twist, velocity and acceleration go with a target, such as pose= or position=.")
+        raise ModelError(
+            "frame, twist, velocity and acceleration go with a target, such as pose= or position=."
+        )
     if m.rheonomic or t is not None:
         from eslabon.solvers.assembly.driven import complete_at
 
@@ -149,7 +177,9 @@ def assembly_modes(
     with the most of them has, NaN where there are fewer."""
     if parameters is not None:
         lead, each = each_design(
-            m, parameters, lambda own: assembly_modes(own, actuated, joints, pose, frame, words, limits)
+            m,
+            parameters,
+            lambda own: assembly_modes(own, actuated, joints, pose, frame, words, limits),
         )
         made = np.full((len(each), max((len(q) for q in each), default=0), m.nq), np.nan)
         for place, q in zip(made, each, strict=True):
@@ -163,7 +193,9 @@ def assembly_modes(
         return modes_of(m, Target(frame, pose, **words), limits)
     from eslabon.solvers import assembly
 
-    return assembly.assembly_modes(m, actuated, joints=joints, pose=pose, frame=frame, limits=limits)
+    return assembly.assembly_modes(
+        m, actuated, joints=joints, pose=pose, frame=frame, limits=limits
+    )
 
 
 def _given(words: Words) -> bool:
@@ -176,7 +208,9 @@ def _are_targets(x: Any) -> bool:
         return False  # without loading what knows targets
     from eslabon.solvers.targets import Target
 
-    return isinstance(x, Target) or (isinstance(x, list | tuple) and any(isinstance(y, Target) for y in x))
+    return isinstance(x, Target) or (
+        isinstance(x, list | tuple) and any(isinstance(y, Target) for y in x)
+    )
 
 
 def _found(made: Configurations, options: Mapping[str, Any]) -> Floats:

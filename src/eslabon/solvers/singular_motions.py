@@ -94,11 +94,16 @@ class Singularity:
     def words(self) -> tuple[str, ...]:
         """All of it in sentences."""
         has = "has" if self.exact else "has all but"
-        told = [f"'{self.frame}' {has} lost its {in_words(twist, self.origin)}" for twist in self.lost]
+        told = [
+            f"'{self.frame}' {has} lost its {in_words(twist, self.origin)}" for twist in self.lost
+        ]
         for motion, twist in zip(self.gained, self.gained_twists, strict=True):
             moved = f", a {in_words(twist, self.origin)} of '{self.frame}'" if np.any(twist) else ""
             told.append(f"locked actuators do not hold {self._joints(motion)}{moved}")
-        told += [f"{self._joints(motion)} can move without moving '{self.frame}'" for motion in self.self_motions]
+        told += [
+            f"{self._joints(motion)} can move without moving '{self.frame}'"
+            for motion in self.self_motions
+        ]
         told += [f"{', '.join(self.locked)} cannot move"] if self.locked else []
         return tuple(told)
 
@@ -111,7 +116,9 @@ class Singularity:
         yield folded("attributes", *attributes(self))
 
     def __repr__(self) -> str:
-        zero = f"; less than {self.tolerance:g} counts as zero" if self.tolerance > TOLERANCE else ""
+        zero = (
+            f"; less than {self.tolerance:g} counts as zero" if self.tolerance > TOLERANCE else ""
+        )
         head = f"<Singularity of {self.name}: parallel {self.parallel:.2g}, serial {self.serial:.2g}{zero}>"
         return "\n  ".join([head, *self.words])
 
@@ -144,7 +151,9 @@ def singularity(
     return Singularity(
         name=m.name,
         frame=chosen,
-        origin=np.zeros(3) if chosen is None else evaluate(m, quantity(m, "pose"), frame=chosen)(q)[:3, 3],
+        origin=np.zeros(3)
+        if chosen is None
+        else evaluate(m, quantity(m, "pose"), frame=chosen)(q)[:3, 3],
         velocities=velocity_names(m),
         parallel=float(found.parallel),
         serial=float(found.serial),
@@ -153,7 +162,10 @@ def singularity(
         gained=gained,
         gained_twists=_cleaned(gained @ J.T),
         self_motions=here.self_motions / scales(m),
-        locked=tuple(velocity_names(m)[k] for k in sorted(set.union(*(x.moving for x in others)) - here.moving)),
+        locked=tuple(
+            velocity_names(m)[k]
+            for k in sorted(set.union(*(x.moving for x in others)) - here.moving)
+        ),
         tolerance=tolerance,
     )
 
@@ -162,9 +174,7 @@ def singularity(
 class _Motions:
     """The motions of a configuration in comparable units, as rows."""
 
-    twists: (
-        Floats  # of the frame, one for each motion that keeps the loops closed, as columns; the frame's J has norm 1
-    )
+    twists: Floats  # of the frame, one for each motion that keeps the loops closed, as columns; the frame's J has norm 1
     gained: Floats
     self_motions: Floats
     moving: set[int]  # velocities that are not zero in all of them
@@ -172,7 +182,10 @@ class _Motions:
     @staticmethod
     def at(m: Model, q: Floats, frame: str | None, rows: slice, tolerance: float) -> _Motions:
         J = jacobian_at(m, q) / scales(m)
-        J = J[(usual := np.linalg.norm(jacobian_at(m, generic(m)) / scales(m), axis=1)) > 0] / usual[usual > 0, None]
+        J = (
+            J[(usual := np.linalg.norm(jacobian_at(m, generic(m)) / scales(m), axis=1)) > 0]
+            / usual[usual > 0, None]
+        )
         unit = np.eye(m.nv)
         closing = np.concatenate([J, unit[list(passive_velocities(m))]])
         free = _null_space(closing, tolerance)
@@ -235,7 +248,10 @@ def _cleaned(rows: Floats) -> Floats:
 def _unit(rows: Floats, first: bool) -> Floats:
     """Twists (first) or wrenches (second) scaled to a unit turn or force, or to a unit of the other part where that is zero."""
     rows = _cleaned(rows)
-    parts = [np.linalg.norm(rows[:, k : k + 3], axis=1, keepdims=True) for k in ((0, 3) if first else (3, 0))]
+    parts = [
+        np.linalg.norm(rows[:, k : k + 3], axis=1, keepdims=True)
+        for k in ((0, 3) if first else (3, 0))
+    ]
     return rows / np.where(parts[0] > 0, parts[0], parts[1])
 
 

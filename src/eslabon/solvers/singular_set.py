@@ -22,7 +22,10 @@ from eslabon.solvers.assembly.prescription import Prescription, scales
 from eslabon.solvers.ranges import Ranges
 from eslabon.solvers.singularities import conditions, passive_velocities, reachable_twists
 
-MOST = {1: 400, 2: 400}  # configurations to begin with, by the number of inputs: enough for a curve without gaps
+MOST = {
+    1: 400,
+    2: 400,
+}  # configurations to begin with, by the number of inputs: enough for a curve without gaps
 FEW = 150  # of more inputs, where they make a surface
 STEP = 0.01  # of the joints, in rad or parts of the mechanism's size: how slopes are seen
 FAR = 0.4  # how far the joints go in a round
@@ -35,8 +38,12 @@ APART = 1e-3  # of the parallel kind's: what is singular in both ways is of that
 def square_part(m: Model, frame: str) -> str | None:
     """The part of a frame's twist that the actuators move in as many directions as there are of them, so that its matrix has a
     determinant: the whole twist, or its translation, or its rotation."""
-    spans = ((part, reachable_twists(m, frame, part)) for part in ("all", "translation", "rotation"))
-    return next((part for part, span in spans if span.basis.shape[1] == span.rank == inputs(m)), None)
+    spans = (
+        (part, reachable_twists(m, frame, part)) for part in ("all", "translation", "rotation")
+    )
+    return next(
+        (part for part, span in spans if span.basis.shape[1] == span.rank == inputs(m)), None
+    )
 
 
 def inputs(m: Model) -> int:
@@ -78,7 +85,11 @@ class Values(NamedTuple):
 
     def apart(self, before: Values, kind: str) -> Any:
         """Whether no parallel singular configuration lies between, through which the other determinant is infinite."""
-        return np.sign(self.parallel) == np.sign(before.parallel) if kind == "serial" else np.isfinite(self.own)
+        return (
+            np.sign(self.parallel) == np.sign(before.parallel)
+            if kind == "serial"
+            else np.isfinite(self.own)
+        )
 
 
 class Signed(NamedTuple):
@@ -95,7 +106,9 @@ class Signed(NamedTuple):
         if good.any():
             made = conditions(self.m, q[good], self.frame, self.part)
             parallel[good] = made.parallel * made.sign
-            own[good] = parallel[good] if self.kind == "parallel" else made.serial * made.serial_sign
+            own[good] = (
+                parallel[good] if self.kind == "parallel" else made.serial * made.serial_sign
+            )
         return Values(own, parallel)
 
 
@@ -147,7 +160,9 @@ def _between(value: Signed, way: Way, high: Floats, a: Floats, b: Floats) -> Flo
         k = np.flatnonzero(left)
         middle = (low[k] * b[k] - high[k] * a[k]) / (b[k] - a[k])
         f = value(way.of(k)(middle)).own
-        same = f * b[k] > 0  # on the side of the last turn: the other end counts half, so that it moves too
+        same = (
+            f * b[k] > 0
+        )  # on the side of the last turn: the other end counts half, so that it moves too
         a[k], low[k] = np.where(same, a[k] / 2, b[k]), np.where(same, low[k], high[k])
         b[k], high[k] = f, middle
         left[k] = np.abs(f) > ZERO / 100

@@ -41,7 +41,11 @@ from eslabon.solvers.batches import flattened
 Floats = np.ndarray
 
 
-PARTS = {"all": slice(0, 6), "rotation": slice(0, 3), "translation": slice(3, 6)}  # of a frame's twist
+PARTS = {
+    "all": slice(0, 6),
+    "rotation": slice(0, 3),
+    "translation": slice(3, 6),
+}  # of a frame's twist
 
 
 @displayed
@@ -77,7 +81,9 @@ class Conditions:
     @property
     def singular(self) -> Floats:
         """Where either is zero to working precision, or the mobility is not the usual one."""
-        return (np.minimum(self.parallel, self.serial) < RANK) | (self.mobility != np.min(self.mobility, initial=10**9))
+        return (np.minimum(self.parallel, self.serial) < RANK) | (
+            self.mobility != np.min(self.mobility, initial=10**9)
+        )
 
     @property
     def crossings(self) -> Floats:
@@ -109,7 +115,10 @@ class Conditions:
         self._check_motion("the closest is")
         if passages := self.passages:
             return passages[0]
-        return min((self._least(kind, value) for kind, value, _ in self._kinds()), key=lambda passage: passage.value)
+        return min(
+            (self._least(kind, value) for kind, value, _ in self._kinds()),
+            key=lambda passage: passage.value,
+        )
 
     @property
     def distance(self) -> Floats:
@@ -136,11 +145,17 @@ class Conditions:
 
     def _path(self, at: float) -> float:
         """How far the joints have moved from the first row."""
-        return float(np.interp(at, np.arange(len(self.steps) + 1), np.concatenate([[0.0], np.cumsum(self.steps)])))
+        return float(
+            np.interp(
+                at, np.arange(len(self.steps) + 1), np.concatenate([[0.0], np.cumsum(self.steps)])
+            )
+        )
 
     def _check_motion(self, what: str) -> None:
         if np.ndim(self.sign) != 1 or not np.size(self.sign):
-            raise ModelError(f"{what} looked for along one motion: configurations of shape (rows, coordinates).")
+            raise ModelError(
+                f"{what} looked for along one motion: configurations of shape (rows, coordinates)."
+            )
 
 
 @displayed
@@ -170,7 +185,13 @@ def _sign_changes(sign: Floats) -> Floats:
 
 
 def conditions(
-    m: Model, q: Any, frame: str | None = None, part: str = "all", *, parameters: Any = None, length: Any = None
+    m: Model,
+    q: Any,
+    frame: str | None = None,
+    part: str = "all",
+    *,
+    parameters: Any = None,
+    length: Any = None,
 ) -> Conditions:
     """The conditions of configurations `(..., nq)`, with `parameters` each in its own design; `part` of the frame's twist:
     "all", "translation" or "rotation"; `length` the characteristic length.
@@ -188,18 +209,24 @@ def conditions(
         twists = scaled_twists(m, flat, chosen, designs, length)[:, rows] @ made.motions
         serial = _reciprocal_condition(twists, span.rank)
         if span.basis.shape[1] == span.rank == twists.shape[-1]:
-            serial_sign = np.where(serial > RANK, np.sign(np.linalg.det(span.basis.T @ twists)), 0.0)
+            serial_sign = np.where(
+                serial > RANK, np.sign(np.linalg.det(span.basis.T @ twists)), 0.0
+            )
     steps = np.zeros(0)
     if len(lead) == 1 and len(flat) > 1:
         steps = np.linalg.norm(difference(m, flat[1:], flat[:-1]) * scales(m), axis=-1)
-    found = [x.reshape(lead)[()] for x in (made.parallel, serial, made.mobility, made.sign, serial_sign)]
+    found = [
+        x.reshape(lead)[()] for x in (made.parallel, serial, made.mobility, made.sign, serial_sign)
+    ]
     return Conditions(*[*found, steps])
 
 
 def in_designs(m: Model, q: Any, parameters: Any) -> tuple[tuple[int, ...], Floats, Designs]:
     """The leading axes that configurations and designs have together, configurations (k, nq), and the design of each."""
     designs = designs_of(m, parameters)
-    lead, (flat, own) = flattened(q=(states(q, "q", m.nq, m.name), 1), parameters=(designs.values, 1))
+    lead, (flat, own) = flattened(
+        q=(states(q, "q", m.nq, m.name), 1), parameters=(designs.values, 1)
+    )
     return lead, flat, Designs(designs.names, own)
 
 
@@ -231,7 +258,9 @@ def driven_motions(m: Model, q: Floats, designs: Designs = DESCRIBED) -> Driven:
         kept = J[:, list(retained_rows(m))]
         parallel = _reciprocal_condition(kept[:, :, list(p.dependent)])
         if redundancy_is_constant(m):
-            sign = np.where(parallel > RANK, np.sign(np.linalg.det(kept[:, :, list(p.dependent)])), 0.0)
+            sign = np.where(
+                parallel > RANK, np.sign(np.linalg.det(kept[:, :, list(p.dependent)])), 0.0
+            )
         mobility = m.nv - rank(np.linalg.svd(J, compute_uv=False))
         motions = _motions(kept, p.independent, p.dependent, m.nv, parallel)
     held = passive_velocities(m)
@@ -258,16 +287,22 @@ def reachable_twists(m: Model, frame: str, part: str) -> Span:
     q = np.stack(list(around(m)))
     J = scaled_twists(m, q, frame)[:, PARTS[part]]
     twists = J @ driven_motions(m, q).motions
-    nothing = RANK * max(float(np.linalg.norm(J, axis=(1, 2)).max()), RANK)  # loops may hold what the tree moves
+    nothing = RANK * max(
+        float(np.linalg.norm(J, axis=(1, 2)).max()), RANK
+    )  # loops may hold what the tree moves
     U, sizes, _ = np.linalg.svd(np.concatenate(list(twists), axis=-1))
     ranks = (np.linalg.svd(twists, compute_uv=False) > nothing).sum(axis=-1)
     return Span(U[:, : int((sizes > nothing).sum())], int(ranks.max()))
 
 
-def scaled_twists(m: Model, q: Floats, frame: str, designs: Designs = DESCRIBED, length: Any = None) -> Floats:
+def scaled_twists(
+    m: Model, q: Floats, frame: str, designs: Designs = DESCRIBED, length: Any = None
+) -> Floats:
     """The frame's Jacobian in the ground's axes at its origin, lengths in units of the characteristic length."""
     J = np.array(
-        evaluate(m, quantity(m, "jacobian"), parameters=designs.names, frame=frame, axes="aligned")(q, *designs.inputs)
+        evaluate(m, quantity(m, "jacobian"), parameters=designs.names, frame=frame, axes="aligned")(
+            q, *designs.inputs
+        )
     )
     J[..., 3:, :] /= lengths_of_units(m, designs, length)[..., None, None]
     return J
@@ -281,7 +316,11 @@ def lengths_of_units(m: Model, designs: Designs, length: Any = None) -> Floats:
 
 def independent_coordinates(m: Model, q: Any = None) -> tuple[str, ...]:
     """The velocities that elimination takes as independent: near home, or those that suit a configuration best."""
-    p = partition(m) if q is None else partition_at(m, one_configuration(m, q, "independent_coordinates"), ())
+    p = (
+        partition(m)
+        if q is None
+        else partition_at(m, one_configuration(m, q, "independent_coordinates"), ())
+    )
     return tuple(velocity_names(m)[k] for k in p.independent)
 
 
@@ -289,7 +328,9 @@ def one_configuration(m: Model, q: Any, verb: str) -> Floats:
     """A single closed configuration."""
     q = states(q, "q", m.nq, m.name)
     if q.ndim != 1:
-        raise ModelError(f"{verb} looks at one configuration (nq,) at a time; q has shape {q.shape}.")
+        raise ModelError(
+            f"{verb} looks at one configuration (nq,) at a time; q has shape {q.shape}."
+        )
     check_closed(m, q[None], verb)
     return q
 
@@ -299,7 +340,9 @@ def check_closed(m: Model, q: Floats, verb: str, designs: Designs = DESCRIBED) -
     if not m.closed:
         return
     if m.rheonomic:
-        raise ModelError(f"the constraints of {m.name} depend on the time; ask {verb} of m.at_time(t).")
+        raise ModelError(
+            f"the constraints of {m.name} depend on the time; ask {verb} of m.at_time(t)."
+        )
     left = np.abs(residuals_at(m, q, designs)).max(axis=-1, initial=0.0)
     if not np.all(left <= CLOSURE_TOLERANCE):
         k = int(np.argmax(np.where(np.isfinite(left), left, np.inf)))
@@ -311,7 +354,9 @@ def check_closed(m: Model, q: Floats, verb: str, designs: Designs = DESCRIBED) -
         )
 
 
-def _motions(J: Floats, independent: tuple[int, ...], dependent: tuple[int, ...], nv: int, parallel: Floats) -> Floats:
+def _motions(
+    J: Floats, independent: tuple[int, ...], dependent: tuple[int, ...], nv: int, parallel: Floats
+) -> Floats:
     """N with v = N v_independent, where the configuration allows it."""
     N = np.zeros((len(J), nv, len(independent)))
     N[:, list(independent), range(len(independent))] = 1.0
@@ -326,4 +371,6 @@ def _reciprocal_condition(A: Floats, number: int | None = None) -> Floats:
     values = np.linalg.svd(A, compute_uv=False)[:, :number]
     if values.shape[-1] == 0:
         return np.ones(len(A))
-    return np.where(values[:, 0] > RANK, values[:, -1] / np.maximum(values[:, 0], 1e-300), 0.0)  # nothing moves at all
+    return np.where(
+        values[:, 0] > RANK, values[:, -1] / np.maximum(values[:, 0], 1e-300), 0.0
+    )  # nothing moves at all

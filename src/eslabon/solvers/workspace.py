@@ -71,7 +71,10 @@ class Workspace:
         ]
         rows += [
             (f"reciprocal condition, {kind} kind", float(x.min()), float(x.max()))
-            for kind, x in (("parallel", self.conditions.parallel), ("serial", self.conditions.serial))
+            for kind, x in (
+                ("parallel", self.conditions.parallel),
+                ("serial", self.conditions.serial),
+            )
         ]
         numbers = table(Sheet("", ("", "least", "greatest"), rows))
         yield beside(*drawn(self.plot), numbers)
@@ -113,7 +116,12 @@ class Workspace:
         from eslabon.solvers.workspace_plot import figure
 
         kind = ("parallel" if self.m.closed else "serial") if of is None else of
-        made = figure(self, choice(kind, "what a workspace is coloured by", KINDS), flag(singular, "singular"), theme)
+        made = figure(
+            self,
+            choice(kind, "what a workspace is coloured by", KINDS),
+            flag(singular, "singular"),
+            theme,
+        )
         return saved(made, path)
 
 
@@ -138,7 +146,9 @@ def workspace(
     if begin.ndim != 1:
         raise ModelError(f"guess is one configuration to start from; it has shape {begin.shape}.")
     if m.closed:
-        with Progress(f"workspace of {m.name}", progress if progress is None else flag(progress, "progress")) as bar:
+        with Progress(
+            f"workspace of {m.name}", progress if progress is None else flag(progress, "progress")
+        ) as bar:
             q = _reached(m, begin, values, given, bar)
     else:
         q = np.tile(begin, (samples, 1))
@@ -186,7 +196,12 @@ def _ranges(
         joint = m.joint(name)
         if name in given:
             pair = as_floats(given[name], f"the range of '{name}'")
-            if pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1] or joint.nq != 1:
+            if (
+                pair.shape != (2,)
+                or not np.isfinite(pair).all()
+                or not pair[0] < pair[1]
+                or joint.nq != 1
+            ):
                 raise ModelError(
                     f"the range of '{name}' is a lower and a greater upper value of one coordinate; it is {given[name]!r}."
                 )
@@ -194,12 +209,18 @@ def _ranges(
         else:
             made += _own_range(m, joint, limits)
     if not made:
-        raise ModelError(f"{m.name} has no actuated joints, so nothing spans its workspace; actuate some.")
+        raise ModelError(
+            f"{m.name} has no actuated joints, so nothing spans its workspace; actuate some."
+        )
     return made
 
 
 def _own_range(m: Model, joint: Joint, limits: bool) -> list[tuple[float, float]]:
-    if limits and joint.limits is not None and np.isfinite(np.array(joint.limits, dtype=float)).all():
+    if (
+        limits
+        and joint.limits is not None
+        and np.isfinite(np.array(joint.limits, dtype=float)).all()
+    ):
         return [(float(a), float(b)) for a, b in joint.limits]
     if not all(c.periodic for c in joint.kind.coordinates):
         raise ModelError(

@@ -36,7 +36,10 @@ KINDS = ("parallel", "serial")
 COLUMNS = ("closes", "within_limits", "parallel", "serial", "sign", "serial_sign")
 MOST = 4_000_000  # poses
 TELLING = 10  # cells: fewer, on the grid, at the ends of singular curves, are counted as no region
-FINE = {2: 48, 3: 16}  # poses along a coordinate, at least, of the grid that branches are followed on
+FINE = {
+    2: 48,
+    3: 16,
+}  # poses along a coordinate, at least, of the grid that branches are followed on
 LANES = 1 << 17
 
 
@@ -119,16 +122,27 @@ class WorkspaceMap:
         known_words([name], self.axes, f"this map of {self.name} is not over")
         place, axis = list(self.axes).index(name), self.axes[name]
         k = int(np.argmin(np.abs(axis - value)))
-        fixed = tuple(float(axis[k]) if n == name else x for n, x in zip(self.grid.names, self.grid.fixed, strict=True))
+        fixed = tuple(
+            float(axis[k]) if n == name else x
+            for n, x in zip(self.grid.names, self.grid.fixed, strict=True)
+        )
         ranges = tuple(r for r in self.grid.ranges if r[0] != name)
         shape = tuple(n for i, n in enumerate(self.grid.shape) if i != place)
         taken = self._of((slice(None),) * (place + 1) + (k,))
-        return replace(taken, grid=replace(self.grid, fixed=fixed, ranges=ranges, shape=shape), modes=self.modes)
+        return replace(
+            taken,
+            grid=replace(self.grid, fixed=fixed, ranges=ranges, shape=shape),
+            modes=self.modes,
+        )
 
     def _of(self, part: Any) -> WorkspaceMap:
         """Some modes, or some poses, of all arrays."""
-        taken = {name: x[part] for name in (*COLUMNS, "q") if (x := getattr(self, name)) is not None}
-        return replace(self, modes=self.modes[part] if isinstance(part, slice) else self.modes, **taken)
+        taken = {
+            name: x[part] for name in (*COLUMNS, "q") if (x := getattr(self, name)) is not None
+        }
+        return replace(
+            self, modes=self.modes[part] if isinstance(part, slice) else self.modes, **taken
+        )
 
     # -- how large, how well --------------------------------------------------------------------------------------------------
 
@@ -151,7 +165,9 @@ class WorkspaceMap:
     def _filled(self, axes: int, what: str) -> float:
         if len(self.axes) != axes:
             other = {2: "volume", 3: "area"}[axes]
-            raise ModelError(f"a map over {len(self.axes)} coordinates has no {what}; ask for its {other}.")
+            raise ModelError(
+                f"a map over {len(self.axes)} coordinates has no {what}; ask for its {other}."
+            )
         return float(np.count_nonzero(self.reached.any(axis=0)) * np.prod(self.grid.steps))
 
     @property
@@ -167,7 +183,9 @@ class WorkspaceMap:
         from scipy.ndimage import label
 
         made = np.zeros(self.closes.shape, dtype=np.int32)
-        for mine, reached, *signs in zip(made, self.reached, self.sign, self.serial_sign, strict=True):
+        for mine, reached, *signs in zip(
+            made, self.reached, self.sign, self.serial_sign, strict=True
+        ):
             last = 0
             for both in ((a, b) for a in (-1, 1) for b in (-1, 1)):
                 numbered, more = label(reached & (signs[0] == both[0]) & (signs[1] == both[1]))
@@ -211,7 +229,11 @@ class WorkspaceMap:
             yield np.where(self.closes[k], self.parallel[k] * self.sign[k], np.nan)
         elif self.square:
             for side in (-1, 1):
-                yield np.where(self.closes[k] & (self.sign[k] == side), self.serial[k] * self.serial_sign[k], np.nan)
+                yield np.where(
+                    self.closes[k] & (self.sign[k] == side),
+                    self.serial[k] * self.serial_sign[k],
+                    np.nan,
+                )
 
     @property
     def border_kind(self) -> str | None:
@@ -246,7 +268,9 @@ class WorkspaceMap:
     @property
     def _about(self) -> str:
         steps = " x ".join(f"{x:.3g} {self.unit(name)}" for name, x in self.resolution.items())
-        held = ", ".join(f"{name} = {x + 0.0:.4g} {self.unit(name)}" for name, x in self.fixed.items())
+        held = ", ".join(
+            f"{name} = {x + 0.0:.4g} {self.unit(name)}" for name, x in self.fixed.items()
+        )
         return f"cells of {steps}" + (f"; {held}" if held else "")
 
     def to_arrow(self) -> Any:
@@ -287,9 +311,7 @@ class WorkspaceMap:
         filled = f"{self.area if len(self.axes) == 2 else self.volume:.3g} {self._measure} reached"
         modes = f"{len(self.modes)} working mode{'s' * (len(self.modes) != 1)}"
         over = ", ".join(f"{name} {n}" for n, name in zip(self.grid.shape, self.axes, strict=True))
-        return (
-            f"<WorkspaceMap of {self.name}: {over}; {modes}, {filled} ({self._about}), dexterity {self.dexterity:.2g}>"
-        )
+        return f"<WorkspaceMap of {self.name}: {over}; {modes}, {filled} ({self._about}), dexterity {self.dexterity:.2g}>"
 
 
 def workspace_map(
@@ -305,14 +327,18 @@ def workspace_map(
     _check(m)
     grid = map_grid(m, frame if frame is None else text(frame, "frame"), over, shape, most)
     own = square_part(m, grid.asked.frame) or "all" if part is None else choice(part, "part", PARTS)
-    with Progress(f"map of {m.name}", progress if progress is None else flag(progress, "progress")) as bar:
+    with Progress(
+        f"map of {m.name}", progress if progress is None else flag(progress, "progress")
+    ) as bar:
         made = _Making(m, grid, own, limits, configurations, threads, bar)
         return made.map(modes)
 
 
 def _check(m: Model) -> None:
     if m.rheonomic:
-        raise ModelError(f"the constraints of {m.name} depend on the time; ask for the map of m.at_time(t).")
+        raise ModelError(
+            f"the constraints of {m.name} depend on the time; ask for the map of m.at_time(t)."
+        )
     if not m.nv or not m.actuated:
         raise ModelError(f"{m.name} has no actuated joints, so that no configuration of it is nearer to singular than another; actuate some.")  # fmt: skip
 
@@ -321,12 +347,21 @@ class _Making:
     """Branches followed on a fine grid, and what is kept of them."""
 
     def __init__(
-        self, m: Model, grid: MapGrid, part: str, limits: bool, keep: bool, threads: int | None, bar: Progress
+        self,
+        m: Model,
+        grid: MapGrid,
+        part: str,
+        limits: bool,
+        keep: bool,
+        threads: int | None,
+        bar: Progress,
     ) -> None:
         self.m, self.grid, self.part, self.limits = m, grid, part, limits
         self.keep, self.threads, self.bar = keep, threads, bar
         least = FINE[len(grid.shape)]
-        self.times = tuple(max(1, -(-least // n) // 2 * 2 + 1 if n < least else 1) for n in grid.shape)
+        self.times = tuple(
+            max(1, -(-least // n) // 2 * 2 + 1 if n < least else 1) for n in grid.shape
+        )
         self.blocks = checked_blocks(m, grid)
         self.steps = Steps(m, grid.finer(self.times), self.blocks, threads)
         self.levels = lattices(self.steps.grid.shape)
@@ -334,12 +369,23 @@ class _Making:
     def map(self, modes: Any) -> WorkspaceMap:
         """All of it."""
         coarse = self._ordered(working_modes(self.steps, self.levels[0], self.limits))
-        wanted = chosen(self.steps, dict(zip(named(coarse, self.blocks), coarse, strict=True)), modes, self.levels[0])
+        wanted = chosen(
+            self.steps,
+            dict(zip(named(coarse, self.blocks), coarse, strict=True)),
+            modes,
+            self.levels[0],
+        )
         self.work, self.done = len(wanted) * self.steps.grid.size, 0
-        kept = {name: x for name, x in zip(wanted, self._modes(list(wanted.values())), strict=True) if x is not None}
+        kept = {
+            name: x
+            for name, x in zip(wanted, self._modes(list(wanted.values())), strict=True)
+            if x is not None
+        }
         if not kept:
             self._refuse()
-        stacked: dict[str, Any] = {y: np.stack([x[y] for x in kept.values()]) for y in next(iter(kept.values()))}
+        stacked: dict[str, Any] = {
+            y: np.stack([x[y] for x in kept.values()]) for y in next(iter(kept.values()))
+        }
         names, frame = velocity_names(self.m), self.grid.asked.frame
         joints = tuple(tuple(names[k] for k in own) for own in self.blocks.columns if len(own) > 1)
         square = driving(self.m, frame, self.part).square
@@ -368,7 +414,11 @@ class _Making:
                 every.append(thin)
                 fine.append(own)
                 found = self._arrays(own)
-                made[k] = found if (found["closes"] & (found["within_limits"] | (not self.limits))).any() else None
+                made[k] = (
+                    found
+                    if (found["closes"] & (found["within_limits"] | (not self.limits))).any()
+                    else None
+                )
         return made
 
     def _ordered(self, branches: list[Branch]) -> list[Branch]:
@@ -376,7 +426,11 @@ class _Making:
 
         def far(branch: Branch) -> float:
             q = branch.q[branch.known]
-            return float(np.abs(difference(self.m, q, np.broadcast_to(home(self.m), q.shape))).max(axis=-1).min())
+            return float(
+                np.abs(difference(self.m, q, np.broadcast_to(home(self.m), q.shape)))
+                .max(axis=-1)
+                .min()
+            )
 
         return sorted(branches, key=far)
 
@@ -405,7 +459,9 @@ class _Making:
             return made
 
         made = {"closes": closes, "within_limits": placed(self._within(q), False, bool)}
-        made |= {name: placed(getattr(found, name), np.nan, float) for name in ("parallel", "serial")}
+        made |= {
+            name: placed(getattr(found, name), np.nan, float) for name in ("parallel", "serial")
+        }
         made |= {name: placed(getattr(found, name), 0, np.int8) for name in ("sign", "serial_sign")}
         return made | ({"q": placed(q, np.nan, float)} if self.keep else {})
 
@@ -419,6 +475,10 @@ class _Making:
 
     def _refuse(self) -> NoReturn:
         here = values_at(self.m, self.grid.asked, home(self.m))
-        told = ", ".join(f"{name} = {x + 0.0:.4g}" for name, x in zip(self.grid.names, here, strict=True))
+        told = ", ".join(
+            f"{name} = {x + 0.0:.4g}" for name, x in zip(self.grid.names, here, strict=True)
+        )
         hint = "take other ranges or values" + (", or pass limits=False" if self.limits else "")
-        raise AssemblyError(f"{self.m.name} closes at no pose of this map; {hint} (at home it has {told}).")
+        raise AssemblyError(
+            f"{self.m.name} closes at no pose of this map; {hint} (at home it has {told})."
+        )

@@ -29,8 +29,17 @@ def figure(space: WorkspaceMap, of: str, singular: bool, theme: str | None) -> A
     grid = made.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
     for ax in grid[len(panels) :]:
         ax.remove()
-    most = max(float(np.nanmax(np.where(own.reached, getattr(own, of), np.nan), initial=1e-3)) for _, own in panels)
-    drawn, curves = None, [{kind: own.singular_curves(kind) for kind in KINDS} if singular else {} for _, own in panels]
+    most = max(
+        float(np.nanmax(np.where(own.reached, getattr(own, of), np.nan), initial=1e-3))
+        for _, own in panels
+    )
+    drawn, curves = (
+        None,
+        [
+            {kind: own.singular_curves(kind) for kind in KINDS} if singular else {}
+            for _, own in panels
+        ],
+    )
     for k, (title, own) in enumerate(panels):
         drawn = _drawn(grid[k], own, of, most, curves[k])
         panel_title(grid[k], title)
@@ -39,7 +48,11 @@ def figure(space: WorkspaceMap, of: str, singular: bool, theme: str | None) -> A
         if k + across >= len(panels):
             grid[k].set_xlabel(axis_label(*_axis(own, 0)))
             grid[k].tick_params(labelbottom=True)
-    what = "dexterity: reciprocal condition number" if of == "serial" else "reciprocal condition number, parallel kind"
+    what = (
+        "dexterity: reciprocal condition number"
+        if of == "serial"
+        else "reciprocal condition number, parallel kind"
+    )
     bar = made.colorbar(drawn, ax=list(grid[: len(panels)]), label=what, shrink=0.85, pad=0.02)
     bar.outline.set_visible(False)
     held = ", ".join(
@@ -63,7 +76,10 @@ def _panels(space: WorkspaceMap) -> list[tuple[str, WorkspaceMap]]:
     own = next((x for _, x in modes), space)
     reached = np.flatnonzero(own.reached.any(axis=(0, 1, 2)))
     chosen = np.unique(np.linspace(reached.min(), reached.max(), SLICES).round().astype(int))
-    return [(f"{name} = {values[k]:.3g} {own.unit(name)}", own.slice(**{name: float(values[k])})) for k in chosen]
+    return [
+        (f"{name} = {values[k]:.3g} {own.unit(name)}", own.slice(**{name: float(values[k])}))
+        for k in chosen
+    ]
 
 
 def _proportion(space: WorkspaceMap) -> float:
@@ -98,14 +114,27 @@ def _drawn(ax: Any, own: WorkspaceMap, of: str, most: float, curves: Curves) -> 
     )  # fmt: skip
     beyond = own.closes[0] & ~own.reached[0]
     if beyond.any():
-        x, y = (np.array([a[0] - d, *a, a[-1] + d]) for a, d in zip(own.grid.axes, own.grid.steps, strict=True))
-        inside = np.pad(beyond.T.astype(float), 1, mode="edge")  # or half a cell is left out along the frame
-        hatched = ax.contourf(x, y, inside, levels=[0.5, 1.5], colors=[theme.paper], hatches=["///"])
+        x, y = (
+            np.array([a[0] - d, *a, a[-1] + d])
+            for a, d in zip(own.grid.axes, own.grid.steps, strict=True)
+        )
+        inside = np.pad(
+            beyond.T.astype(float), 1, mode="edge"
+        )  # or half a cell is left out along the frame
+        hatched = ax.contourf(
+            x, y, inside, levels=[0.5, 1.5], colors=[theme.paper], hatches=["///"]
+        )
         ax.set(xlim=(low, high), ylim=(bottom, top))
         hatched.set(edgecolor=theme.quiet, linewidth=0.0)
     for kind, lines in curves.items():
         ax.add_collection(
-            LineCollection(lines, colors=theme.role(LOOKS[kind]), linewidths=1.4, linestyles=[STYLES[kind]], zorder=3)
+            LineCollection(
+                lines,
+                colors=theme.role(LOOKS[kind]),
+                linewidths=1.4,
+                linestyles=[STYLES[kind]],
+                zorder=3,
+            )
         )
     return drawn
 
@@ -118,7 +147,8 @@ def _keys(made: Any, maps: list[WorkspaceMap], curves: list[Curves]) -> None:
     theme = made.theme
     shown = [kind for kind in KINDS if any(own.get(kind) for own in curves)]
     handles: list[Any] = [
-        Line2D([], [], color=theme.role(LOOKS[kind]), linestyle=STYLES[kind], label=LEGENDS[kind]) for kind in shown
+        Line2D([], [], color=theme.role(LOOKS[kind]), linestyle=STYLES[kind], label=LEGENDS[kind])
+        for kind in shown
     ]
     frame: Any = {"edgecolor": theme.quiet, "linewidth": 0.5}
     if not all(own.closes.all() for own in maps):

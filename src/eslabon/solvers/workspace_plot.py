@@ -28,7 +28,10 @@ from eslabon.solvers.workspace import KINDS, Workspace
 
 GAP = 12.0  # typical distances between neighbours: a curve is not drawn across more
 NEARLY = 0.02  # a reciprocal condition number
-LOOKS = {"parallel": ("singular", "o"), "serial": ("boundary", "s")}  # the role of their colour, and their marks
+LOOKS = {
+    "parallel": ("singular", "o"),
+    "serial": ("boundary", "s"),
+}  # the role of their colour, and their marks
 
 
 def figure(space: Workspace, of: str, singular: bool, theme: str | None) -> Any:
@@ -36,17 +39,26 @@ def figure(space: Workspace, of: str, singular: bool, theme: str | None) -> Any:
     made = new_figure(theme, figsize=(7.2, 5.8))
     position = space.poses[:, :3, 3]
     plane = drawing_plane(position)
-    ax = made.add_subplot(**({"projection": "3d", "computed_zorder": False} if plane is None else {}))
+    ax = made.add_subplot(
+        **({"projection": "3d", "computed_zorder": False} if plane is None else {})
+    )
     values, label = _values(space, of)
     colour_bar(ax, _cloud(ax, _shown(position, plane), values), label)
     points = [_shown(position, plane)]
     for kind in KINDS if singular else ():
         q, certain = _singular(space, kind)
         if len(q):
-            points.append(_shown(evaluate(space.m, quantity(space.m, "pose"), frame=space.frame)(q)[:, :3, 3], plane))
+            points.append(
+                _shown(
+                    evaluate(space.m, quantity(space.m, "pose"), frame=space.frame)(q)[:, :3, 3],
+                    plane,
+                )
+            )
             _draw_singular(ax, space, kind, q if certain else None, points[-1])
     names = ("x", "y", "z") if plane is None else tuple(direction_name(row) for row in plane)
-    equal_axes(ax, np.concatenate(points), tuple(f"{name} of {space.frame}" for name in names), zoom=1.0)
+    equal_axes(
+        ax, np.concatenate(points), tuple(f"{name} of {space.frame}" for name in names), zoom=1.0
+    )
     legend(ax, "below")
     panel_title(ax, f"{space.name}: {space.reached:.0%} of {space.asked:,} samples reached")
     return made
@@ -58,7 +70,16 @@ def _cloud(ax: Any, points: Floats, values: Floats) -> Any:
     shades = colour_map(ax.get_figure(root=True).theme)
     most = max(float(values.max(initial=0.0)), 1e-3)
     depth: Any = {"depthshade": False} if points.shape[1] == 3 else {}
-    return ax.scatter(*points[order].T, c=values[order], s=7, cmap=shades, vmin=0.0, vmax=most, linewidths=0, **depth)
+    return ax.scatter(
+        *points[order].T,
+        c=values[order],
+        s=7,
+        cmap=shades,
+        vmin=0.0,
+        vmax=most,
+        linewidths=0,
+        **depth,
+    )
 
 
 def _singular(space: Workspace, kind: str) -> tuple[Floats, bool]:
@@ -91,10 +112,18 @@ def _draw_singular(ax: Any, space: Workspace, kind: str, q: Floats | None, point
     label = f"{'nearly ' if q is None else ''}singular, {kind} kind"
     if q is not None and points.shape[1] == inputs(space.m) == 2:
         lines = list(points[_chains(space, q)])
-        ax.add_collection(LineCollection(lines, colors=colour, linewidths=1.8, label=label, zorder=3))
+        ax.add_collection(
+            LineCollection(lines, colors=colour, linewidths=1.8, label=label, zorder=3)
+        )
     else:
         ax.scatter(
-            *points.T, s=12 if q is None else 8, color=colour, marker=marker, linewidths=0, label=label, zorder=3
+            *points.T,
+            s=12 if q is None else 8,
+            color=colour,
+            marker=marker,
+            linewidths=0,
+            label=label,
+            zorder=3,
         )
 
 

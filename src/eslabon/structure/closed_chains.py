@@ -38,7 +38,11 @@ def all_joints(m: Model) -> tuple[Joint | Loop, ...]:
 
 def ends(joint: Joint | Loop) -> tuple[str, str]:
     """The two bodies of a joint."""
-    return (joint.parent, joint.child) if isinstance(joint, Joint) else (joint.first.body, joint.second.body)
+    return (
+        (joint.parent, joint.child)
+        if isinstance(joint, Joint)
+        else (joint.first.body, joint.second.body)
+    )
 
 
 class Network:
@@ -47,7 +51,9 @@ class Network:
     def __init__(self, m: Model) -> None:
         self.joints = dict(enumerate(all_joints(m), start=len(m.bodies) + 1))
         self.bodies = {GROUND: 0, **{b.name: k for k, b in enumerate(m.bodies, start=1)}}
-        self.graph: nx.Graph[int] = nx.Graph()  # nodes are numbers, so that its order is the same on every run
+        self.graph: nx.Graph[int] = (
+            nx.Graph()
+        )  # nodes are numbers, so that its order is the same on every run
         self.graph.add_nodes_from(self.bodies.values())
         for k, joint in self.joints.items():
             self.graph.add_edges_from((k, self.bodies[body]) for body in ends(joint))
@@ -58,18 +64,24 @@ class Network:
         short = count <= MOST_SHORTEST_LOOPS
         cycles = nx.minimum_cycle_basis(self.graph) if short else nx.cycle_basis(self.graph)
         around = [_in_order(self.graph.subgraph(nodes)) for nodes in cycles]
-        return tuple(tuple(self.joints[k].name for k in loop if k in self.joints) for loop in sorted(around))
+        return tuple(
+            tuple(self.joints[k].name for k in loop if k in self.joints) for loop in sorted(around)
+        )
 
     def closed_chains(self) -> list[list[str]]:
         """The joints that loops tie together, a list for each part that no single body or joint holds to the rest."""
         blocks = nx.biconnected_component_edges(self.graph)
-        parts = (sorted({k for edge in block for k in edge if k in self.joints}) for block in blocks)
+        parts = (
+            sorted({k for edge in block for k in edge if k in self.joints}) for block in blocks
+        )
         return [[self.joints[k].name for k in part] for part in sorted(parts) if len(part) > 1]
 
     def between(self, first: str, second: str) -> tuple[str, ...]:
         """The bodies that two joints of one loop hold between them, on the side without the ground."""
         rest = self.graph.copy()
-        rest.remove_nodes_from([k for k, joint in self.joints.items() if joint.name in (first, second)])
+        rest.remove_nodes_from(
+            [k for k, joint in self.joints.items() if joint.name in (first, second)]
+        )
         apart = set(rest) - set(nx.single_source_shortest_path_length(rest, 0))
         return tuple(name for name, k in self.bodies.items() if k in apart)
 
@@ -122,7 +134,9 @@ class Meeting:
         return [*sides, (subgroup(self.common).symbol, ())]
 
     def __str__(self) -> str:
-        sides = [f"{'-'.join(b.joints)} in {subgroup(b.basis).brief}" for b in (self.first, self.second)]
+        sides = [
+            f"{'-'.join(b.joints)} in {subgroup(b.basis).brief}" for b in (self.first, self.second)
+        ]
         return f"{sides[0]} meets {sides[1]}; common to both is {subgroup(self.common).brief}"
 
 
@@ -204,7 +218,11 @@ def bonds_of(network: Network, names: Sequence[str], screws: Mapping[str, np.nda
             continue
         a, b = (network.bodies[body] for body in ends(joint))
         basis = span(screws[joint.name])
-        parts = [basis] if algebra(basis).shape[1] == basis.shape[1] else [s[:, None] for s in screws[joint.name].T]
+        parts = (
+            [basis]
+            if algebra(basis).shape[1] == basis.shape[1]
+            else [s[:, None] for s in screws[joint.name].T]
+        )
         stops = [a, *range(spare, spare - len(parts) + 1, -1), b]
         spare -= len(parts) - 1
         for (one, two), part in zip(pairwise(stops), parts, strict=True):
@@ -221,11 +239,16 @@ class Explained:
     meetings: tuple[Meeting, ...]
 
 
-def by_groups(network: Network, names: Sequence[str], screws: Mapping[str, np.ndarray]) -> Explained:
+def by_groups(
+    network: Network, names: Sequence[str], screws: Mapping[str, np.ndarray]
+) -> Explained:
     """The mobility of a closed chain as far as subgroups and their intersections explain it."""
     counting = bonds_of(network, names, screws)
     counting.reduce()
-    loops = [_in_order(counting.graph.subgraph(nodes)) for nodes in nx.minimum_cycle_basis(counting.graph)]
+    loops = [
+        _in_order(counting.graph.subgraph(nodes))
+        for nodes in nx.minimum_cycle_basis(counting.graph)
+    ]
     rings = [counting.bonds_along([*loop, loop[0]]) for loop in loops]
     meetings = [two_sides(ring) for ring in rings]
     dof = counting.count - sum(meeting.dimension for meeting in meetings)

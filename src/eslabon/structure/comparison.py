@@ -24,13 +24,17 @@ def sentences(r: Mobility) -> Iterator[str]:
         return
     yield f"{r.name} is {NOUNS.get(r.kind, f'a {r.kind} chain')} with {_many(r.dof, 'degree')} of freedom."
     for motion in r.passive:
-        which = f"1 of the {r.dof} degrees of freedom" if r.dof > 1 else "Its only degree of freedom"
+        which = (
+            f"1 of the {r.dof} degrees of freedom" if r.dof > 1 else "Its only degree of freedom"
+        )
         yield f"{which} is {motion}."
     if r.gruebler != r.dof:
         yield f"The count in space gives {r.gruebler}: {_why(r)}; {r.redundant} of the {r.rows} {'is' if r.redundant == 1 else 'are'} redundant."
     elif r.agree and r.loops:
         apart = len(r.passive)
-        counted = f"; Hervé's leaves the {apart} passive motion{'s' * (apart > 1)} out" if apart else ""
+        counted = (
+            f"; Hervé's leaves the {apart} passive motion{'s' * (apart > 1)} out" if apart else ""
+        )
         yield f"The three ways agree{counted}."
     for chain in r.chains:
         yield from _of_chain(r, chain)
@@ -50,13 +54,19 @@ def _why(r: Mobility) -> str:
     if more:
         names = [c.kind for c in r.chains if c.kind != "trivial"]
         of = f" in the {names[0]} chain" if names and names[0] != "undecided" else ""
-        reasons.append(f"{_many(more, 'constraint')}{of} repeat{'s' * (more == 1)} others{' as well' * bool(reasons)}")
+        reasons.append(
+            f"{_many(more, 'constraint')}{of} repeat{'s' * (more == 1)} others{' as well' * bool(reasons)}"
+        )
     return ", and ".join(reasons)
 
 
 def _of_chain(r: Mobility, chain: ClosedChain) -> Iterator[str]:
     """Why a closed chain moves as it does, where the smallest subgroup does not tell."""
-    which = "The chain" if len(r.chains) == 1 else f"The chain from '{chain.joints[0]}' to '{chain.joints[-1]}'"
+    which = (
+        "The chain"
+        if len(r.chains) == 1
+        else f"The chain from '{chain.joints[0]}' to '{chain.joints[-1]}'"
+    )
     if chain.infinitesimal:
         first_order = f"{chain.infinitesimal} of its {_many(chain.dof or 0, 'degree')} of freedom"
         yield f"{which} has infinitesimal mobility: {first_order} cannot be followed, as no configuration beside it closes."

@@ -21,7 +21,12 @@ from eslabon.plotting import LIGHT
 from eslabon.structure.closed_chains import all_joints, ends
 from eslabon.structure.layout import GAP, across
 
-BODY, LABEL, ROW, MARGIN = 34, 24, 52, 20  # heights of a box, of a label and of a layer; the edge of the page
+BODY, LABEL, ROW, MARGIN = (
+    34,
+    24,
+    52,
+    20,
+)  # heights of a box, of a label and of a layer; the edge of the page
 LONGEST = 26  # letters shown of a name; the whole of it is in the tooltip
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
@@ -74,7 +79,11 @@ def topology_svg(m: Model, language: str = "en") -> str:
     y = [BODY / 2 + ROW * node.layer for node in nodes]
     counted = {"bodies": len(m.bodies), "joints": len(all_joints(m)), "loops": len(m.loops)}
     head = translated(
-        phrase("{name}: bodies {bodies}, joints {joints}, loops {loops}", name=shortened(m.name, 48), **counted),
+        phrase(
+            "{name}: bodies {bodies}, joints {joints}, loops {loops}",
+            name=shortened(m.name, 48),
+            **counted,
+        ),
         language,
     )
     drawn = max(x[k] + node.width / 2 for k, node in enumerate(nodes))
@@ -94,7 +103,11 @@ def topology_svg(m: Model, language: str = "en") -> str:
             f'<g class="legend" transform="translate({MARGIN} {tall:.0f})">',
             f'<rect width="{wide:.0f}" height="{30 + 30 * len(rows)}" rx="8" fill="#ffffff" stroke="#c3ccd6"/>',
             f'<text x="12" y="20" text-anchor="start" font-weight="700" fill="{LIGHT.ink}">{escape(head)}</text>',
-            *(_shape(node, at, 44 + 30 * k, "legend-") for k, row in enumerate(rows) for at, node in row),
+            *(
+                _shape(node, at, 44 + 30 * k, "legend-")
+                for k, row in enumerate(rows)
+                for at, node in row
+            ),
             "</g>",
             "</svg>",
             "",
@@ -106,7 +119,9 @@ def nodes_of(m: Model) -> Iterator[Node]:
     """The ground, the bodies, then the labels of joints, springs and couplings, each after what it hangs on."""
     number = {GROUND: 0, **{b.name: k for k, b in enumerate(m.bodies, start=1)}}
     graph = nx.Graph(ends(joint) for joint in all_joints(m))
-    depth = {name: 2 * d for name, d in nx.single_source_shortest_path_length(graph, GROUND).items()}
+    depth = {
+        name: 2 * d for name, d in nx.single_source_shortest_path_length(graph, GROUND).items()
+    }
     yield Node("ground", GROUND)
     yield from (Node("body", b.name, "", depth[b.name]) for b in m.bodies)
     joints: dict[str, tuple[int, int]] = {}
@@ -120,7 +135,9 @@ def nodes_of(m: Model) -> Iterator[Node]:
     for s in m.springs:
         a, b = s.first.body, s.second.body
         high, low = sorted((depth[a], depth[b]))
-        yield Node("spring", s.name, "k", (high if low - high == 2 else low) + 1, (number[a], number[b]))
+        yield Node(
+            "spring", s.name, "k", (high if low - high == 2 else low) + 1, (number[a], number[b])
+        )
     for c in m.couplings:
         (i, one), (j, two) = joints[c.joint], joints[c.source or c.joint]
         yield Node("coupling", c.name, "i", max(one, two) + 1, (i, j))
@@ -141,7 +158,9 @@ def places(nodes: Sequence[Node]) -> list[float]:
 SYMBOLS = {**KINDS, **CLOSURES}
 
 
-def legend_rows(nodes: Sequence[Node], wide: float, language: str = "en") -> list[list[tuple[float, Node]]]:
+def legend_rows(
+    nodes: Sequence[Node], wide: float, language: str = "en"
+) -> list[list[tuple[float, Node]]]:
     """The entries of the legend and where they stand, in rows no wider than the drawing."""
     symbols, sorts = {node.symbol for node in nodes}, {node.sort for node in nodes}
     entries = [
@@ -169,7 +188,10 @@ def _lines(nodes: Sequence[Node], x: Sequence[float], y: Sequence[float]) -> Ite
     """The lines from each label to what it hangs on, thin ones first and so below."""
     for k, node in sorted(enumerate(nodes), key=lambda item: STYLES[item[1].sort][4]):
         _, _, _, edge, width, dash = STYLES[node.sort]
-        style = f'fill="none" stroke="{edge}" stroke-width="{width}"' + f' stroke-dasharray="{dash}"' * bool(dash)
+        style = (
+            f'fill="none" stroke="{edge}" stroke-width="{width}"'
+            + f' stroke-dasharray="{dash}"' * bool(dash)
+        )
         for other in node.on:
             down = 1 if y[other] > y[k] else -1
             start, end = y[k] + down * node.height / 2, y[other] - down * nodes[other].height / 2
@@ -193,7 +215,11 @@ def _shape(node: Node, x: float, y: float, prefix: str = "") -> str:
         f'<g class="{prefix}{node.sort}" transform="translate({x:.1f} {y:.1f})" fill="{fill}" stroke="{edge}" '
         f'stroke-width="1.5"><title>{escape(tip)}</title><rect x="{-w / 2:.1f}" y="{-h / 2}" width="{w:.1f}" height="{h}" '
         f'rx="{9 if node.boxed else h / 2}"{dashes}/>'
-        + (f'<text {ink} font-weight="600">' if node.boxed else f'{disc}<text x="{LABEL / 2}" {ink}>')
+        + (
+            f'<text {ink} font-weight="600">'
+            if node.boxed
+            else f'{disc}<text x="{LABEL / 2}" {ink}>'
+        )
         + f"{escape(shortened(node.name))}</text></g>"
     )
 
@@ -205,7 +231,11 @@ def shortened(name: str, most: int = LONGEST) -> str:
     'the_left_fron…ine_joint_17'
     """
     name = printable(name)
-    return name if len(name) <= most else f"{name[: most // 2]}…{name[len(name) - (most - most // 2 - 1) :]}"
+    return (
+        name
+        if len(name) <= most
+        else f"{name[: most // 2]}…{name[len(name) - (most - most // 2 - 1) :]}"
+    )
 
 
 def printable(name: str) -> str:
@@ -217,6 +247,12 @@ def text_width(text: str) -> float:
     """About how wide a text of 13 pixels is, on the generous side, as the reader's font is not known."""
     narrow, wide = "iljtfrI.,:;'|!()[] ", "mwMW@%"
     return 13 * sum(
-        1.05 if unicodedata.east_asian_width(c) in "WF" else 0.4 if c in narrow else 0.92 if c in wide else 0.68
+        1.05
+        if unicodedata.east_asian_width(c) in "WF"
+        else 0.4
+        if c in narrow
+        else 0.92
+        if c in wide
+        else 0.68
         for c in text
     )

@@ -38,7 +38,8 @@ IN_WORDS = (PerVelocity, Intervals)  # fields that few joints have: they share a
 def sheets(m: Model) -> Iterator[Sheet]:
     """The tables of what a mechanism is made of, those that have rows."""
     defined = [
-        (n, m.values[n], str(x) if isinstance(x, ParameterExpression) else "") for n, x in m.description.parameters
+        (n, m.values[n], str(x) if isinstance(x, ParameterExpression) else "")
+        for n, x in m.description.parameters
     ]
     made = (
         Sheet("parameters", ("name", "value", "defined as"), defined),
@@ -68,11 +69,17 @@ def _row(m: Model, item: Any) -> Cells:
     """An item, field by field."""
     specs = dict(specs_of(type(item)))
     cells: dict[str, Any] = {
-        "name": f"{item.name} *" if item.section == "joints" and item.name in m.actuated else item.name
+        "name": f"{item.name} *"
+        if item.section == "joints" and item.name in m.actuated
+        else item.name
     }
     if isinstance(item, Coupling):
         cells["law"] = _law(item)
-        specs = {name: spec for name, spec in specs.items() if name not in ("joint", "source", "ratio", "offset")}
+        specs = {
+            name: spec
+            for name, spec in specs.items()
+            if name not in ("joint", "source", "ratio", "offset")
+        }
     for name, spec in specs.items():
         if not isinstance(spec, IN_WORDS):
             cells |= _cells(name, spec, getattr(item, name))
@@ -94,11 +101,16 @@ def _cells(name: str, spec: Spec, value: Any) -> Cells:
         case Side():
             prefix = "" if name == "first" else f"{name} "
             place = _pose(prefix, value.at)
-            return {title: value.body, **({f"{prefix}at [m]": value.at.position} if spec.point else place)}
+            return {
+                title: value.body,
+                **({f"{prefix}at [m]": value.at.position} if spec.point else place),
+            }
         case Moments():
             return {f"{title} [{spec.unit}]": value if any(value[3:]) else value[:3]}
         case Quantity() | Vector():
-            return {f"{title} [{spec.unit}]" if spec.unit else title: () if value is None else value}
+            return {
+                f"{title} [{spec.unit}]" if spec.unit else title: () if value is None else value
+            }
         case Size():
             return {f"{title} [m]": value}
         case MeshFile():
@@ -119,7 +131,9 @@ def _law(c: Coupling) -> str:
 def _kind(kind: ClosureKind) -> str:
     axes = ", ".join(AXIS_NAMES.get(axis) or f"({shown(axis)})" for axis in kind.axes)
     data = "".join(
-        f", {shown(getattr(kind, f.name))} {KIND_UNITS[f.name]}" for f in fields(kind) if f.name in KIND_UNITS
+        f", {shown(getattr(kind, f.name))} {KIND_UNITS[f.name]}"
+        for f in fields(kind)
+        if f.name in KIND_UNITS
     )
     return f"{kind.kind} {axes}{data}".strip()
 

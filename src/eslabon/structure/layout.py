@@ -10,7 +10,9 @@ import networkx as nx
 GAP = 18.0  # between two nodes of one layer
 
 
-def across(widths: Sequence[float], layers: Sequence[int], links: Sequence[tuple[int, int]]) -> list[float]:
+def across(
+    widths: Sequence[float], layers: Sequence[int], links: Sequence[tuple[int, int]]
+) -> list[float]:
     """The middle of every node across the page, the leftmost edge at zero.
 
     A node that hangs on one other takes its share of the width below it, so chains are straight and trees have no
@@ -35,7 +37,9 @@ def across(widths: Sequence[float], layers: Sequence[int], links: Sequence[tuple
     return [x[k] - left for k in range(len(widths))]
 
 
-def _tree(trees: nx.DiGraph[int], root: int, widths: Sequence[float], middle: float) -> dict[int, float]:
+def _tree(
+    trees: nx.DiGraph[int], root: int, widths: Sequence[float], middle: float
+) -> dict[int, float]:
     """A tree with its root in a given place: every node over the middle of its children."""
     share: dict[int, float] = {}
     for k in nx.dfs_postorder_nodes(trees, root):

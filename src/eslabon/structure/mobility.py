@@ -187,9 +187,22 @@ class Mobility:
         rows = [("Chebychev-Gruebler-Kutzbach, in space", working(6), str(self.gruebler))]
         if self.planar is not None:
             rows.append(("Chebychev-Gruebler-Kutzbach, in a plane", working(3), str(self.planar)))
-        rows.append((f"Hervé's subgroups, in {self.subgroup.symbol}", f"{working(d)} - {m} passive", str(self.herve)))
-        rank_ = "cannot be assembled" if self.dof is None else f"{self.velocities} - {self.velocities - self.dof}"
-        return [*rows, ("rank of the closure Jacobian", rank_, "?" if self.dof is None else str(self.dof))]
+        rows.append(
+            (
+                f"Hervé's subgroups, in {self.subgroup.symbol}",
+                f"{working(d)} - {m} passive",
+                str(self.herve),
+            )
+        )
+        rank_ = (
+            "cannot be assembled"
+            if self.dof is None
+            else f"{self.velocities} - {self.velocities - self.dof}"
+        )
+        return [
+            *rows,
+            ("rank of the closure Jacobian", rank_, "?" if self.dof is None else str(self.dof)),
+        ]
 
     def sentences(self) -> tuple[str, ...]:
         """The comparison in words: what agrees, and why the rest does not."""
@@ -296,7 +309,9 @@ def _closed_chain(
 ) -> ClosedChain:  # fmt: skip
     """A closed chain with its class."""
     own = [loop for loop in loops if loop.joints[0] in names]
-    least = sum(x.joints[0] in names for x in passive)  # whatever the loops take, they do not take these
+    least = sum(
+        x.joints[0] in names for x in passive
+    )  # whatever the loops take, they do not take these
     joint_dof = sum(p.screws[name].shape[1] for name in names)
     trivial = joint_dof - sum(loop.subgroup.dimension for loop in own)
     explained = by_groups(network, names, p.screws)
@@ -309,11 +324,23 @@ def _closed_chain(
         if dof - infinitesimal > max(explained.dof, least):
             working = active_screws(found, p)
             reduced = by_groups(network, names, working)
-            inactive = tuple(name for name in names if working[name].shape[1] < p.screws[name].shape[1])
+            inactive = tuple(
+                name for name in names if working[name].shape[1] < p.screws[name].shape[1]
+            )
             explained = reduced if reduced.dof > explained.dof else explained
-        kind = _class(dof - infinitesimal, max(trivial, least), max(explained.dof, least), explained.decided)
+        kind = _class(
+            dof - infinitesimal, max(trivial, least), max(explained.dof, least), explained.decided
+        )
     return ClosedChain(
-        tuple(names), len(own), dof, trivial, explained.dof, infinitesimal, inactive, kind, explained.meetings
+        tuple(names),
+        len(own),
+        dof,
+        trivial,
+        explained.dof,
+        infinitesimal,
+        inactive,
+        kind,
+        explained.meetings,
     )
 
 

@@ -30,7 +30,9 @@ def topology_text(m: Model) -> str:
         joint = m.joints[k]
         last = k == children[joint.parent][-1]
         star = "*" if joint.name in m.actuated else ""
-        lines.append(f"{indent}{'└─' if last else '├─'} {joint.kind.symbol} {joint.name}{star} ── {joint.child}")
+        lines.append(
+            f"{indent}{'└─' if last else '├─'} {joint.kind.symbol} {joint.name}{star} ── {joint.child}"
+        )
         inner = indent + ("   " if last else "│  ")
         waiting += [(child, inner) for child in reversed(children.get(joint.child, []))]
     for title, rows in _beside_the_tree(m):
@@ -43,6 +45,9 @@ def _beside_the_tree(m: Model) -> Iterator[tuple[str, list[str]]]:
     yield "loops", [f"{x.kind.symbol} {x.name}: {x.first.body} ┄┄ {x.second.body}" for x in m.loops]
     yield (
         "couplings",
-        [f"{c.name}: {c.joint}" + (f" = {c.ratio:g} {c.source}" if c.source else " driven") for c in m.couplings],
+        [
+            f"{c.name}: {c.joint}" + (f" = {c.ratio:g} {c.source}" if c.source else " driven")
+            for c in m.couplings
+        ],
     )
     yield "springs", [f"{s.name}: {s.first.body} ~~ {s.second.body}" for s in m.springs]

@@ -17,7 +17,11 @@ from eslabon.structure.closed_chains import Network, all_joints, ends
 from eslabon.structure.screws import JointScrews, incidence
 from eslabon.structure.subgroups import NONZERO, Subgroup, intersection, span, subgroup
 
-MOTIONS = {"R": "the spin of {} about its own axis", "P": "the sliding of {}", "H": "the screwing of {}"}
+MOTIONS = {
+    "R": "the spin of {} about its own axis",
+    "P": "the sliding of {}",
+    "H": "the screwing of {}",
+}
 
 
 @displayed
@@ -66,12 +70,20 @@ def passive_motions(p: JointScrews, network: Network) -> tuple[Passive, ...]:
 def _pairs(p: JointScrews, network: Network) -> Iterator[Pair]:
     """The pairs of joints without motors that the same loops pass, that share a motion, and that others go with."""
     rows = incidence(p.m)
-    able = [x.name for x in all_joints(p.m) if x.kind.dof and rows[x.name].any() and x.name not in p.m.actuated]
+    able = [
+        x.name
+        for x in all_joints(p.m)
+        if x.kind.dof and rows[x.name].any() and x.name not in p.m.actuated
+    ]
     for one, two in combinations(able, 2):
         if not (np.array_equal(rows[one], rows[two]) or np.array_equal(rows[one], -rows[two])):
             continue
         shared = intersection(span(p.screws[one]), span(p.screws[two]))
-        others = [x for x in all_joints(p.m) if x.name not in (one, two) and (rows[x.name] * rows[one]).any()]
+        others = [
+            x
+            for x in all_joints(p.m)
+            if x.name not in (one, two) and (rows[x.name] * rows[one]).any()
+        ]
         if not shared.size or not any(x.kind.dof for x in others):
             continue
         bodies = network.between(one, two)
@@ -87,6 +99,8 @@ def _speeds(p: JointScrews, joints: tuple[str, str], twist: np.ndarray) -> np.nd
     for name in joints:
         u[p.places[name]] = np.linalg.lstsq(p.screws[name], twist)[0]
     one, two = (incidence(p.m)[name] for name in joints)
-    if np.array_equal(one, two):  # passed in the same sense, the second joint undoes what the first does
+    if np.array_equal(
+        one, two
+    ):  # passed in the same sense, the second joint undoes what the first does
         u[p.places[joints[1]]] *= -1.0
     return u / np.linalg.norm(u)

@@ -35,14 +35,20 @@ class JointScrews:
     q: np.ndarray
     centre: np.ndarray  # the middle of the mechanism
     length: float  # its size
-    screws: dict[str, np.ndarray]  # of each joint, tree joints first, its unit screws as columns of a 6 x f matrix
-    speeds: dict[str, np.ndarray]  # of each joint of the tree the velocities v of a unit speed along each screw
+    screws: dict[
+        str, np.ndarray
+    ]  # of each joint, tree joints first, its unit screws as columns of a 6 x f matrix
+    speeds: dict[
+        str, np.ndarray
+    ]  # of each joint of the tree the velocities v of a unit speed along each screw
 
     @cached_property
     def places(self) -> dict[str, slice]:
         """Where each joint's speeds stand in u."""
         ends = np.cumsum([0, *(s.shape[1] for s in self.screws.values())])
-        return {name: slice(a, b) for name, a, b in zip(self.screws, ends[:-1], ends[1:], strict=True)}
+        return {
+            name: slice(a, b) for name, a, b in zip(self.screws, ends[:-1], ends[1:], strict=True)
+        }
 
     @cached_property
     def closing(self) -> np.ndarray:
@@ -76,7 +82,9 @@ class JointScrews:
         """The rank of the loops that some joints make, couplings left out."""
         loops = np.flatnonzero(sum(abs(incidence(self.m)[name]) for name in names))
         rows = (6 * loops[:, None] + np.arange(6)).ravel()
-        columns = np.concatenate([range(self.closing.shape[1])[self.places[name]] for name in names])
+        columns = np.concatenate(
+            [range(self.closing.shape[1])[self.places[name]] for name in names]
+        )
         block = self.closing[np.ix_(rows, columns.astype(int))]
         return rank(np.linalg.svd(block, compute_uv=False))
 
@@ -149,7 +157,9 @@ def active_screws(configurations: Sequence[JointScrews], at: JointScrews) -> dic
     working = {}
     for name, screws in at.screws.items():
         if name in at.speeds:
-            moves = [N[p.places[name]] * (p.speeds[name] / at.speeds[name])[:, None] for p, N in motions]
+            moves = [
+                N[p.places[name]] * (p.speeds[name] / at.speeds[name])[:, None] for p, N in motions
+            ]
             working[name] = screws @ span(np.hstack(moves), scale=1.0)
         else:  # the screws of a cut joint are chosen anew at every configuration, so it is all of them or none
             inactive = all(not span(N[p.places[name]], scale=1.0).size for p, N in motions)
@@ -175,7 +185,11 @@ def infinitesimal_mobility(p: JointScrews, names: Sequence[str]) -> int:
         steps[:, k], arrivals[:, k] = (there - p.q)[own] / SMALL, (back - p.q)[own] / SMALL
     directions = span(steps)
     kept = directions.T @ arrivals
-    return directions.shape[1] - int(np.sum(np.linalg.svd(kept, compute_uv=False) > KEPT)) if kept.size else 0
+    return (
+        directions.shape[1] - int(np.sum(np.linalg.svd(kept, compute_uv=False) > KEPT))
+        if kept.size
+        else 0
+    )
 
 
 def _stepped(at: JointScrews, rng: np.random.Generator) -> np.ndarray:
@@ -214,7 +228,9 @@ def _seen(place: Placement, twists: np.ndarray, centre: np.ndarray, length: floa
 def _cut_motion(loop: Loop, first: Placement, second: Placement, length: float) -> np.ndarray:
     """The twists a cut joint allows, in its second frame: those on which its reactions do no work."""
     R, p = relative(first, second)
-    if loop.kind.dof == len(loop.kind.axes) == 2:  # of a universal joint the first axis goes with the first frame
+    if (
+        loop.kind.dof == len(loop.kind.axes) == 2
+    ):  # of a universal joint the first axis goes with the first frame
         one, two = (np.array(a, dtype=float) for a in loop.kind.axes)
         return np.vstack([np.column_stack([R.T @ one, two]), np.zeros((3, 2))])
     C = np.array(loop.kind.covectors(R, p))

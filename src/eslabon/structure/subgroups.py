@@ -87,7 +87,9 @@ def algebra(twists: np.ndarray) -> np.ndarray:
     """An orthonormal basis of the smallest Lie algebra that contains the twists: their span, closed under brackets."""
     basis = span(twists)
     while True:
-        products = (bracket(basis.T) @ basis).transpose(1, 0, 2).reshape(6, -1) if basis.size else basis
+        products = (
+            (bracket(basis.T) @ basis).transpose(1, 0, 2).reshape(6, -1) if basis.size else basis
+        )
         grown = span(np.hstack([basis, products]))
         if grown.shape[1] == basis.shape[1]:
             return basis
@@ -132,7 +134,11 @@ class Subgroup:
     @property
     def brief(self) -> str:
         """Its symbol and direction, as in 'E normal to (0, 0, 1)'."""
-        return self.symbol if self.axis is None else f"{self.symbol} {SUBGROUPS[self.symbol][2]} {_text(self.axis)}"
+        return (
+            self.symbol
+            if self.axis is None
+            else f"{self.symbol} {SUBGROUPS[self.symbol][2]} {_text(self.axis)}"
+        )
 
     def placed(self, centre: np.ndarray, length: float) -> Subgroup:
         """The same subgroup, found with lengths in units of `length` from `centre`, where it stands in the world."""
@@ -190,7 +196,9 @@ def _translations(basis: np.ndarray, slides: np.ndarray) -> Subgroup:
     return Subgroup(symbol, basis=basis)
 
 
-def _about_one_direction(basis: np.ndarray, e: np.ndarray, v: np.ndarray, slides: np.ndarray) -> Subgroup:
+def _about_one_direction(
+    basis: np.ndarray, e: np.ndarray, v: np.ndarray, slides: np.ndarray
+) -> Subgroup:
     """The subgroups whose rotations share the direction e; (e, v) is one of their screws."""
     axis, pitch = _direction(e), float(e @ v)
     point = _vector(hat(e) @ v)

@@ -70,7 +70,11 @@ def configuration(m: Mechanism, at: Any) -> np.ndarray:
     if values.shape == (m.nq,):
         return m.project(values, **instant(m)) if m.closed else values
     if values.shape != (len(driven),):
-        own = f" or {len(driven)}, those of the actuated joints" if driven and len(driven) != m.nq else ""
+        own = (
+            f" or {len(driven)}, those of the actuated joints"
+            if driven and len(driven) != m.nq
+            else ""
+        )
         raise InputError(f"'at' has {values.size} numbers; {m.name} has {m.nq} coordinates{own}.")
     if m.closed:
         return m.assemble(values)
@@ -80,18 +84,24 @@ def configuration(m: Mechanism, at: Any) -> np.ndarray:
 
 
 def _by_joint(m: Mechanism, at: dict[str, Any]) -> np.ndarray:
-    known_words(at, [j.name for j in m.joints], f"'at' names joints; {m.name} has no joint", InputError)
+    known_words(
+        at, [j.name for j in m.joints], f"'at' names joints; {m.name} has no joint", InputError
+    )
     q = configuration(m, None)
     for name, value in at.items():
         place = m.coordinates[name]
         own = np.atleast_1d(finite(value, f"'at' of '{name}'"))
         if own.shape != (m.joint(name).nq,):
-            raise InputError(f"'at' of '{name}' has {own.size} numbers; the joint has {m.joint(name).nq} coordinates.")
+            raise InputError(
+                f"'at' of '{name}' has {own.size} numbers; the joint has {m.joint(name).nq} coordinates."
+            )
         q[place] = own
     if not m.closed:
         return q
     joints = tuple(at)
-    return m.assemble(q[np.concatenate([np.arange(m.nq)[m.coordinates[name]] for name in joints])], joints=joints)
+    return m.assemble(
+        q[np.concatenate([np.arange(m.nq)[m.coordinates[name]] for name in joints])], joints=joints
+    )
 
 
 def instant(m: Mechanism) -> dict[str, Any]:

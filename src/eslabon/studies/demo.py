@@ -10,7 +10,9 @@ from eslabon.mechanism import Mechanism, load
 from eslabon.sheets import Sheet
 from eslabon.structure import topology_text
 
-SPEED = np.radians(6.0)  # Yime, 7.3: each motor turns at a steady six degrees a second for three seconds
+SPEED = np.radians(
+    6.0
+)  # Yime, 7.3: each motor turns at a steady six degrees a second for three seconds
 
 
 def introduce(console: Console) -> Mechanism:
@@ -31,10 +33,22 @@ def _driven(robot: Mechanism) -> Sheet:
     q, v, a = robot.complete(motors, np.full_like(motors, SPEED), np.zeros_like(motors))
     torques = robot.inverse_dynamics(q, v, a)
     rows = [
-        (float(t[k]), float(np.degrees(q[k, 1])), float(v[k, 1]), float(a[k, 1]), float(torques[k, 0]))
+        (
+            float(t[k]),
+            float(np.degrees(q[k, 1])),
+            float(v[k, 1]),
+            float(a[k, 1]),
+            float(torques[k, 0]),
+        )
         for k in range(len(t))
     ]
-    heads = ("t [s]", "theta2 [deg]", "theta2' [rad/s]", "theta2'' [rad/s²]", "torque of each motor [N m]")
+    heads = (
+        "t [s]",
+        "theta2 [deg]",
+        "theta2' [rad/s]",
+        "theta2'' [rad/s²]",
+        "torque of each motor [N m]",
+    )
     return Sheet("Driven as in Yime, 7.3: every motor at 6 degrees a second", heads, rows)
 
 

@@ -14,8 +14,13 @@ __all__ = ["describe", "sheets"]
 
 def describe(m: Model) -> RenderableType:
     """Everything the description says, what follows from its structure, and what looks odd."""
-    note = [" ".join(paragraph.split()) for paragraph in m.note.split("\n\n")]  # a file breaks lines at its own width
-    parts: list[RenderableType] = [Text(m.name, style="bold"), *(Text(x, style="dim") for x in note if x)]
+    note = [
+        " ".join(paragraph.split()) for paragraph in m.note.split("\n\n")
+    ]  # a file breaks lines at its own width
+    parts: list[RenderableType] = [
+        Text(m.name, style="bold"),
+        *(Text(x, style="dim") for x in note if x),
+    ]
     parts += [Text(topology_text(m)), *sheets(m), Text(str(mobility(m)))]
     parts += [Text(f"warning: {sentence}", style="yellow") for sentence in m.plausibility_warnings]
     return Group(*(p for part in parts for p in (part, Text(""))))

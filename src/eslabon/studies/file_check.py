@@ -52,7 +52,9 @@ def check(path: str | Path, packages: Packages = None) -> list[Finding]:
     found = [Finding("error", *_placed(path, sentence, line)) for sentence, line in findings.errors]
     sentences = [str(w.message) for w in told if issubclass(w.category, ModelWarning)]
     if description is not None:
-        wrong = [s for s in _wrong(description, not findings.errors) if not findings.concerns_unread(s)]
+        wrong = [
+            s for s in _wrong(description, not findings.errors) if not findings.concerns_unread(s)
+        ]
         found += [Finding("error", *_placed(path, s, findings.line(s))) for s in wrong]
         sentences += _all(lambda: _odd(description)) if not found else []
         findings.odd += _meshes(path, packages)
@@ -116,8 +118,12 @@ def _evaluable(d: Description) -> Description:
     known: set[str] = set()
     while (more := {name for name, x in d.parameters if _names(x) <= known}) != known:
         known = more
-    items: dict[str, Any] = {kind: tuple(x for x in getattr(d, kind) if _names(x) <= known) for kind in ITEMS}
-    return replace(d, parameters=tuple((name, x) for name, x in d.parameters if name in known), **items)
+    items: dict[str, Any] = {
+        kind: tuple(x for x in getattr(d, kind) if _names(x) <= known) for kind in ITEMS
+    }
+    return replace(
+        d, parameters=tuple((name, x) for name, x in d.parameters if name in known), **items
+    )
 
 
 def _names(item: Any) -> set[str]:
@@ -146,7 +152,9 @@ def _odd(d: Description) -> Iterator[str]:
     yield from m.plausibility_warnings
     items = (d.gravity, d.parameters, *(getattr(d, kind) for kind in ITEMS))
     used = {name for x in leaves(items) if isinstance(x, ParameterExpression) for name in x.names()}
-    yield from (f"parameter '{name}' is used nowhere." for name, _ in d.parameters if name not in used)
+    yield from (
+        f"parameter '{name}' is used nowhere." for name, _ in d.parameters if name not in used
+    )
     if not m.nv:
         yield "nothing moves: all joints are fixed."
     elif not m.actuated:
@@ -161,7 +169,11 @@ def _closing(m: Mechanism) -> Iterator[str]:
         q = m.project(m.home())
         yield (
             f"home violates loop closure by {residual:.3g} (m or rad); the nearest closed configuration is "
-            + ", ".join(f"{name} = {x:.4g}" for name, x in list(m.named(q).items())[:6] if isinstance(x, float))
+            + ", ".join(
+                f"{name} = {x:.4g}"
+                for name, x in list(m.named(q).items())[:6]
+                if isinstance(x, float)
+            )
             + "."
         )
     if m.dof == 0:

@@ -16,7 +16,14 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import finite, states
-from eslabon.errors import EslabonError, InputError, ModelError, SingularityWarning, format_value, suggest
+from eslabon.errors import (
+    EslabonError,
+    InputError,
+    ModelError,
+    SingularityWarning,
+    format_value,
+    suggest,
+)
 from eslabon.identification.recordings import read_table
 from eslabon.language import phrase
 from eslabon.mechanism import Mechanism
@@ -31,7 +38,10 @@ from eslabon.studies.choices import configuration, instant
 NAMED = ("rest_to_rest", "let_go", "still")
 FRAMES = 121
 SECONDS = 4.0  # there and back
-TURN, SHIFT = 0.6, 0.2  # how far joints go, in rad and in sizes of the mechanism, where nothing forbids it
+TURN, SHIFT = (
+    0.6,
+    0.2,
+)  # how far joints go, in rad and in sizes of the mechanism, where nothing forbids it
 ROOM = 0.4  # of the way to a limit
 SMALLER = (1.0, 0.6, 0.35, 0.2, 0.1, 0.04, 0.01)  # amplitudes that are tried
 WEIGHTS = (1.0, 0.7, 0.85, 0.55, 0.9, 0.65)  # so that joints do not all move alike
@@ -66,7 +76,9 @@ def movement(m: Mechanism, given: Any, q0: np.ndarray, tip: str | None) -> Movem
     if given is None:
         return _default(m, q0, tip)
     if isinstance(given, str) and given in NAMED:
-        return {"rest_to_rest": _rest_to_rest, "let_go": _let_go, "still": _still}[given](m, q0, tip)
+        return {"rest_to_rest": _rest_to_rest, "let_go": _let_go, "still": _still}[given](
+            m, q0, tip
+        )
     if isinstance(given, str) and given in m.modes:
         return _to_mode(m, q0, given)
     if isinstance(given, str | Path):
@@ -78,7 +90,14 @@ def movement(m: Mechanism, given: Any, q0: np.ndarray, tip: str | None) -> Movem
         return _of_arrays(m, q0, phrase("the given motion"), **arrays)
     if all(hasattr(given, x) for x in "tqva"):
         return _of_arrays(
-            m, q0, phrase("the given motion"), given.t, given.q, given.v, given.a, getattr(given, "tau", None)
+            m,
+            q0,
+            phrase("the given motion"),
+            given.t,
+            given.q,
+            given.v,
+            given.a,
+            getattr(given, "tau", None),
         )
     raise InputError(
         f"a study's motion is a file, one of {', '.join(NAMED)}, a mode's name, a Motion, a joint path, (t, q) or (t, q, v, a); "
@@ -93,7 +112,9 @@ def _default(m: Mechanism, q0: np.ndarray, tip: str | None) -> Movement:
         return _let_go(m, q0, tip)
     try:
         return _rest_to_rest(m, q0, tip)
-    except EslabonError:  # actuated joints that turn by quaternions beside others that nothing drives, for instance
+    except (
+        EslabonError
+    ):  # actuated joints that turn by quaternions beside others that nothing drives, for instance
         return _let_go(m, q0, tip)
 
 
@@ -104,7 +125,9 @@ def _rest_to_rest(m: Mechanism, q0: np.ndarray, tip: str | None) -> Movement:
     """There and back, by the largest amplitude that stays clear of limits and singular configurations."""
     joints = spanning_joints(m) if m.nu and not m.rheonomic else ()
     if not joints:
-        raise ModelError(f"{m.name} has no actuators that drive it from rest to rest; let it go, by motion='let_go'.")
+        raise ModelError(
+            f"{m.name} has no actuators that drive it from rest to rest; let it go, by motion='let_go'."
+        )
     reach = _reach(m, q0, joints)
     best: tuple[float, np.ndarray] | None = None
     for amplitude in SMALLER:
@@ -164,13 +187,17 @@ def _full(m: Mechanism, joints: tuple[str, ...], x: np.ndarray) -> np.ndarray:
     return made
 
 
-def _coordinates(m: Mechanism, q0: np.ndarray, joints: tuple[str, ...], x: np.ndarray) -> np.ndarray:
+def _coordinates(
+    m: Mechanism, q0: np.ndarray, joints: tuple[str, ...], x: np.ndarray
+) -> np.ndarray:
     """Coordinates of the driven joints for their displacements."""
     q = np.asarray(integrate(m, np.broadcast_to(q0, (*x.shape[:-1], m.nq)), _full(m, joints, x)))
     return q[..., [k for name in joints for k in range(m.nq)[m.coordinates[name]]]]
 
 
-def _score(m: Mechanism, q0: np.ndarray, joints: tuple[str, ...], delta: np.ndarray, tip: str | None) -> float | None:
+def _score(
+    m: Mechanism, q0: np.ndarray, joints: tuple[str, ...], delta: np.ndarray, tip: str | None
+) -> float | None:
     """How far from singular configurations the way stays, beside its start; None where it cannot be gone."""
     x = np.linspace(0.0, 1.0, 13)[:, None] * delta
     lower, upper = limits(m)
@@ -178,7 +205,13 @@ def _score(m: Mechanism, q0: np.ndarray, joints: tuple[str, ...], delta: np.ndar
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SingularityWarning)
             if m.closed:
-                q = m.assemble(_coordinates(m, q0, joints, x), q0, joints=joints, continuation=True, singular="error")
+                q = m.assemble(
+                    _coordinates(m, q0, joints, x),
+                    q0,
+                    joints=joints,
+                    continuation=True,
+                    singular="error",
+                )
             else:
                 q = np.asarray(integrate(m, np.broadcast_to(q0, (13, m.nq)), _full(m, joints, x)))
                 if not ((q >= lower - 1e-9) & (q <= upper + 1e-9)).all():
@@ -198,7 +231,9 @@ def _driven(
     if not determined:
         return _partly_driven(m, q0, title, t, _coordinates(m, q0, joints, x), v, a, joints)
     if m.closed:
-        q, v, a = m.complete(_coordinates(m, q0, joints, x), v, a, q0, joints=joints, continuation=True)
+        q, v, a = m.complete(
+            _coordinates(m, q0, joints, x), v, a, q0, joints=joints, continuation=True
+        )
     else:
         q = np.asarray(integrate(m, np.broadcast_to(q0, (len(t), m.nq)), _full(m, joints, x)))
         v, a = _full(m, joints, v), _full(m, joints, a)
@@ -218,7 +253,9 @@ def _partly_driven(
         )
     law = computed_torque(m, (t, qa, va, aa), frequency=15.0)
     run = m.simulate(q0, None, t, law)
-    title = phrase("{motion}, with joints that no actuator moves following their own dynamics", motion=title)
+    title = phrase(
+        "{motion}, with joints that no actuator moves following their own dynamics", motion=title
+    )
     return Movement("simulated", title, run.t, run.q, run.v, run.a, run.tau, simulated=run)
 
 
@@ -240,7 +277,14 @@ def _to_mode(m: Mechanism, q0: np.ndarray, name: str) -> Movement:
         raise ModelError(f"{m.name} has no actuators that could drive it to its mode '{name}'.")
     way = difference(m, m.modes[name], q0)
     delta = way[[k for joint in joints for k in range(m.nv)[m.velocities[joint]]]]
-    return _driven(m, q0, joints, delta, "rest_to_rest", phrase("from rest to its mode {name} and back", name=name))
+    return _driven(
+        m,
+        q0,
+        joints,
+        delta,
+        "rest_to_rest",
+        phrase("from rest to its mode {name} and back", name=name),
+    )
 
 
 # -- without actuators ------------------------------------------------------------------------------------------------
@@ -254,7 +298,14 @@ def _let_go(m: Mechanism, q0: np.ndarray, tip: str | None) -> Movement:
     if m.rheonomic:
         run = m.simulate(q0, None, t)
         return Movement(
-            "simulated", phrase("driven by its constraints"), run.t, run.q, run.v, run.a, run.tau, simulated=run
+            "simulated",
+            phrase("driven by its constraints"),
+            run.t,
+            run.q,
+            run.v,
+            run.a,
+            run.tau,
+            simulated=run,
         )
     q, v, title = q0, np.zeros(m.nv), phrase("let go from rest")
     if _rests(m, q):
@@ -275,7 +326,11 @@ def _rests(m: Mechanism, q: np.ndarray) -> bool:
 
 def _beside(m: Mechanism, q0: np.ndarray) -> np.ndarray:
     """A configuration a little away."""
-    step = 0.3 * np.where([u == "rad/s" for u in velocity_units(m)], 1.0, 0.3 * size(m)) * np.resize(WEIGHTS, m.nv)
+    step = (
+        0.3
+        * np.where([u == "rad/s" for u in velocity_units(m)], 1.0, 0.3 * size(m))
+        * np.resize(WEIGHTS, m.nv)
+    )
     if m.closed:
         _, step = m.project(q0, step)
     q = np.asarray(integrate(m, q0, step))
@@ -304,7 +359,9 @@ def _of_file(m: Mechanism, q0: np.ndarray, given: str | Path) -> Movement:
         own = [c.joint for c in found.columns["q"]]
         if found.q.ndim != 2 or own != [j.name for j in m.joints for _ in range(j.nq)]:
             raise InputError(f"{path}: it is no single motion of the joints of {m.name}.")
-        return _of_arrays(m, q0, title, found.t, found.q, found.v, found.a, found.tau if m.nu < m.dof else None)
+        return _of_arrays(
+            m, q0, title, found.t, found.q, found.v, found.a, found.tau if m.nu < m.dof else None
+        )
     return _of_arrays(m, q0, title, **{x: found.get(x) for x in "tqva"})
 
 
@@ -314,7 +371,14 @@ def _of_path(m: Mechanism, q0: np.ndarray, path: JointPath) -> Movement:
 
 
 def _of_arrays(
-    m: Mechanism, q0: np.ndarray, title: str, t: Any, q: Any, v: Any = None, a: Any = None, tau: Any = None
+    m: Mechanism,
+    q0: np.ndarray,
+    title: str,
+    t: Any,
+    q: Any,
+    v: Any = None,
+    a: Any = None,
+    tau: Any = None,
 ) -> Movement:
     """A motion of all coordinates, or of those of the actuated joints; rates that are not given are those of splines."""
     t = states(t, "t", np.size(t), "a motion", "times")
@@ -330,22 +394,34 @@ def _of_arrays(
     whole = q.shape[1] == m.nq
     if v is None or a is None:
         v, a = _rates(m, t, q, whole)
-    v, a = (states(x, name, m.nv if whole else m.nu, m.name, "velocities") for x, name in ((v, "v"), (a, "a")))
+    v, a = (
+        states(x, name, m.nv if whole else m.nu, m.name, "velocities")
+        for x, name in ((v, "v"), (a, "a"))
+    )
     if not whole:
         if not m.closed:
-            raise InputError(f"q tells the actuated joints of {m.name} alone, and the others do not follow from them.")
+            raise InputError(
+                f"q tells the actuated joints of {m.name} alone, and the others do not follow from them."
+            )
         q, v, a = m.complete(q, v, a, q0, continuation=True)
     if tau is not None:
         return Movement("given", title, t, q, v, a, states(tau, "tau", m.nu, m.name, "actuators"))
     return _with_forces(m, "given", title, t, q, v, a)
 
 
-def _rates(m: Mechanism, t: np.ndarray, q: np.ndarray, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+def _rates(
+    m: Mechanism, t: np.ndarray, q: np.ndarray, whole: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """Velocities and accelerations by a quintic spline through the coordinates."""
     from scipy.interpolate import make_interp_spline
 
-    if any(j.kind.has_quaternion for j in (m.joints if whole else (m.joint(name) for name in m.actuated))):
-        raise InputError(f"some joints of {m.name} turn by quaternions; give v and a of the motion too.")
+    if any(
+        j.kind.has_quaternion
+        for j in (m.joints if whole else (m.joint(name) for name in m.actuated))
+    ):
+        raise InputError(
+            f"some joints of {m.name} turn by quaternions; give v and a of the motion too."
+        )
     spline = make_interp_spline(t, q, k=5)
     return spline(t, 1), spline(t, 2)
 

@@ -102,7 +102,9 @@ class Section:
 
     # -- tables and pictures ----------------------------------------------------------------------------------------
 
-    def table(self, sheet: Sheet, words: Sequence[str] = (), fold: int = FOLD, key: str = "") -> None:
+    def table(
+        self, sheet: Sheet, words: Sequence[str] = (), fold: int = FOLD, key: str = ""
+    ) -> None:
         """A table of the page and of the numbers; texts in the columns `words` are translated. `key` is its name for
         programs, its title if left out."""
         self.numbers(replace(sheet, title=key or sheet.title))
@@ -112,7 +114,10 @@ class Section:
         """A table of the page only: a part of one that programs have."""
         sheet = sheet.for_people()
         rows = [
-            tuple(self.word(x) if name in words else x for name, x in zip(sheet.columns, row, strict=True))
+            tuple(
+                self.word(x) if name in words else x
+                for name, x in zip(sheet.columns, row, strict=True)
+            )
             for row in sheet.rows
         ]
         self.pieces.append(pages.table(replace(sheet, rows=rows), self.language, fold))
@@ -130,7 +135,9 @@ class Section:
         if text in catalogue(self.language):
             return catalogue(self.language)[text]
         for pattern in LABELS:
-            if found := re.fullmatch(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(pattern)), text):
+            if found := re.fullmatch(
+                re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(pattern)), text
+            ):
                 return translated(phrase(pattern, **found.groupdict()), self.language)
         return text
 
@@ -146,7 +153,11 @@ class Section:
         """The text of an SVG; a wide one at its own size, to be scrolled."""
         if self.language != "en":  # tooltips repeat what can be read
             svg = re.sub(r"<title>[^<]*</title>", "", svg)
-            svg = re.sub(r">([^<>]*\w[^<>]*)<", lambda found: f">{escape(self.label(unescape(found[1])))}<", svg)
+            svg = re.sub(
+                r">([^<>]*\w[^<>]*)<",
+                lambda found: f">{escape(self.label(unescape(found[1])))}<",
+                svg,
+            )
         if not wide:
             self.pieces.append(pages.picture(svg, self.said(caption, **values)))
             return
@@ -159,7 +170,9 @@ class Section:
         before = len(self.pieces)
         yield
         inside = self.pieces[before:]
-        self.pieces[before:] = ['<div class="es-pair">' + "".join(f"<div>{x}</div>" for x in inside) + "</div>"]
+        self.pieces[before:] = [
+            '<div class="es-pair">' + "".join(f"<div>{x}</div>" for x in inside) + "</div>"
+        ]
 
     def scene(self, html: str, caption: str = "", **values: Any) -> None:
         """A scene in space that can be turned."""
@@ -191,12 +204,20 @@ class Section:
     def fail(self, sentence: str) -> None:
         """Say what could not be computed."""
         self.troubles.append(sentence)
-        self.pieces.append(pages.paragraph(f"{self.said('This could not be computed:')} {sentence}", "es-trouble"))
+        self.pieces.append(
+            pages.paragraph(f"{self.said('This could not be computed:')} {sentence}", "es-trouble")
+        )
 
     def record(self) -> dict[str, Any]:
         """The section for JSON."""
         tables = {sheet.title: columns(sheet) for sheet in self.sheets}
-        made = {"title": self.title, "seconds": self.seconds, "troubles": self.troubles, **self.data, **tables}
+        made = {
+            "title": self.title,
+            "seconds": self.seconds,
+            "troubles": self.troubles,
+            **self.data,
+            **tables,
+        }
         return dict(plain(made))
 
 

@@ -67,7 +67,9 @@ def read_study(path: str | Path) -> StudyFile:
     try:
         said = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ReadError(f"{path}: it cannot be read ({getattr(error, 'strerror', None) or error}).") from None
+        raise ReadError(
+            f"{path}: it cannot be read ({getattr(error, 'strerror', None) or error})."
+        ) from None
     except tomllib.TOMLDecodeError as error:
         raise ReadError(f"{path}: it is no TOML: {error}.") from None
     known_words(said, KEYS, f"{path}: a study has no key", ReadError)
@@ -83,12 +85,16 @@ def read_study(path: str | Path) -> StudyFile:
     if str(said.get("motion", "")).lower().endswith((".csv", ".npz")):
         said["motion"] = str(path.parent / said["motion"])
     if "sweep" in said:
-        said["sweep"] = beside(checked_table(said["sweep"], f"{path}: [sweep]", ReadError), path.parent, path.stem)
+        said["sweep"] = beside(
+            checked_table(said["sweep"], f"{path}: [sweep]", ReadError), path.parent, path.stem
+        )
     output = said.pop("output", None)
     return StudyFile(mechanism, None if output is None else str(path.parent / output), said)
 
 
-def save_study(path: str | Path, mechanism: str, output: str | None, choices: dict[str, Any]) -> Path:
+def save_study(
+    path: str | Path, mechanism: str, output: str | None, choices: dict[str, Any]
+) -> Path:
     """Write a study file; files are named as they are found from there."""
     import tomlkit
 
@@ -100,7 +106,9 @@ def save_study(path: str | Path, mechanism: str, output: str | None, choices: di
     for key in KEYS:
         value = choices.get(key)
         if value is not None and key not in ("mechanism", "sweep"):
-            made[key] = _from(path, value) if key == "motion" and str(value).endswith(FILES) else value
+            made[key] = (
+                _from(path, value) if key == "motion" and str(value).endswith(FILES) else value
+            )
     if output is not None:
         made["output"] = _from(path, output)
     if "sweep" in choices:
@@ -110,7 +118,9 @@ def save_study(path: str | Path, mechanism: str, output: str | None, choices: di
 
 def _sweep_from(path: Path, sweep: dict[str, Any]) -> dict[str, Any]:
     """A sweep with its files named as they are found from a file."""
-    named = {key: _from(path, x) if str(x).endswith(FILES) else x for key, x in sweep["options"].items()}
+    named = {
+        key: _from(path, x) if str(x).endswith(FILES) else x for key, x in sweep["options"].items()
+    }
     return {**sweep, "folder": _from(path, sweep["folder"]), "options": named}
 
 

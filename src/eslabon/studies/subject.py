@@ -38,7 +38,11 @@ class Subject:
     @cached_property
     def tip(self) -> str | None:
         """The frame or body that the study follows: the one of the choices, or the default one; None where nothing moves."""
-        return default_frame(self.m) if self.choices.tip is None else self.m.frame(self.choices.tip).name
+        return (
+            default_frame(self.m)
+            if self.choices.tip is None
+            else self.m.frame(self.choices.tip).name
+        )
 
     @property
     def named_tip(self) -> str:

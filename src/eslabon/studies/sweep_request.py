@@ -41,14 +41,19 @@ WORDS = {str: "a text", list: "a list", dict: "a table", int: "a whole number"}
 FILES = (".csv", ".npz")
 
 
-def checked_table(said: Mapping[str, Any], where: str, error: type[EslabonError] = InputError) -> dict[str, Any]:
+def checked_table(
+    said: Mapping[str, Any], where: str, error: type[EslabonError] = InputError
+) -> dict[str, Any]:
     """A sweep as a file or a user says it, if it is one: known keys, the right kinds of values."""
     known_words(said, KEYS, f"{where} has no key", error)
     for key, value in said.items():
         if not isinstance(value, KEYS[key]) or isinstance(value, bool):
             kinds = " or ".join(WORDS[kind] for kind in KEYS[key])
             raise error(f"{where}: '{key}' is {kinds}; it is {format_value(value)}.")
-    for key, example in (("quantity", 'quantity = "peak_torque"'), ("over", 'over = { L2 = ["30 mm", "60 mm"] }')):
+    for key, example in (
+        ("quantity", 'quantity = "peak_torque"'),
+        ("over", 'over = { L2 = ["30 mm", "60 mm"] }'),
+    ):
         if not said.get(key):
             raise error(f"{where} needs '{key}', as in {example}.")
     return {**said, "over": dict(_flat(said["over"]))}
@@ -104,14 +109,18 @@ class SweepRequest:
         """Refuse what cannot be asked, as far as that is known without the study's own motion."""
         varied, _ = variables_of(subject.m, self.over)
         several = self.quantity if isinstance(self.quantity, list) else [self.quantity]
-        if "motion" in mapping(self.options, "options") or not any("motion" in _needed(name) for name in several):
+        if "motion" in mapping(self.options, "options") or not any(
+            "motion" in _needed(name) for name in several
+        ):
             self._measure(subject).columns(varied)
 
     def run(self, subject: Subject, **how: Any) -> SweepTable:
         """The table: computed, or read from its folder where it is finished. `how` are further options of `es.sweep`."""
         wanted = self._measure(subject)
         given = {"folder": self.folder, "most": self.most, "chunk": self.chunk, **how}
-        return sweep(subject.m, wanted, self.over, self.samples, self.method, seed=self.seed, **given)
+        return sweep(
+            subject.m, wanted, self.over, self.samples, self.method, seed=self.seed, **given
+        )
 
     def _measure(self, subject: Subject) -> Measure:
         """The quantity with its options; several have the same ones."""
@@ -119,7 +128,9 @@ class SweepRequest:
             return measure_of(self.quantity, self._options(subject, self.quantity))
         for name in self.quantity:
             text(name, "a quantity of a sweep")
-        return measure_of({name: measure_of(name, self._options(subject, name)) for name in self.quantity}, {})
+        return measure_of(
+            {name: measure_of(name, self._options(subject, name)) for name in self.quantity}, {}
+        )
 
     def _options(self, subject: Subject, quantity: Any) -> dict[str, Any]:
         """Options of a quantity, a motion as arrays: the study's own, where the quantity needs one and none is given."""
@@ -151,5 +162,6 @@ def _path(said: Mapping[str, Any]) -> Any:
             "a motion of a sweep has points and a time, as in { points = [[2.0, 1.0], [2.3, 0.8]], time = 0.5 }."
         )
     return joint_path(
-        finite(said["points"], "points of the motion"), quintic(positive(said["time"], "the motion's time"))
+        finite(said["points"], "points of the motion"),
+        quintic(positive(said["time"], "the motion's time")),
     )

@@ -39,12 +39,17 @@ NAMES = {
 }  # fmt: skip
 
 
-def plot_in_time(page: Section, key: str, t: np.ndarray, drawn: Sequence[Panel], caption: str, **values: Any) -> None:
+def plot_in_time(
+    page: Section, key: str, t: np.ndarray, drawn: Sequence[Panel], caption: str, **values: Any
+) -> None:
     """A figure of panels, and the table behind it."""
     rows = np.column_stack([t, *(np.asarray(y) for panel in drawn for y in panel.values.values())])
     heads = ["t [s]"]
     for panel in drawn:
-        heads += [f"{name}{panel.suffix}" + (f" [{panel.unit}]" if panel.unit else "") for name in panel.values]
+        heads += [
+            f"{name}{panel.suffix}" + (f" [{panel.unit}]" if panel.unit else "")
+            for name in panel.values
+        ]
     page.numbers(Sheet(key, tuple(heads), [tuple(map(float, row)) for row in rows]))
     if any(panel.values for panel in drawn):
         page.figure(figure_in_time(page, t, drawn), caption, **values)
@@ -56,5 +61,13 @@ def figure_in_time(page: Section, t: np.ndarray, drawn: Sequence[Panel]) -> Any:
     figure, axes = panels(len(shown), size=(5.2, 2.5), bottom=f"{page.said('time')} [s]")
     for ax, panel in zip(axes, shown, strict=True):
         only = next(iter(panel.values)) if len(panel.values) == 1 else ""  # which has no legend
-        curves(ax, t, dict(panel.values), name=page.said(panel.name), unit=panel.unit, log=panel.log, title=only)
+        curves(
+            ax,
+            t,
+            dict(panel.values),
+            name=page.said(panel.name),
+            unit=panel.unit,
+            log=panel.log,
+            title=only,
+        )
     return figure

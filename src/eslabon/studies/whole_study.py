@@ -66,10 +66,15 @@ class Study:
     def html(self) -> str:
         """The page."""
         title = translated(phrase("A study of {name}", name=self.name), self.language)
-        links = [(section.name, translated(section.title, self.language)) for section in self.sections]
+        links = [
+            (section.name, translated(section.title, self.language)) for section in self.sections
+        ]
         body = [pages.heading(title, 1), pages.contents(links)]
         for section in self.sections:
-            body += [pages.heading(translated(section.title, self.language), 2, section.name), *section.pieces]
+            body += [
+                pages.heading(translated(section.title, self.language), 2, section.name),
+                *section.pieces,
+            ]
         made = phrase(
             "Computed by eslabon {version}. All numbers stand beside this page as JSON and CSV.",
             version=self.about["eslabon"],
@@ -103,7 +108,11 @@ class Study:
         return framed(pages.scene(self.html, height=800))
 
     def __repr__(self) -> str:
-        told = f", {sum(map(len, self.troubles.values()))} that could not be computed" if self.troubles else ""
+        told = (
+            f", {sum(map(len, self.troubles.values()))} that could not be computed"
+            if self.troubles
+            else ""
+        )
         return f"<Study of {self.name}: {len(self.sections)} sections, {self.seconds:.1f} s{told}>"
 
 
@@ -112,11 +121,15 @@ def page_path(path: str | Path, name: str) -> Path:
     try:
         path = Path(path)
     except TypeError:
-        raise ReadError(f"a study is written to a file .html or to a folder; it is {format_value(path)}.") from None
+        raise ReadError(
+            f"a study is written to a file .html or to a folder; it is {format_value(path)}."
+        ) from None
     if path.suffix.lower() in (".html", ".htm"):
         return path
     if path.suffix and not path.is_dir():
-        raise ReadError(f"{path}: a study is written to a page, whose name ends in .html, or to a folder.")
+        raise ReadError(
+            f"{path}: a study is written to a page, whose name ends in .html, or to a folder."
+        )
     return path / f"{_file_name(name)}_study.html"
 
 
@@ -159,13 +172,21 @@ def study(
     """
     m = load(m) if isinstance(m, str | Path) else m
     if not isinstance(m, Mechanism):
-        raise ModelError(f"a study is of a mechanism, its name or its file; it was given {format_value(m)}.")
-    chosen = Choices(motion, at, tip, sections, text(language, "language"), sweep).check(m, (*SECTIONS, "timings"))
+        raise ModelError(
+            f"a study is of a mechanism, its name or its file; it was given {format_value(m)}."
+        )
+    chosen = Choices(motion, at, tip, sections, text(language, "language"), sweep).check(
+        m, (*SECTIONS, "timings")
+    )
     if watch is not None and not callable(watch):
-        raise InputError(f"watch is a function of a section, called as it is finished; it is {format_value(watch)}.")
+        raise InputError(
+            f"watch is a function of a section, called as it is finished; it is {format_value(watch)}."
+        )
     if output is not None:
         check_writable(page_path(output, m.name))
-    made = Study(m.name, chosen.language, tuple(_written(Subject(m, chosen), watch)), _about(m, chosen))
+    made = Study(
+        m.name, chosen.language, tuple(_written(Subject(m, chosen), watch)), _about(m, chosen)
+    )
     if output is not None:
         made.save(output)
     return made
@@ -198,7 +219,11 @@ def _written(subject: Subject, watch: Watcher | None) -> Iterator[Section]:
         SweepRequest.of(subject.choices.sweep).check(subject)
     finished = []
     for name, (title, function) in SECTIONS.items():
-        if name in asked if asked is not None else name != "many_designs" or subject.choices.sweep is not None:
+        if (
+            name in asked
+            if asked is not None
+            else name != "many_designs" or subject.choices.sweep is not None
+        ):
             section = _one(subject, name, title, function)
             finished.append(section)
             if watch is not None:
@@ -208,7 +233,9 @@ def _written(subject: Subject, watch: Watcher | None) -> Iterator[Section]:
         yield _timings(subject, finished)
 
 
-def _one(subject: Subject, name: str, title: str, function: Callable[[Subject, Section], None]) -> Section:
+def _one(
+    subject: Subject, name: str, title: str, function: Callable[[Subject, Section], None]
+) -> Section:
     """A section. What it cannot compute it says in a sentence; a mistake of ours ends the section, and not the study."""
     page = subject.section(name, title)
     start = time.perf_counter()
@@ -220,7 +247,9 @@ def _one(subject: Subject, name: str, title: str, function: Callable[[Subject, S
         except EslabonError as error:
             page.fail(str(error))
         except Exception as error:
-            page.fail(f"{type(error).__name__}: {error} (this is a mistake of the library; please report it).")
+            page.fail(
+                f"{type(error).__name__}: {error} (this is a mistake of the library; please report it)."
+            )
     for sentence in dict.fromkeys(
         str(w.message) for w in told if issubclass(w.category, ModelWarning | SingularityWarning)
     ):

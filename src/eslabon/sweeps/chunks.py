@@ -81,29 +81,51 @@ def measured(task: Task, designs: Mapping[str, Floats], n: int) -> Measured:
     """A measure of n designs; where all of them together raise an error, of each half, down to the one that is the reason."""
     try:
         return task.measure.measured(task.m, designs)
-    except (Exception, SystemExit) as error:  # whatever it is: the others go on, and this design says why it does not
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # whatever it is: the others go on, and this design says why it does not
         if n == 1:
             names = [c.name for c in task.columns if c.role == "value"]
-            return Measured({x: np.full((1, task.measure.states()), np.nan) for x in names}, {0: reason_of(error)})
+            return Measured(
+                {x: np.full((1, task.measure.states()), np.nan) for x in names},
+                {0: reason_of(error)},
+            )
     middle = n // 2
     halves = [
         measured(task, {name: x[part] for name, x in designs.items()}, size)
         for part, size in ((slice(None, middle), middle), (slice(middle, None), n - middle))
     ]
-    reasons = {**halves[0].reasons, **{middle + k: reason for k, reason in halves[1].reasons.items()}}
+    reasons = {
+        **halves[0].reasons,
+        **{middle + k: reason for k, reason in halves[1].reasons.items()},
+    }
     shape = (-1, task.measure.states())
     return Measured(
-        {x: np.concatenate([np.reshape(h.values[x], shape) for h in halves]) for x in halves[0].values}, reasons
+        {
+            x: np.concatenate([np.reshape(h.values[x], shape) for h in halves])
+            for x in halves[0].values
+        },
+        reasons,
     )
 
 
-def _table(task: Task, chunk: Chunk, designs: Mapping[str, Floats], found: Measured) -> pyarrow.Table:
+def _table(
+    task: Task, chunk: Chunk, designs: Mapping[str, Floats], found: Measured
+) -> pyarrow.Table:
     pa, k = arrow(), task.measure.states()
     rows: dict[str, Any] = {POINT: np.repeat(np.arange(chunk.first, chunk.last), k)}
     rows |= {name: np.repeat(np.asarray(x, dtype=float), k) for name, x in designs.items()}
     rows[STATE] = np.tile(np.arange(k), chunk.points)
-    rows |= {name: np.asarray(x, dtype=float).reshape(chunk.points * k) for name, x in found.values.items()}
-    rows[REASON] = [found.reasons.get(i) for i in range(chunk.points) for _ in range(k)] if found.reasons else None
+    rows |= {
+        name: np.asarray(x, dtype=float).reshape(chunk.points * k)
+        for name, x in found.values.items()
+    }
+    rows[REASON] = (
+        [found.reasons.get(i) for i in range(chunk.points) for _ in range(k)]
+        if found.reasons
+        else None
+    )
     if rows[REASON] is None:
         rows[REASON] = pa.nulls(chunk.points * k, pa.string())
     return pa.table([rows[name] for name in task.schema.names], schema=task.schema)

@@ -53,7 +53,9 @@ def _client(cluster: Any, stack: ExitStack) -> Any:
     if cluster == "local":
         return stack.enter_context(local_client())
     try:
-        return stack.enter_context(distributed.Client(cluster, timeout=PATIENCE, set_as_default=False))
+        return stack.enter_context(
+            distributed.Client(cluster, timeout=PATIENCE, set_as_default=False)
+        )
     except (OSError, ValueError, TimeoutError) as error:
         raise InputError(f"no Dask scheduler answers at {format_value(cluster)} ({error}); start one, or use cluster=\"local\".") from None  # fmt: skip
 
@@ -62,7 +64,9 @@ def _dask() -> Any:
     try:
         import distributed
     except ImportError:
-        raise MissingDependencyError("a cluster needs Dask; install it with pip install 'eslabon[cluster]'.") from None
+        raise MissingDependencyError(
+            "a cluster needs Dask; install it with pip install 'eslabon[cluster]'."
+        ) from None
     return distributed
 
 
@@ -75,7 +79,11 @@ def local_client() -> Iterator[Any]:
     from distributed.deploy import subprocess
 
     start: Any = subprocess.SubprocessCluster
-    workers = {"n_workers": cores(), "threads_per_worker": 1, "worker_kwargs": {"dashboard_address": None}}
+    workers = {
+        "n_workers": cores(),
+        "threads_per_worker": 1,
+        "worker_kwargs": {"dashboard_address": None},
+    }
     with (
         start(dashboard_address=None, silence_logs=logging.ERROR, **workers) as cluster,
         _dask().Client(cluster, timeout=PATIENCE, set_as_default=False) as client,
@@ -102,7 +110,9 @@ def _finished(client: Any, task: Task, pieces: Pieces) -> Iterator[tuple[Chunk, 
     lost: list[Piece] = []
     yield from _at_once(client, shipped, pieces, AHEAD * _threads(client), lost)
     fatal: list[Piece] = []
-    yield from _at_once(client, shipped, iter(lost), 1, fatal)  # by itself: it may have died with another one
+    yield from _at_once(
+        client, shipped, iter(lost), 1, fatal
+    )  # by itself: it may have died with another one
     if fatal:
         raise ClusterError(
             f"{len(fatal)} of the chunks killed the workers they ran on, such as chunk {fatal[0][0].number}, perhaps for want of memory; "
@@ -110,7 +120,9 @@ def _finished(client: Any, task: Task, pieces: Pieces) -> Iterator[tuple[Chunk, 
         )
 
 
-def _at_once(client: Any, shipped: Any, pieces: Pieces, most: int, lost: list[Piece]) -> Iterator[tuple[Chunk, Any]]:
+def _at_once(
+    client: Any, shipped: Any, pieces: Pieces, most: int, lost: list[Piece]
+) -> Iterator[tuple[Chunk, Any]]:
     """The same with so many under way at most; those with which workers died too often are lost."""
     under_way, finished = dict[Any, Piece](), SimpleQueue[Any]()
 
@@ -192,5 +204,7 @@ def _threads(client: Any) -> int:
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
-        raise ClusterError(f"the cluster at {client.scheduler.address} has no workers; start some.") from None
+        raise ClusterError(
+            f"the cluster at {client.scheduler.address} has no workers; start some."
+        ) from None
     return sum(client.nthreads().values())

@@ -73,13 +73,19 @@ class Tolerance:
         from scipy.special import ndtr
 
         density = np.exp(-(SIGMAS**2) / 2) / (2 * np.pi) ** 0.5
-        return float((self.high - self.low) / (2 * SIGMAS) * (1 - 2 * SIGMAS * density / (2 * ndtr(SIGMAS) - 1)) ** 0.5)
+        return float(
+            (self.high - self.low)
+            / (2 * SIGMAS)
+            * (1 - 2 * SIGMAS * density / (2 * ndtr(SIGMAS) - 1)) ** 0.5
+        )
 
     def ppf(self, u: Floats) -> Floats:
         from scipy.special import ndtr, ndtri
 
         inside = ndtr(-SIGMAS) + u * (2 * ndtr(SIGMAS) - 1)
-        return np.clip(self.mean + (self.high - self.low) / (2 * SIGMAS) * ndtri(inside), self.low, self.high)
+        return np.clip(
+            self.mean + (self.high - self.low) / (2 * SIGMAS) * ndtri(inside), self.low, self.high
+        )
 
     def describe(self) -> str:
         return f"normal_tolerance({self.low!r}, {self.high!r})"
@@ -195,7 +201,10 @@ class Frozen:
         import scipy.stats
 
         family = self.made.dist
-        said = [*map(_digits, self.made.args), *(f"{key}={_digits(x)}" for key, x in sorted(self.made.kwds.items()))]
+        said = [
+            *map(_digits, self.made.args),
+            *(f"{key}={_digits(x)}" for key, x in sorted(self.made.kwds.items())),
+        ]
         told = f"{family.name}({', '.join(said)})"
         if type(family) is type(getattr(scipy.stats, family.name or "", None)):
             return told
@@ -215,10 +224,14 @@ def _digits(x: Any) -> str:
 
 def frozen(made: Any, what: str) -> Frozen:
     """A distribution of SciPy, or a sentence."""
-    if hasattr(made, "icdf"):  # they are pickled without their numbers, which then are others in another process
+    if hasattr(
+        made, "icdf"
+    ):  # they are pickled without their numbers, which then are others in another process
         raise InputError(f"{what} is a distribution of SciPy's new kind; take the frozen one, as in scipy.stats.norm(0.1, 1e-4).")  # fmt: skip
     if not all(hasattr(made, key) for key in ("dist", "args", "kwds")):
-        raise InputError(f"{what} is a family of distributions; give its numbers, as in scipy.stats.norm(0.1, 1e-4).")
+        raise InputError(
+            f"{what} is a family of distributions; give its numbers, as in scipy.stats.norm(0.1, 1e-4)."
+        )
     if any(np.ndim(x) for x in (*made.args, *made.kwds.values())):
         raise InputError(f"{what} is several distributions at once; give one of plain numbers.")
     one = Frozen(made)
@@ -227,7 +240,9 @@ def frozen(made: Any, what: str) -> Frozen:
     except Exception as error:  # whatever a foreign distribution does
         raise InputError(f"{what} is a distribution without quantiles: {str(error).splitlines()[0] if str(error) else error!r}.") from None  # fmt: skip
     if middle.shape != (3,) or not np.isfinite(middle).all():
-        raise InputError(f"{what} is a distribution of numbers that it cannot have, for its quantiles are not finite.")
+        raise InputError(
+            f"{what} is a distribution of numbers that it cannot have, for its quantiles are not finite."
+        )
     return one
 
 
@@ -246,14 +261,18 @@ def named(table: Any, what: str) -> Frozen:
     try:
         return frozen(getattr(scipy.stats, name)(**numbers), what)
     except TypeError as error:
-        raise InputError(f"{what}: {name} has other numbers than {', '.join(rest) or 'none'}: {error}.") from None
+        raise InputError(
+            f"{what}: {name} has other numbers than {', '.join(rest) or 'none'}: {error}."
+        ) from None
 
 
 def levels(values: Sequence[float] | Floats, what: str) -> Levels:
     """Values one by one."""
     array = finite(values, what)
     if array.ndim != 1 or not array.size:
-        raise InputError(f"{what} are levels in one row, at least one; they have the shape {array.shape}.")
+        raise InputError(
+            f"{what} are levels in one row, at least one; they have the shape {array.shape}."
+        )
     if len(np.unique(array)) != array.size:
         raise InputError(f"{what}: a level stands there twice; give each once.")
     return Levels(tuple(array.tolist()))

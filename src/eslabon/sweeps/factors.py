@@ -43,7 +43,9 @@ class Factor:
             return (Direction(first.name, first.std),)
         std = first.high / (len(self.variables) + 2) ** 0.5
         right = np.pi / 2
-        ways = [(0.0,), (right,)] if len(angles) == 1 else [(0.0, right), (right, right), (0.0, 0.0)]
+        ways = (
+            [(0.0,), (right,)] if len(angles) == 1 else [(0.0, right), (right, right), (0.0, 0.0)]
+        )
         return tuple(Direction(first.name, std, tuple((x.name, a) for x, a in zip(angles, way, strict=True))) for way in ways)  # fmt: skip
 
     @property
@@ -58,12 +60,19 @@ class Factor:
             return [(own[0] - self.variables[0].mean) / self.variables[0].std]
         r, phi = own[0] / self.directions[0].std, own[1]
         across = r * np.sin(own[2]) if len(own) == 3 else r
-        return [across * np.cos(phi), across * np.sin(phi), *([r * np.cos(own[2])] if len(own) == 3 else [])]
+        return [
+            across * np.cos(phi),
+            across * np.sin(phi),
+            *([r * np.cos(own[2])] if len(own) == 3 else []),
+        ]
 
 
 def factors_of(variables: Sequence[Variable]) -> tuple[Factor, ...]:
     """The factors of a sweep, whose variances are known."""
-    made = tuple(Factor(name, tuple(variables[k] for k in places)) for name, places in factors(variables).items())
+    made = tuple(
+        Factor(name, tuple(variables[k] for k in places))
+        for name, places in factors(variables).items()
+    )
     for factor in made:
         for x in factor.variables:
             if not np.isfinite(x.std) or x.std == 0:

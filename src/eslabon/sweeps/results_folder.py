@@ -49,7 +49,10 @@ class ResultsFolder:
         """The folder made ready, or refused: that of another sweep, or one that another process writes into."""
         try:
             taken = self.path.exists() and not self.path.is_dir()
-        except (OSError, ValueError) as error:  # a name too long for any folder, or with half a character
+        except (
+            OSError,
+            ValueError,
+        ) as error:  # a name too long for any folder, or with half a character
             why = getattr(error, "strerror", None) or "no folder has such a name"
             raise ReadError(
                 f"{format_value(str(self.path))}: it cannot be a folder ({why}); choose another one."
@@ -62,7 +65,9 @@ class ResultsFolder:
             if file.exists():
                 self._check_same(read_manifest(self.path))
             elif any(x for x in self.path.iterdir() if not x.name.startswith(".")):
-                raise InputError(f"{self.path} has other files in it, and no {MANIFEST}; choose an empty folder.")
+                raise InputError(
+                    f"{self.path} has other files in it, and no {MANIFEST}; choose an empty folder."
+                )
             else:
                 self._write(self.manifest)
             yield
@@ -85,12 +90,16 @@ class ResultsFolder:
         import pyarrow.parquet
 
         try:
-            with pyarrow.parquet.ParquetFile(self.file(chunk), page_checksum_verification=True) as file:
+            with pyarrow.parquet.ParquetFile(
+                self.file(chunk), page_checksum_verification=True
+            ) as file:
                 rows = file.read()
         except (OSError, arrow().ArrowException):
             return None
         states, own = self.manifest["states"], self._metadata(chunk)
-        if len(rows) != chunk.points * states or any((rows.schema.metadata or {}).get(x) != own[x] for x in own):
+        if len(rows) != chunk.points * states or any(
+            (rows.schema.metadata or {}).get(x) != own[x] for x in own
+        ):
             return None
         return int((len(rows) - rows.column(REASON).null_count) // states)
 
@@ -102,7 +111,9 @@ class ResultsFolder:
         """Write a chunk, whole or not at all."""
         import pyarrow.parquet
 
-        repeated = "parameter" if self.manifest["states"] > 1 else ""  # with every state of a design
+        repeated = (
+            "parameter" if self.manifest["states"] > 1 else ""
+        )  # with every state of a design
         split = [c["name"] for c in self.manifest["columns"] if c["role"] != repeated]
         others = [name for name in rows.column_names if name not in split]
         with replacing(self.file(chunk)) as file:
@@ -118,15 +129,26 @@ class ResultsFolder:
             self._write({**there, "nominal": nominal()})
 
     def _write(self, manifest: Mapping[str, Any]) -> None:
-        write(self.path / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        write(
+            self.path / MANIFEST,
+            json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+        )
 
 
 def folder_of(path: str | Path) -> Path:
     """A folder as users name it."""
-    if not isinstance(path, str | os.PathLike) or not os.fspath(path) or isinstance(os.fspath(path), bytes):
+    if (
+        not isinstance(path, str | os.PathLike)
+        or not os.fspath(path)
+        or isinstance(os.fspath(path), bytes)
+    ):
         raise InputError(f"a folder is a path, such as 'results'; it is {format_value(path)}.")
-    if any("\ud800" <= c <= "\udfff" for c in os.fspath(path)):  # half a character: other libraries cannot open it
-        raise InputError(f"a folder has a name in Unicode, such as 'results'; it is {format_value(path)}.")
+    if any(
+        "\ud800" <= c <= "\udfff" for c in os.fspath(path)
+    ):  # half a character: other libraries cannot open it
+        raise InputError(
+            f"a folder has a name in Unicode, such as 'results'; it is {format_value(path)}."
+        )
     return Path(path)
 
 
@@ -138,7 +160,9 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
         assert isinstance(said, dict)
         return said
     except FileNotFoundError:
-        raise ReadError(f"{path}: it is no folder of a sweep's results, for there is no {MANIFEST} in it.") from None
+        raise ReadError(
+            f"{path}: it is no folder of a sweep's results, for there is no {MANIFEST} in it."
+        ) from None
     except (OSError, ValueError, AssertionError) as error:
         raise ReadError(f"{file}: it cannot be read ({error}).") from None
 
@@ -161,8 +185,13 @@ def read(path: str | Path) -> SweepTable:
     if not files:
         raise ReadError(f"{path}: no chunk of this sweep is finished; run it.")
     try:
-        columns = [Column(**{key: x for key, x in column.items() if x is not None}) for column in said["columns"]]
-        about = {key: said[key] for key in (*WORDS, "points")} | {"nominal": said.get("nominal", {})}
+        columns = [
+            Column(**{key: x for key, x in column.items() if x is not None})
+            for column in said["columns"]
+        ]
+        about = {key: said[key] for key in (*WORDS, "points")} | {
+            "nominal": said.get("nominal", {})
+        }
         title, schema = said["title"], schema_of(columns, said["states"])
     except (KeyError, TypeError, AttributeError):
         raise ReadError(f"{folder / MANIFEST}: it is no description of a sweep; run the sweep into another folder.") from None  # fmt: skip
@@ -181,13 +210,17 @@ def _alone(folder: Path) -> Iterator[None]:
     """Nobody else writes into the folder meanwhile; the system forgets of it when the process ends, however it does."""
     try:
         import fcntl
-    except ImportError:  # where there are no such locks, two runs write the same bytes into the same files
+    except (
+        ImportError
+    ):  # where there are no such locks, two runs write the same bytes into the same files
         yield
         return
     try:
         file = (folder / ".lock").open("w")
     except OSError as error:
-        raise ReadError(f"{folder}: it cannot be written ({error.strerror}); choose another folder.") from None
+        raise ReadError(
+            f"{folder}: it cannot be written ({error.strerror}); choose another folder."
+        ) from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

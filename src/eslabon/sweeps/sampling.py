@@ -62,7 +62,9 @@ class Sampling:
             return self._hypercube[first:last]
         if self.method == "saltelli":
             return self._exchanged(first, last)
-        return self._sequence(qmc.Sobol if self.method == "sobol" else qmc.Halton, dimensions, first, last)
+        return self._sequence(
+            qmc.Sobol if self.method == "sobol" else qmc.Halton, dimensions, first, last
+        )
 
     def _sequence(self, engine: Any, dimensions: int, first: int, last: int) -> Floats:
         """Rows of a sequence of low discrepancy."""
@@ -91,7 +93,9 @@ class Sampling:
         """All rows of a Latin hypercube, which cannot be drawn one by one."""
         from scipy.stats import qmc
 
-        return qmc.LatinHypercube(len(self.variables), rng=np.random.default_rng(self.seed)).random(self.points)
+        return qmc.LatinHypercube(len(self.variables), rng=np.random.default_rng(self.seed)).random(
+            self.points
+        )
 
 
 def sampling_of(variables: Sequence[Variable], samples: Any, method: Any, seed: Any) -> Sampling:
@@ -106,9 +110,18 @@ def sampling_of(variables: Sequence[Variable], samples: Any, method: Any, seed: 
             raise InputError(f"samples of method 'saltelli' is a power of two; take {near} or {2 * near} in place of {rows}.")  # fmt: skip
         return Sampling(method, tuple(variables), (rows * (2 + len(factors(variables))),), seed)
     if method != "grid":
-        return Sampling(method, tuple(variables), (count(SAMPLES if samples is None else samples, "samples", 1),), seed)
+        return Sampling(
+            method,
+            tuple(variables),
+            (count(SAMPLES if samples is None else samples, "samples", 1),),
+            seed,
+        )
     samples = samples.tolist() if isinstance(samples, np.ndarray) else samples
-    several = samples if isinstance(samples, Sequence) and not isinstance(samples, str) else [samples] * len(variables)
+    several = (
+        samples
+        if isinstance(samples, Sequence) and not isinstance(samples, str)
+        else [samples] * len(variables)
+    )
     if len(several) != len(variables):
         raise InputError(
             f"samples of a grid is one number, or one for each of the {len(variables)} variables; it is {format_value(samples)}."

@@ -94,7 +94,15 @@ class Sensitivities:
         """The numbers of one value as a table, what matters most first."""
         own = self[value]
         effect = f"effect of 1 std{f' [{own.unit}]' if own.unit else ''}"
-        heads = ("factor", effect, f"share by {own.source}", "Sobol first", "Sobol total", "from", "to")
+        heads = (
+            "factor",
+            effect,
+            f"share by {own.source}",
+            "Sobol first",
+            "Sobol total",
+            "from",
+            "to",
+        )
         columns = (own.effects, own.shares, own.first, own.total, *own.total_interval)
         order = np.argsort(-own.total, kind="stable")
         rows = [(self.factors[k], *(float(x[k]) for x in columns)) for k in order]
@@ -106,7 +114,11 @@ class Sensitivities:
         if not own.std:
             return f"{value}: nothing that varies changes it."
         first, *others = np.argsort(-own.total, kind="stable").tolist()
-        bent = f" A linear model explains {own.explained:.0%} of the variance." if own.explained < LINEAR else ""
+        bent = (
+            f" A linear model explains {own.explained:.0%} of the variance."
+            if own.explained < LINEAR
+            else ""
+        )
         rivals = [k for k in others if own.total_interval[1][k] >= own.total_interval[0][first]]
         if rivals:
             *most, last = sorted(self.factors[k] for k in (first, *rivals))
@@ -117,7 +129,9 @@ class Sensitivities:
             told = f"{self.factors[first]} matters most, with {min(own.total[first], 1.0):.0%} of the variance (total Sobol index; {share})"  # fmt: skip
         return f"{value}: {told}.{bent}".replace("%", " %")
 
-    def plot(self, of: Any = None, theme: str | Theme | None = None, path: str | Path | None = None) -> Any:
+    def plot(
+        self, of: Any = None, theme: str | Theme | None = None, path: str | Path | None = None
+    ) -> Any:
         """Bars of the first-order shares and of the Sobol indices for each factor, a panel for each value; `of` chooses some. A
         matplotlib figure, written to a file too where a path is given.
 
@@ -135,14 +149,21 @@ class Sensitivities:
         return saved(draw_bars(self, [self[name] for name in chosen], theme), path)
 
     def _counted(self) -> str:
-        failed = f"; {self.failed:,} failed, and with them others of their sample are left out" if self.failed else ""
+        failed = (
+            f"; {self.failed:,} failed, and with them others of their sample are left out"
+            if self.failed
+            else ""
+        )
         return f"{self.title}: {len(self.factors)} factor{'s' * (len(self.factors) != 1)}, {self.samples:,} samples of {2 + len(self.factors)} designs{failed}"  # fmt: skip
 
     def __repr__(self) -> str:
         lines = [f"<{self._counted()}>"]
         for value in self.values[:SHOWN]:
             sheet = self.sheet(value)
-            rows = [(name, f"{effect:.4g}", *(f"{x:.3f}" for x in rest)) for name, effect, *rest in sheet.rows]
+            rows = [
+                (name, f"{effect:.4g}", *(f"{x:.3f}" for x in rest))
+                for name, effect, *rest in sheet.rows
+            ]
             lines += ["", self.sentence(value), *aligned(sheet.columns, rows)]
         if len(self.values) > SHOWN:
             lines += ["", *(self.sentence(value) for value in self.values[SHOWN:])]
@@ -153,7 +174,9 @@ class Sensitivities:
         from eslabon.pages.elements import listing, table
         from eslabon.pages.notebook import drawn
 
-        yield listing([*(self.sentence(value) for value in self.values), *([self.note] if self.note else [])])
+        yield listing(
+            [*(self.sentence(value) for value in self.values), *([self.note] if self.note else [])]
+        )
         yield from (table(self.sheet(value)) for value in self.values[:SHOWN])
         yield from drawn(self.plot)
 
@@ -203,9 +226,13 @@ def sensitivities(
     for name in table.values:  # a column at a time, however many there are
         y = table[name].reshape(-1, block)[rows]
         indices = sobol_indices(y[None], share, seed)
-        made[name] = _attribution(name, table.column(name).unit, chosen, designs, y, indices, 0, exact.get(name))
+        made[name] = _attribution(
+            name, table.column(name).unit, chosen, designs, y, indices, 0, exact.get(name)
+        )
     names, failed = tuple(x.name for x in chosen), table.contents.failed
-    return Sensitivities(f"Sensitivities of {m.name}", names, made, len(rows), failed, share, table, note)
+    return Sensitivities(
+        f"Sensitivities of {m.name}", names, made, len(rows), failed, share, table, note
+    )
 
 
 def _whole_samples(table: SweepTable, block: int) -> Any:
@@ -215,7 +242,9 @@ def _whole_samples(table: SweepTable, block: int) -> Any:
         whole &= np.isfinite(table[name].reshape(-1, block)).all(axis=1)
     good = np.flatnonzero(whole)
     if len(good) < LEAST:
-        why = f": {table.contents.reasons[0].sentence.rstrip('.')}" if table.contents.reasons else ""
+        why = (
+            f": {table.contents.reasons[0].sentence.rstrip('.')}" if table.contents.reasons else ""
+        )
         raise InputError(f"of {len(whole)} samples {len(good)} have values in all their designs, and indices need {LEAST}{why}.")  # fmt: skip
     return good[: 1 << (len(good).bit_length() - 1)]
 
@@ -229,8 +258,12 @@ def _attribution(
         none = np.zeros(len(chosen))
         return Attribution(name, unit, 0.0, REGRESSION if exact is None else DERIVATIVES, none, 1.0, none, none, (none, none), (none, none))  # fmt: skip
     fitted = regression(chosen, designs, own)
-    effects = np.array([way[0] if len(way) == 1 else float(np.linalg.norm(way)) for way in fitted.effects])
-    intervals = [tuple(x[k] for x in ends) for ends in (indices.first_interval, indices.total_interval)]
+    effects = np.array(
+        [way[0] if len(way) == 1 else float(np.linalg.norm(way)) for way in fitted.effects]
+    )
+    intervals = [
+        tuple(x[k] for x in ends) for ends in (indices.first_interval, indices.total_interval)
+    ]
     return Attribution(
         name, unit, fitted.variance**0.5, REGRESSION if exact is None else DERIVATIVES, effects if exact is None else exact,
         fitted.explained, indices.first[k], indices.total[k], *intervals,

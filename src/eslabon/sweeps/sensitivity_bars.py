@@ -19,7 +19,9 @@ MOST = 20  # factors that a panel shows
 PANELS = 6
 
 
-def draw_bars(found: Sensitivities, chosen: Sequence[Attribution], theme: str | Theme | None) -> Any:
+def draw_bars(
+    found: Sensitivities, chosen: Sequence[Attribution], theme: str | Theme | None
+) -> Any:
     """A panel for each value, the factor that matters most on top."""
     if not chosen:
         raise InputError(f"of names at least one of {', '.join(found.values)}.")
@@ -27,7 +29,9 @@ def draw_bars(found: Sensitivities, chosen: Sequence[Attribution], theme: str | 
     height = 1.1 + 0.42 * min(len(found.factors), MOST)
     notes = [f"{found.samples:,} samples", f"intervals of {100 * found.confidence:g} %"]
     notes += [f"{found.failed:,} designs failed"] if found.failed else []
-    notes += [f"{PANELS} of {len(chosen)} values; of= chooses others"] if len(chosen) > PANELS else []
+    notes += (
+        [f"{PANELS} of {len(chosen)} values; of= chooses others"] if len(chosen) > PANELS else []
+    )
     figure, axes = panels(len(shown), size=(5.8 if len(shown) > 1 else 6.8, height), theme=theme, shared=False,
         title=f"{found.title}: {', '.join(notes)}", bottom="share of the variance")  # fmt: skip
     said = ""

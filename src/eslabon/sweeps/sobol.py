@@ -51,4 +51,6 @@ def _indices(y: Floats) -> Floats:
     values, n, block = y.shape
     parts: Any = {"f_A": y[:, :, 0], "f_B": y[:, :, 1], "f_AB": np.moveaxis(y[:, :, 2:], 2, 0)}
     found = scipy_indices(func=parts, n=n)
-    return np.array([np.reshape(x, (values, block - 2)) for x in (found.first_order, found.total_order)])
+    return np.array(
+        [np.reshape(x, (values, block - 2)) for x in (found.first_order, found.total_order)]
+    )

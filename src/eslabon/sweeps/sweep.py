@@ -86,7 +86,9 @@ def sweep(
     arrow()
     varied, variables = variables_of(m, over)
     sampling = sampling_of(variables, samples, method, seed)
-    measure = measure_of(quantity, options).with_columns(varied, sampling.designs(0, min(PROBED, sampling.points)))
+    measure = measure_of(quantity, options).with_columns(
+        varied, sampling.designs(0, min(PROBED, sampling.points))
+    )
     task = _task(varied, measure, variables)
     _check_size(sampling, measure, count(most, "most", 1))
     size = chunk_size(measure) if chunk is None else count(chunk, "chunk", 1)
@@ -99,7 +101,9 @@ def sweep(
         kept: dict[int, Any] = {}
         run(lambda _: None, lambda piece, rows: kept.update({piece.number: rows}))
         parts = pyarrow.concat_tables([kept[number] for number in sorted(kept)])
-        return SweepTable(manifest["title"], task.columns, parts, {**manifest, "nominal": _nominal(task)})
+        return SweepTable(
+            manifest["title"], task.columns, parts, {**manifest, "nominal": _nominal(task)}
+        )
     results = ResultsFolder(folder, manifest)
     with results.opened():
         run(results.failed, results.keep, results.path)
@@ -112,7 +116,9 @@ def _task(m: Mechanism, measure: Measure, variables: tuple[Variable, ...]) -> Ta
     names = [x.name for x in variables]
     for name in (*names, *values):
         if name in (POINT, STATE, REASON) or [*names, *values].count(name) > 1:
-            raise ModelError(f"two columns of the sweep would be called '{name}'; rename the parameter or the value.")
+            raise ModelError(
+                f"two columns of the sweep would be called '{name}'; rename the parameter or the value."
+            )
     columns = [Column(x.name, x.unit, "parameter", x.nominal) for x in variables]
     columns += [Column(name, unit, "value") for name, unit in values.items()]
     return Task(m, measure, tuple(columns))
@@ -121,7 +127,10 @@ def _task(m: Mechanism, measure: Measure, variables: tuple[Variable, ...]) -> Ta
 def _check_size(sampling: Sampling, measure: Measure, most: int) -> None:
     rows = sampling.points * measure.states()
     if rows > most:
-        by = " x ".join(f"{n:,}" for n in (*sampling.counts, *([measure.states()] if measure.states() > 1 else [])))
+        by = " x ".join(
+            f"{n:,}"
+            for n in (*sampling.counts, *([measure.states()] if measure.states() > 1 else []))
+        )
         equal = f" ({by})" if "x" in by else ""
         raise TooManyPoints(
             f"the sweep has {rows:,} points{equal}, more than most={most:,}; take fewer samples, or pass most={rows}.",
@@ -173,9 +182,20 @@ class _Run:
     """All chunks of a sweep that are not there yet, each kept as soon as it is finished."""
 
     def __init__(
-        self, task: Task, sampling: Sampling, size: int, progress: bool | None, evaluator: Callable[..., Any]
+        self,
+        task: Task,
+        sampling: Sampling,
+        size: int,
+        progress: bool | None,
+        evaluator: Callable[..., Any],
     ) -> None:
-        self.task, self.sampling, self.size, self.progress, self.evaluator = task, sampling, size, progress, evaluator
+        self.task, self.sampling, self.size, self.progress, self.evaluator = (
+            task,
+            sampling,
+            size,
+            progress,
+            evaluator,
+        )
         self.done = self.failed = 0
 
     def __call__(
@@ -193,9 +213,14 @@ class _Run:
                 self.done, self.failed = self.done + chunk.points, self.failed + failed
         if not waiting:
             return
-        with Progress(f"sweep of {self.task.m.name}", self.progress) as bar, self.evaluator() as evaluate:
+        with (
+            Progress(f"sweep of {self.task.m.name}", self.progress) as bar,
+            self.evaluator() as evaluate,
+        ):
             try:
-                for chunk, rows in evaluate(self.task, ((c, self.sampling.designs(c.first, c.last)) for c in waiting)):
+                for chunk, rows in evaluate(
+                    self.task, ((c, self.sampling.designs(c.first, c.last)) for c in waiting)
+                ):
                     keep(chunk, rows)
                     self._count(chunk, rows, bar)
             except KeyboardInterrupt:
@@ -213,7 +238,10 @@ class _Run:
             )
         self.done, self.failed = self.done + chunk.points, self.failed + failed
         left = self.sampling.points - self.done
-        bar.update(self.done / self.sampling.points, f"{self.done:,} done, {self.failed:,} failed, {left:,} to go")
+        bar.update(
+            self.done / self.sampling.points,
+            f"{self.done:,} done, {self.failed:,} failed, {left:,} to go",
+        )
 
     def _stopped(self, folder: Path | None) -> str:
         said = f"the sweep was stopped after {self.done:,} of {self.sampling.points:,} points"

@@ -40,13 +40,20 @@ def draw_curves(table: SweepTable, request: Request) -> Any:
         else:
             _draw_one(ax, table, rows, order, request, group)
         mark_nominal(ax, table.column(request.x).nominal, unit=table.column(request.x).unit)
-        mark_failed(ax, np.unique(rows[request.x][rows.failed]), label=f"failed ({table.contents.failed:,})")
+        mark_failed(
+            ax, np.unique(rows[request.x][rows.failed]), label=f"failed ({table.contents.failed:,})"
+        )
         legend(ax, "below" if others else "right")
     return figure
 
 
 def _draw_one(
-    ax: Any, table: SweepTable, rows: Rows, order: np.ndarray, request: Request, group: tuple[str, ...]
+    ax: Any,
+    table: SweepTable,
+    rows: Rows,
+    order: np.ndarray,
+    request: Request,
+    group: tuple[str, ...],
 ) -> None:
     """Curves that break where a design failed."""
     marks: dict[str, Any] = {"marker": ".", "markersize": 5} if len(rows) <= MARKED else {}
@@ -69,17 +76,33 @@ def _covered(rows: Rows, group: tuple[str, ...], k: int) -> bool:
 
 
 def _draw_levels(
-    ax: Any, table: SweepTable, rows: Rows, order: np.ndarray, request: Request, others: list[str], name: str
+    ax: Any,
+    table: SweepTable,
+    rows: Rows,
+    order: np.ndarray,
+    request: Request,
+    others: list[str],
+    name: str,
 ) -> None:
     """A curve for each combination of the others' levels, or, where hardly two designs share one, a dot for each design."""
     x, y = rows[request.x][order], rows[name][order]
-    levels, own = np.unique(np.stack([rows[other][order] for other in others], axis=1), axis=0, return_inverse=True)
+    levels, own = np.unique(
+        np.stack([rows[other][order] for other in others], axis=1), axis=0, return_inverse=True
+    )
     ax.set_ylabel(plain(table.column(name).label))
     if request.log:
         ax.set_yscale("log")
     if len(levels) * 2 > len(rows) or not rows.complete:
         size = float(np.clip(4000 / len(rows), 2, 16))
-        ax.scatter(x, y, s=size, color=theme_at(ax).curves[0], linewidths=0, alpha=0.6, rasterized=len(rows) > HEAVY)
+        ax.scatter(
+            x,
+            y,
+            s=size,
+            color=theme_at(ax).curves[0],
+            linewidths=0,
+            alpha=0.6,
+            rasterized=len(rows) > HEAVY,
+        )
     elif len(levels) <= NAMED and len(others) == 1:
         for k, level in enumerate(levels[:, 0]):
             label = plain(f"{others[0]} = {level:.6g}{_unit(table, others[0])}")
@@ -90,7 +113,13 @@ def _draw_levels(
 
 
 def _draw_many(
-    ax: Any, table: SweepTable, x: Floats, y: Floats, levels: Floats, own: np.ndarray, others: list[str]
+    ax: Any,
+    table: SweepTable,
+    x: Floats,
+    y: Floats,
+    levels: Floats,
+    own: np.ndarray,
+    others: list[str],
 ) -> None:
     """Many curves, evenly chosen, in the colours of the one other parameter, or in one colour."""
     from matplotlib.collections import LineCollection
@@ -100,7 +129,9 @@ def _draw_many(
     if len(others) > 1:
         made = LineCollection(lines, colors=theme_at(ax).curves[0], linewidths=0.8, alpha=0.6)
     else:
-        made = LineCollection(lines, array=levels[chosen, 0], cmap=colour_map(theme_at(ax)), linewidths=1.0)
+        made = LineCollection(
+            lines, array=levels[chosen, 0], cmap=colour_map(theme_at(ax)), linewidths=1.0
+        )
         colour_bar(ax, made, plain(others[0] + _unit(table, others[0], " [{}]")))
     ax.add_collection(made)
     ax.autoscale_view()

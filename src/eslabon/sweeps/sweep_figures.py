@@ -51,7 +51,9 @@ def mark_nominal(ax: Any, x: float, y: float | None = None, unit: str = "") -> N
         low, high = sorted(ax.get_xlim())
         if low <= x <= high:
             label = plain(f"nominal: {x:.5g} {unit}".rstrip())
-            ax.axvline(x, color=theme.ink, linewidth=0.9, linestyle=(0, (4, 3)), label=label, zorder=1.5)
+            ax.axvline(
+                x, color=theme.ink, linewidth=0.9, linestyle=(0, (4, 3)), label=label, zorder=1.5
+            )
         return
     rim, ring = (theme.paper, 3.6, "_nolegend_"), (theme.ink, 1.5, "nominal")  # seen on any colour
     for colour, width, label in (rim, ring):
@@ -71,5 +73,10 @@ def without_outliers(values: Floats, log: bool) -> tuple[float, float, str]:
     if span <= 0:
         return low, high, "neither"
     below, above = few - low > FAR * span, high - many > FAR * span
-    ends = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
+    ends = {
+        (False, False): "neither",
+        (True, False): "min",
+        (False, True): "max",
+        (True, True): "both",
+    }
     return float(few) if below else low, float(many) if above else high, ends[below, above]

@@ -11,14 +11,24 @@ from eslabon.arguments import Floats
 from eslabon.plotting import colour_bar, colour_map, legend, panels
 from eslabon.plotting.axes import plain
 from eslabon.plotting.themes import theme_at
-from eslabon.sweeps.sweep_figures import HEAVY, MOST, figure_title, mark_failed, mark_nominal, without_outliers
+from eslabon.sweeps.sweep_figures import (
+    HEAVY,
+    MOST,
+    figure_title,
+    mark_failed,
+    mark_nominal,
+    without_outliers,
+)
 from eslabon.sweeps.table_contents import Cells, Rows, in_cells, some_rows
 
 if TYPE_CHECKING:
     from eslabon.sweeps.sweep_plot import Request
     from eslabon.sweeps.sweep_table import SweepTable
 
-CELLS, A_CELL = 200, 20  # most cells along each axis of a long table, and rows in each of them, on the average
+CELLS, A_CELL = (
+    200,
+    20,
+)  # most cells along each axis of a long table, and rows in each of them, on the average
 SHADES = 24
 LINES = 7  # contours
 FEW = 12  # samples, below which triangles between them say nothing
@@ -37,7 +47,12 @@ def draw_maps(table: SweepTable, request: Request) -> Any:
         rows = some_rows(table, [x.name, y.name, *request.of], MOST)
     size = (5.6, 4.3) if len(request.of) == 1 else (5.0, 3.6)
     figure, axes = panels(
-        len(request.of), size=size, theme=request.theme, title=title, shared=False, bottom=plain(x.label)
+        len(request.of),
+        size=size,
+        theme=request.theme,
+        title=title,
+        shared=False,
+        bottom=plain(x.label),
     )
     for ax, name in zip(axes, request.of, strict=True):
         ax.set_ylabel(plain(y.label))
@@ -61,7 +76,14 @@ def _draw_rows(ax: Any, table: SweepTable, rows: Rows, request: Request, name: s
     alone = set(table.parameters) == {request.x, request.y} and not table.states
     label = table.column(name).label
     if min(len(columns), len(lines)) > 1 and len(rows) % (len(columns) * len(lines)) == 0:
-        _draw_grid(ax, x, y, np.where(known, z, np.nan), request.log, label if alone else f"mean of {label}")
+        _draw_grid(
+            ax,
+            x,
+            y,
+            np.where(known, z, np.nan),
+            request.log,
+            label if alone else f"mean of {label}",
+        )
         return
     mark_failed(ax, x[rows.failed], y[rows.failed])
     ax.use_sticky_edges = False  # samples reach to the edge
@@ -73,7 +95,15 @@ def _draw_rows(ax: Any, table: SweepTable, rows: Rows, request: Request, name: s
         _draw_triangles(ax, x, y, z, known, shade)
     else:
         size = float(np.clip(12000 / len(rows), 3, 40))
-        ax.scatter(x[known], y[known], c=z[known], s=size, linewidths=0, rasterized=len(rows) > HEAVY, **shade)
+        ax.scatter(
+            x[known],
+            y[known],
+            c=z[known],
+            s=size,
+            linewidths=0,
+            rasterized=len(rows) > HEAVY,
+            **shade,
+        )
     _bar(ax, shade, label)
 
 
@@ -106,7 +136,9 @@ def _draw_grid(ax: Any, x: Floats, y: Floats, z: Floats, log: bool, label: str) 
     with np.errstate(invalid="ignore"):
         mean = np.bincount(place[known], z[known], minlength=count.size).reshape(shape) / count
     failed = np.argwhere(count == 0)
-    mark_failed(ax, columns[failed[:, 1]], lines[failed[:, 0]], "" if len(z) == count.size else "all failed")
+    mark_failed(
+        ax, columns[failed[:, 1]], lines[failed[:, 0]], "" if len(z) == count.size else "all failed"
+    )
     if not known.any():
         return
     shade = _shades(ax, mean, log)
@@ -116,13 +148,17 @@ def _draw_grid(ax: Any, x: Floats, y: Floats, z: Floats, log: bool, label: str) 
     _bar(ax, shade, label)
 
 
-def _draw_triangles(ax: Any, x: Floats, y: Floats, z: Floats, known: np.ndarray, shade: dict[str, Any]) -> None:
+def _draw_triangles(
+    ax: Any, x: Floats, y: Floats, z: Floats, known: np.ndarray, shade: dict[str, Any]
+) -> None:
     """Filled contours on triangles between neighbours, none of which reaches over a design that failed; a dot for each design."""
     from matplotlib.tri import Triangulation
     from scipy.spatial import Delaunay
 
     scaled = np.stack([(a - a.min()) / np.ptp(a) for a in (x, y)], axis=1)
-    corners = Delaunay(scaled, qhull_options="QJ").simplices  # samples on one line have triangles, too
+    corners = Delaunay(
+        scaled, qhull_options="QJ"
+    ).simplices  # samples on one line have triangles, too
     broken = ~known[corners].all(axis=1)
     net = Triangulation(x, y, corners, mask=broken)
     if broken.all():
@@ -135,7 +171,15 @@ def _draw_triangles(ax: Any, x: Floats, y: Floats, z: Floats, known: np.ndarray,
     made.set_edgecolor("face")  # no light seams between the shades
     _contours(ax, shade, lambda some: ax.tricontour(net, filled, some, **_line(ax)))
     dot = float(np.clip(2000 / len(x), 0.5, 5))
-    ax.scatter(x[known], y[known], s=dot, color=theme_at(ax).paper, alpha=0.7, linewidths=0, rasterized=len(x) > HEAVY)
+    ax.scatter(
+        x[known],
+        y[known],
+        s=dot,
+        color=theme_at(ax).paper,
+        alpha=0.7,
+        linewidths=0,
+        rasterized=len(x) > HEAVY,
+    )
 
 
 def _contours(ax: Any, shade: dict[str, Any], draw: Any) -> None:
@@ -145,7 +189,11 @@ def _contours(ax: Any, shade: dict[str, Any], draw: Any) -> None:
 
     norm = shade["norm"]
     locator = LogLocator(subs=(1.0, 3.0)) if isinstance(norm, LogNorm) else MaxNLocator(LINES)
-    inside = [level for level in locator.tick_values(norm.vmin, norm.vmax) if norm.vmin < level < norm.vmax]
+    inside = [
+        level
+        for level in locator.tick_values(norm.vmin, norm.vmax)
+        if norm.vmin < level < norm.vmax
+    ]
     if inside:
         ax.clabel(draw(inside), fmt=lambda level: f"{level:.4g}", fontsize=7)
 
@@ -162,7 +210,9 @@ def _draw_cells(ax: Any, cells: Cells, name: str, log: bool, table: SweepTable) 
     gone = np.where((cells.count == 0) & (cells.failed > 0), 1.0, np.nan)
     if np.isfinite(gone).any():
         colour = theme_at(ax).quiet
-        ax.pcolormesh(cells.x, cells.y, gone, cmap=ListedColormap([colour]), alpha=0.45, rasterized=True)
+        ax.pcolormesh(
+            cells.x, cells.y, gone, cmap=ListedColormap([colour]), alpha=0.45, rasterized=True
+        )
         ax.plot([], [], "s", color=colour, alpha=0.45, label="all failed")
     if np.isfinite(mean).any():
         shade = _shades(ax, mean, log)

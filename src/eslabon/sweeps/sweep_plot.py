@@ -54,7 +54,13 @@ NARROW = 0.1  # of its value: a range that is a tolerance
 
 
 def sweep_figure(
-    table: SweepTable, kind: str | None, x: str | None, y: str | None, of: Any, log: bool, theme: str | Theme | None
+    table: SweepTable,
+    kind: str | None,
+    x: str | None,
+    y: str | None,
+    of: Any,
+    log: bool,
+    theme: str | Theme | None,
 ) -> Any:
     """See `SweepTable.plot`."""
     if not len(table):
@@ -65,7 +71,9 @@ def sweep_figure(
     wanted = _shown(table, chosen, of)
     request = Request(*along, wanted[: own.panels], flag(log, "log"), theme)
     if request.log:
-        _positive(table, [name for name in request.of if chosen != "scatter" or name in table.values])
+        _positive(
+            table, [name for name in request.of if chosen != "scatter" or name in table.values]
+        )
     figure = own.draw(table, request)
     if len(wanted) > own.panels:
         left = f"{own.panels} of {len(wanted)} columns; of= chooses others"
@@ -96,7 +104,9 @@ def _within_tolerances(table: SweepTable) -> bool:
     return all(x <= NARROW * abs(c.nominal) for x, c in zip(away, columns, strict=True))
 
 
-def _along(table: SweepTable, kind: str, count: int, x: str | None, y: str | None) -> tuple[str, str]:
+def _along(
+    table: SweepTable, kind: str, count: int, x: str | None, y: str | None
+) -> tuple[str, str]:
     """The parameters along the axes: those that are named, and then the first of the others."""
     given = [name for name in (x, y) if name is not None]
     if len(given) > count or (y is not None and count < 2):
@@ -136,4 +146,6 @@ def _positive(table: SweepTable, of: Sequence[str]) -> None:
     for name in of:
         least = table.contents.extremes[name][0]
         if np.isfinite(least) and least <= 0:
-            raise InputError(f"{name} goes down to {least:.6g}, and a logarithmic scale has no zero; leave log out.")
+            raise InputError(
+                f"{name} goes down to {least:.6g}, and a logarithmic scale has no zero; leave log out."
+            )

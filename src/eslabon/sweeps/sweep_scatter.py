@@ -71,7 +71,9 @@ def draw_scatter(table: SweepTable, request: Request) -> Any:
 def _shown(table: SweepTable, rows: Rows, name: str, log: bool) -> _Shown:
     column = table.column(name)
     parameter = column.role == "parameter"
-    low, high, _ = without_outliers(rows[name] if parameter else rows[name][~rows.failed], log and not parameter)
+    low, high, _ = without_outliers(
+        rows[name] if parameter else rows[name][~rows.failed], log and not parameter
+    )
     if high <= low:
         low, high = low - 0.1 * (abs(low) or 1.0) * (not log), low + 0.1 * (abs(low) or 1.0)
     return _Shown(name, plain(column.label), low, high, log and not parameter, parameter)
@@ -89,7 +91,11 @@ def _edges(x: Floats, own: _Shown) -> Floats:
         between = (levels[1:] + levels[:-1]) / 2
         return np.array([2 * levels[0] - between[0], *between, 2 * levels[-1] - between[-1]])
     bars = min(BARS, max(6, int(np.sqrt(len(x)))))
-    return np.geomspace(own.low, own.high, bars + 1) if own.log else np.linspace(own.low, own.high, bars + 1)
+    return (
+        np.geomspace(own.low, own.high, bars + 1)
+        if own.log
+        else np.linspace(own.low, own.high, bars + 1)
+    )
 
 
 def _pair(ax: Any, rows: Rows, across: _Shown, up: _Shown) -> None:
@@ -152,4 +158,6 @@ def _scaled(axis: Any, limit: Any, own: _Shown, outer: bool) -> None:
     else:
         axis.set_major_locator(MaxNLocator(3))
     limit(*own.bounds())
-    axis.set_tick_params(labelsize=7, **({} if outer else {"labelbottom": False, "labelleft": False}))
+    axis.set_tick_params(
+        labelsize=7, **({} if outer else {"labelbottom": False, "labelleft": False})
+    )

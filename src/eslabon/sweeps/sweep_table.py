@@ -59,8 +59,13 @@ def schema_of(columns: Sequence[Column], states: int) -> pyarrow.Schema:
     """The columns of a table as Parquet has them, of so many states of each design."""
     pa = arrow()
     state = [(STATE, pa.int64())] if states > 1 else []
-    own = {role: [(c.name, pa.float64()) for c in columns if c.role == role] for role in ("parameter", "value")}
-    return pa.schema([(POINT, pa.int64()), *own["parameter"], *state, *own["value"], (REASON, pa.string())])
+    own = {
+        role: [(c.name, pa.float64()) for c in columns if c.role == role]
+        for role in ("parameter", "value")
+    }
+    return pa.schema(
+        [(POINT, pa.int64()), *own["parameter"], *state, *own["value"], (REASON, pa.string())]
+    )
 
 
 @contextmanager
@@ -80,9 +85,16 @@ class SweepTable:
     `table["L2"]` is a column as an array; `to_pandas`, `to_arrow` and `save` take it elsewhere; `plot` draws it.
     """
 
-    def __init__(self, title: str, columns: Sequence[Column], parts: Any, about: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, title: str, columns: Sequence[Column], parts: Any, about: dict[str, Any] | None = None
+    ) -> None:
         """`parts` is a pyarrow.Table, or a pyarrow.dataset.Dataset of Parquet files; `about` says how it was made."""
-        self.title, self.columns, self._parts, self.about = title, tuple(columns), parts, dict(about or {})
+        self.title, self.columns, self._parts, self.about = (
+            title,
+            tuple(columns),
+            parts,
+            dict(about or {}),
+        )
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -105,7 +117,11 @@ class SweepTable:
 
     def __len__(self) -> int:
         with _undamaged(self.title):
-            return int(self._parts.num_rows if hasattr(self._parts, "num_rows") else self._parts.count_rows())
+            return int(
+                self._parts.num_rows
+                if hasattr(self._parts, "num_rows")
+                else self._parts.count_rows()
+            )
 
     def __getitem__(self, name: str) -> Floats:
         if name not in (POINT, STATE):
@@ -122,13 +138,20 @@ class SweepTable:
     def batches(self, names: Sequence[str] | None = None) -> Iterator[pyarrow.RecordBatch]:
         """Its rows piece by piece, for what is larger than memory; only the columns of some names if these are given."""
         known = self._parts.schema.names
-        known_words(known if names is None else words(names, "names"), known, f"{self.title} has no column", InputError)
+        known_words(
+            known if names is None else words(names, "names"),
+            known,
+            f"{self.title} has no column",
+            InputError,
+        )
         if hasattr(self._parts, "num_rows"):
             yield from self._read(names).to_batches()
             return
         wanted = {"schema": self._parts.schema, "columns": names if names is None else list(names)}
         with _undamaged(self.title):
-            for chunk in self._parts.get_fragments():  # one is in memory, however slowly they are used
+            for (
+                chunk
+            ) in self._parts.get_fragments():  # one is in memory, however slowly they are used
                 yield from chunk.to_batches(**wanted)
 
     @cached_property
@@ -178,7 +201,9 @@ class SweepTable:
         try:
             import pandas  # noqa: F401
         except ImportError:
-            raise MissingDependencyError("to_pandas needs pandas; install it with pip install pandas.") from None
+            raise MissingDependencyError(
+                "to_pandas needs pandas; install it with pip install pandas."
+            ) from None
         return self.to_arrow().to_pandas().set_index(POINT)
 
     def plot(

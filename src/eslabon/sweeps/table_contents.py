@@ -53,17 +53,27 @@ def contents(table: SweepTable) -> Contents:
         first = (
             np.diff(point, prepend=point[:1] - 1 if last is None else last) != 0
         )  # rows of one design stand together
-        rows, designs, last = rows + len(point), designs + int(first.sum()), point[-1:] if len(point) else last
+        rows, designs, last = (
+            rows + len(point),
+            designs + int(first.sum()),
+            point[-1:] if len(point) else last,
+        )
         for name in names:
             x = _floats(batch.column(name))
             x = x[np.isfinite(x)]
             finite[name] += len(x)
-            low[name], high[name] = min(low[name], x.min(initial=np.inf)), max(high[name], x.max(initial=-np.inf))
+            low[name], high[name] = (
+                min(low[name], x.min(initial=np.inf)),
+                max(high[name], x.max(initial=-np.inf)),
+            )
         for sentence, k in _failures(batch, first):
             kind = NUMBER.sub("#", sentence)
             seen = reasons.get(kind, Reason(0, sentence, int(point[k])))
             reasons[kind] = Reason(seen.count + 1, seen.sentence, seen.point)
-    known = {name: (low[name], high[name]) if low[name] <= high[name] else (np.nan, np.nan) for name in names}
+    known = {
+        name: (low[name], high[name]) if low[name] <= high[name] else (np.nan, np.nan)
+        for name in names
+    }
     ordered = tuple(sorted(reasons.values(), key=lambda reason: (-reason.count, reason.point)))
     return Contents(rows, designs, sum(reason.count for reason in ordered), ordered, known, finite)
 
@@ -120,7 +130,10 @@ def some_rows(table: SweepTable, names: Sequence[str], most: int) -> Rows:
     failed: list[np.ndarray] = []
     start = 0
     for batch in table.batches([*names, "reason"]):
-        own = chosen[np.searchsorted(chosen, start) : np.searchsorted(chosen, start + len(batch))] - start
+        own = (
+            chosen[np.searchsorted(chosen, start) : np.searchsorted(chosen, start + len(batch))]
+            - start
+        )
         for name in names:
             kept[name].append(_floats(batch.column(name))[own])
         failed.append(np.asarray(batch.column("reason").is_valid())[own])
@@ -151,7 +164,10 @@ def in_cells(table: SweepTable, x: str, y: str, values: Sequence[str], cells: in
     count, failed = np.zeros(cells * cells), np.zeros(cells * cells)
     sums = {name: np.zeros(cells * cells) for name in values}
     for batch in table.batches([x, y, *values, "reason"]):
-        places = [_place(_floats(batch.column(name)), edge) for name, edge in zip((x, y), edges, strict=True)]
+        places = [
+            _place(_floats(batch.column(name)), edge)
+            for name, edge in zip((x, y), edges, strict=True)
+        ]
         cell, bad = places[1] * cells + places[0], np.asarray(batch.column("reason").is_valid())
         failed += np.bincount(cell[bad], minlength=cells * cells)
         columns = {name: _floats(batch.column(name)) for name in values}

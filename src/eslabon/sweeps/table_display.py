@@ -34,14 +34,21 @@ def described(table: SweepTable) -> str:
 def counted(table: SweepTable) -> str:
     """What was swept, how many designs, how many failed."""
     found = table.contents
-    states = f" at {found.rows // found.designs} states each" if found.designs and found.rows > found.designs else ""
+    states = (
+        f" at {found.rows // found.designs} states each"
+        if found.designs and found.rows > found.designs
+        else ""
+    )
     failed = f", {found.failed:,} failed" if found.failed else ""
     return f"{table.title}: {found.designs:,} design{'s' * (found.designs != 1)}{states}{failed}"
 
 
 def _ranges(table: SweepTable) -> list[tuple[str, str, str, str]]:
     found = table.contents.extremes
-    return [(c.name, c.unit, _number(found[c.name][0]), _number(found[c.name][1])) for c in table.columns]
+    return [
+        (c.name, c.unit, _number(found[c.name][0]), _number(found[c.name][1]))
+        for c in table.columns
+    ]
 
 
 def _number(x: float) -> str:
@@ -51,7 +58,10 @@ def _number(x: float) -> str:
 def reasons(table: SweepTable) -> list[str]:
     """Why designs failed, a line for each kind of reason, the most frequent first."""
     found = table.contents.reasons
-    lines = [f"{reason.count:,} failed: {_short(reason.sentence)} (point {reason.point})" for reason in found[:REASONS]]
+    lines = [
+        f"{reason.count:,} failed: {_short(reason.sentence)} (point {reason.point})"
+        for reason in found[:REASONS]
+    ]
     if len(found) > REASONS:
         rest = sum(reason.count for reason in found[REASONS:])
         lines.append(f"{rest:,} failed for {len(found) - REASONS} other reasons")

@@ -79,10 +79,15 @@ def percentiles(table: SweepTable, percent: Sequence[float]) -> Summary:
     """See `SweepTable.percentiles`."""
     wanted = np.atleast_1d(finite(percent, "percent"))
     if wanted.ndim != 1 or not wanted.size or wanted.min() < 0 or wanted.max() > 100:
-        raise InputError(f"percentiles are numbers from 0 to 100, as in (5, 50, 95); they are {quoted(percent)}.")
+        raise InputError(
+            f"percentiles are numbers from 0 to 100, as in (5, 50, 95); they are {quoted(percent)}."
+        )
     counts = table.contents.finite
     places = {name: wanted / 100 * (counts[name] - 1) for name in table.values if counts[name]}
-    ranks = {name: sorted({int(f(x)) for x in h for f in (np.floor, np.ceil)}) for name, h in places.items()}
+    ranks = {
+        name: sorted({int(f(x)) for x in h for f in (np.floor, np.ceil)})
+        for name, h in places.items()
+    }
     found = order_statistics(table, ranks)
     heads = [f"{x:g} %" for x in wanted]
     numbers = {name: dict.fromkeys(heads, float("nan")) for name in table.values}
@@ -125,7 +130,9 @@ DIGIT = 16  # bits of a number that are looked at in one pass
 SIGN = np.uint64(1 << 63)
 
 
-def order_statistics(table: SweepTable, ranks: Mapping[str, Sequence[int]]) -> dict[str, dict[int, float]]:
+def order_statistics(
+    table: SweepTable, ranks: Mapping[str, Sequence[int]]
+) -> dict[str, dict[int, float]]:
     """The numbers of columns at ranks, counted from 0, in four passes through a table of any length: each pass counts how often
     the next 16 bits occur among the numbers that share those before."""
     known = {
@@ -139,12 +146,20 @@ def order_statistics(table: SweepTable, ranks: Mapping[str, Sequence[int]]) -> d
         for name, x in finite_numbers(table, list(ranks)):
             keys = _ordered(x)
             for bits, seen in counts[name].items():
-                own = keys if shift == 64 - DIGIT else keys[keys >> np.uint64(shift + DIGIT) == bits]
-                seen += np.bincount((own >> np.uint64(shift)) & np.uint64((1 << DIGIT) - 1), minlength=1 << DIGIT)
+                own = (
+                    keys if shift == 64 - DIGIT else keys[keys >> np.uint64(shift + DIGIT) == bits]
+                )
+                seen += np.bincount(
+                    (own >> np.uint64(shift)) & np.uint64((1 << DIGIT) - 1), minlength=1 << DIGIT
+                )
         known = {
-            name: {rank: _next(counts[name][at[0]], *at) for rank, at in own.items()} for name, own in known.items()
+            name: {rank: _next(counts[name][at[0]], *at) for rank, at in own.items()}
+            for name, own in known.items()
         }
-    return {name: {rank: _number(bits) for rank, (bits, _) in own.items()} for name, own in known.items()}
+    return {
+        name: {rank: _number(bits) for rank, (bits, _) in own.items()}
+        for name, own in known.items()
+    }
 
 
 def _next(seen: np.ndarray, bits: int, rank: int) -> tuple[int, int]:

@@ -44,7 +44,14 @@ def _draw_one(ax: Any, rows: Rows, name: str, log: bool) -> None:
     x = rows[name][~rows.failed]
     x = x[np.isfinite(x)]
     if not x.size:
-        ax.text(0.5, 0.5, "no design has a value", transform=ax.transAxes, ha="center", color=theme.quiet)
+        ax.text(
+            0.5,
+            0.5,
+            "no design has a value",
+            transform=ax.transAxes,
+            ha="center",
+            color=theme.quiet,
+        )
         ax.set_yticks([])
         return
     low, high, _ = without_outliers(x, log)
@@ -61,7 +68,13 @@ def _draw_one(ax: Any, rows: Rows, name: str, log: bool) -> None:
     ax.set_xlim(low, high)
     values = np.percentile(x, PERCENTILES)
     for percent, value, style in zip(PERCENTILES, values, (":", "-", ":"), strict=True):
-        ax.axvline(value, color=theme.curves[1], linestyle=style, linewidth=1.3, label=f"{percent} %: {value:.5g}")
+        ax.axvline(
+            value,
+            color=theme.curves[1],
+            linestyle=style,
+            linewidth=1.3,
+            label=f"{percent} %: {value:.5g}",
+        )
     outside = int(((x < low) | (x > high)).sum())
     if outside:
         ax.plot([], [], " ", label=f"{outside:,} outside")

@@ -26,7 +26,13 @@ from eslabon.errors import InputError, ModelError, format_value, suggest
 from eslabon.mechanism import Mechanism
 from eslabon.model.clearances import clearance_names
 from eslabon.model.free_numbers import DEVIATION, PAYLOAD, free_name, parameter_units
-from eslabon.model.numbers_with_units import NUMBER, factor_to_si, number_in_si, ordered, range_in_si
+from eslabon.model.numbers_with_units import (
+    NUMBER,
+    factor_to_si,
+    number_in_si,
+    ordered,
+    range_in_si,
+)
 from eslabon.sweeps.distributions import (
     Distribution,
     Frozen,
@@ -81,7 +87,11 @@ class Variable:
             return np.array(self.levels)
         if isinstance(self.distribution, Frozen):
             return self.values_at((np.arange(points) + 0.5) / points)
-        return np.linspace(self.low, self.high, points) if points > 1 else np.array([self.distribution.mean])
+        return (
+            np.linspace(self.low, self.high, points)
+            if points > 1
+            else np.array([self.distribution.mean])
+        )
 
     @property
     def low(self) -> float:
@@ -160,10 +170,10 @@ def _freed(m: Mechanism, key: str) -> Mechanism:
         m.check_parameters([key])  # says what it is defined by
     if "." in key:
         return m.with_free(key)
-    hint = (
-        f"; {m.name} has {', '.join(m.parameters) or 'no parameters'}, and m.free_numbers() lists numbers of its items."
+    hint = f"; {m.name} has {', '.join(m.parameters) or 'no parameters'}, and m.free_numbers() lists numbers of its items."
+    raise ModelError(
+        f"over: there is no parameter {format_value(key)}{suggest(key, m.parameters, hint)}"
     )
-    raise ModelError(f"over: there is no parameter {format_value(key)}{suggest(key, m.parameters, hint)}")
 
 
 def _variables(m: Mechanism, key: str, said: Any) -> tuple[Variable, ...]:
@@ -172,18 +182,26 @@ def _variables(m: Mechanism, key: str, said: Any) -> tuple[Variable, ...]:
     name = key if key in m.parameters else free_name(key)
     unit, nominal = parameter_units(m)[name], m.parameters[name]
     made = _distribution(said, f"over[{key!r}]", unit, nominal)
-    uncertain = isinstance(made, Frozen | Tolerance) or (isinstance(said, str) and _ABOUT.search(said) is not None)
+    uncertain = isinstance(made, Frozen | Tolerance) or (
+        isinstance(said, str) and _ABOUT.search(said) is not None
+    )
     return (Variable(name, unit or "", nominal, made, uncertain=uncertain),)
 
 
 def _clearance(m: Mechanism, key: str, said: Any) -> tuple[Variable, ...]:
     """The polar coordinates of the centre of a pin or ball that is equally likely all over its clearance."""
     joint, what = key.removesuffix(CLEARANCE), f"over[{key!r}]"
-    radius = number_in_si(said, what, "m") if isinstance(said, str | int | float | np.number) else np.nan
+    radius = (
+        number_in_si(said, what, "m") if isinstance(said, str | int | float | np.number) else np.nan
+    )
     if not 0 < radius < np.inf:
         raise InputError(f"{what} is the radius that the centre can shift by, as in 5e-5 or '0.05 mm'; it is {format_value(said)}.")  # fmt: skip
     names = clearance_names(m, joint)
-    spread: tuple[Distribution, ...] = (Play(radius, len(names)), Uniform(0.0, 2 * np.pi), PolarAngle())
+    spread: tuple[Distribution, ...] = (
+        Play(radius, len(names)),
+        Uniform(0.0, 2 * np.pi),
+        PolarAngle(),
+    )
     return tuple(Variable(name, unit, 0.0, x, key, True) for name, unit, x in zip(names, ("m", "rad", "rad"), spread, strict=False))  # fmt: skip
 
 
@@ -206,7 +224,9 @@ def _distribution(said: Any, what: str, unit: str | None, nominal: float) -> Dis
             return Uniform(*ordered((values[0], values[1]), what))
         if len(values) > 2:
             return levels(values, what)
-        raise InputError(f"{what} is a range of two numbers, or three levels and more; it is {format_value(said)}.")
+        raise InputError(
+            f"{what} is a range of two numbers, or three levels and more; it is {format_value(said)}."
+        )
     raise InputError(
         f"{what} is a range (low, high), three or more levels, a text such as '10..30 cm' or '±0.1 mm', or a distribution of SciPy; "
         f"it is {format_value(said)}."
@@ -224,7 +244,9 @@ def _text(said: str, what: str, unit: str | None, nominal: float) -> Distributio
         relative = found["unit"] == "%"
         own = factor_to_si(found["first"] or ("" if relative else found["unit"]), what, unit)
         middle = nominal if found["middle"] is None else float(found["middle"]) * own
-        by = float(found["by"]) * (abs(middle) / 100 if relative else factor_to_si(found["unit"], what, unit))
+        by = float(found["by"]) * (
+            abs(middle) / 100 if relative else factor_to_si(found["unit"], what, unit)
+        )
         if not by > 0:
             why = (
                 "it is nothing of a value that is zero; give it in its unit"
@@ -242,9 +264,13 @@ def _check_admissible(m: Mechanism, variables: Sequence[Variable]) -> None:
     d = m.description
     homeless = type(m)(replace(d, modes=(), joints=tuple(replace(j, home=None) for j in d.joints)))
     for x in variables:
-        values = x.values_at([0.5]) if isinstance(x.distribution, Frozen) else np.array([x.low, x.high])
+        values = (
+            x.values_at([0.5]) if isinstance(x.distribution, Frozen) else np.array([x.low, x.high])
+        )
         for value in x.levels or values.tolist():
             try:
                 homeless.with_parameters(**{x.name: value})
             except ModelError as error:
-                raise InputError(f"over: {x.name} takes the value {value:g}, and then {error}") from None
+                raise InputError(
+                    f"over: {x.name} takes the value {value:g}, and then {error}"
+                ) from None

@@ -63,7 +63,11 @@ class View:
         self._exhibits, self._theme, self._dark = dict(exhibits), THEMES[dark], dark
         self._guard = RequestGuard(hosts)
         self._pending: dict[Any, Callable[[], Any]] = {}
-        self._wake, self._lock, self._stopping = threading.Condition(), threading.RLock(), threading.Event()
+        self._wake, self._lock, self._stopping = (
+            threading.Condition(),
+            threading.RLock(),
+            threading.Event(),
+        )
         self._server = open_server(", ".join(exhibits), port, dark, self._guard.around)
         try:
             self._panels = self._build()
@@ -83,7 +87,9 @@ class View:
         tabs = gui.add_tab_group() if len(self._exhibits) > 1 else None
         for (name, exhibit), offset in zip(self._exhibits.items(), offsets, strict=True):
             with tabs.add_tab(name) if tabs is not None else gui.add_folder(None):
-                made[name] = Panel(self._server, exhibit, name.replace("/", "_"), self._theme, offset, self._ask)
+                made[name] = Panel(
+                    self._server, exhibit, name.replace("/", "_"), self._theme, offset, self._ask
+                )
         with gui.add_folder("View and export", expand_by_default=False):
             for label, icon, action in (
                 ("Whole view", "focus-centered", self._look),
@@ -135,7 +141,9 @@ class View:
             known = ", ".join(self._exhibits)
             if name is None:
                 raise InputError(f"the view shows {known}; say which one is meant, by name.")
-            raise InputError(f"the view shows no {format_value(name)}{suggest(name, self._exhibits)}")
+            raise InputError(
+                f"the view shows no {format_value(name)}{suggest(name, self._exhibits)}"
+            )
         return self._exhibits[name]
 
     def __repr__(self) -> str:
@@ -172,7 +180,9 @@ class View:
             return write(path, self._page())
         clients = list(self._server.get_clients().values())
         if not clients:
-            raise InputError(f"{path}: a picture is made by a browser; open {self.url} in one first.")
+            raise InputError(
+                f"{path}: a picture is made by a browser; open {self.url} in one first."
+            )
         return write(path, self._picture(clients[0]))
 
     def stop(self) -> None:
@@ -219,13 +229,19 @@ class View:
             with self._wake:
                 if not self._pending:
                     self._wake.wait(
-                        max(0.0, PERIOD - (time.monotonic() - clock)) if going else 0.1 if not fresh else IDLE
+                        max(0.0, PERIOD - (time.monotonic() - clock))
+                        if going
+                        else 0.1
+                        if not fresh
+                        else IDLE
                     )
                 requests, self._pending = list(self._pending.values()), {}
             now = time.monotonic()
             fresh = self._turn(requests, now - clock if going else 0.0, now)
             clock = now
-            time.sleep(max(0.0, PERIOD - (time.monotonic() - now)))  # slider by slider a page asks more often than that
+            time.sleep(
+                max(0.0, PERIOD - (time.monotonic() - now))
+            )  # slider by slider a page asks more often than that
 
     def _turn(self, requests: Sequence[Callable[[], Any]], seconds: float, now: float) -> bool:
         """Carry out what is asked for, let time go by, and show it; whether all is shown."""
@@ -269,7 +285,11 @@ class View:
     def _without_grips(self) -> Iterator[None]:
         """The grips are for hands, not for pictures."""
         with self._lock:
-            grips = [panel.gizmo.handle for panel in self._panels.values() if panel.gizmo.handle is not None]
+            grips = [
+                panel.gizmo.handle
+                for panel in self._panels.values()
+                if panel.gizmo.handle is not None
+            ]
             for grip in grips:
                 grip.visible = False
             try:
@@ -279,10 +299,14 @@ class View:
                     grip.visible = True
 
     def _send_scene(self, client: Any) -> None:
-        client.send_file_download(f"{self._file_name()}.html", self._page().encode(), save_immediately=True)
+        client.send_file_download(
+            f"{self._file_name()}.html", self._page().encode(), save_immediately=True
+        )
 
     def _send_picture(self, client: Any) -> None:
-        client.send_file_download(f"{self._file_name()}.png", self._picture(client), save_immediately=True)
+        client.send_file_download(
+            f"{self._file_name()}.png", self._picture(client), save_immediately=True
+        )
 
     def _file_name(self) -> str:
         return "_and_".join(self._exhibits).replace("/", "_")[:80]
@@ -338,8 +362,16 @@ def _named(mechanisms: Sequence[Any]) -> dict[str, Mechanism]:
     """The mechanisms by names of their own."""
     from eslabon.mechanism import Mechanism
 
-    given = mechanisms[0] if len(mechanisms) == 1 and isinstance(mechanisms[0], list | tuple | Mapping) else mechanisms
-    pairs = list(given.items()) if isinstance(given, Mapping) else [(getattr(m, "name", ""), m) for m in given]
+    given = (
+        mechanisms[0]
+        if len(mechanisms) == 1 and isinstance(mechanisms[0], list | tuple | Mapping)
+        else mechanisms
+    )
+    pairs = (
+        list(given.items())
+        if isinstance(given, Mapping)
+        else [(getattr(m, "name", ""), m) for m in given]
+    )
     if not pairs:
         raise InputError("view shows one mechanism or more; none was given.")
     made: dict[str, Mechanism] = {}
@@ -361,12 +393,18 @@ def _own(value: Any, name: str, named: Mapping[str, Any], key: str) -> Any:
         return value
     if not isinstance(value, Mapping) or (strange := [x for x in value if x not in named]):
         what = format_value(strange[0]) if isinstance(value, Mapping) else format_value(value)
-        raise InputError(f"of several mechanisms, {key} is a dict by their names ({', '.join(named)}); it has {what}.")
+        raise InputError(
+            f"of several mechanisms, {key} is a dict by their names ({', '.join(named)}); it has {what}."
+        )
     return value.get(name)
 
 
 def _port(port: Any) -> int:
-    if isinstance(port, bool) or not isinstance(port, int) or not (port == 0 or 1024 <= port <= 65535):
+    if (
+        isinstance(port, bool)
+        or not isinstance(port, int)
+        or not (port == 0 or 1024 <= port <= 65535)
+    ):
         raise InputError(
             f"a port is a whole number from 1024 to 65535, or 0 for any that is free; it is {format_value(port)}."
         )
@@ -375,4 +413,6 @@ def _port(port: Any) -> int:
 
 def _has_screen() -> bool:
     """Whether a browser would have a window to open; one in the terminal would only be in the way."""
-    return not sys.platform.startswith("linux") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return not sys.platform.startswith("linux") or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )

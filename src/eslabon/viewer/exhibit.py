@@ -60,7 +60,9 @@ class Exhibit:
     def gauges(self) -> tuple[Gauge, ...]:
         try:
             frame = self.session.frame
-            return gauges(self.m, self.q, frame, None if frame is None else self.session.task(frame))
+            return gauges(
+                self.m, self.q, frame, None if frame is None else self.session.task(frame)
+            )
         except EslabonError:  # a configuration of a motion that is not closed to the last digits
             return ()
 
@@ -71,7 +73,9 @@ class Exhibit:
             {} if m is self.m else {"parameters": self.session.parameters}
         )  # code for all values, compiled once
         if run is not None:
-            return np.asarray(m.reactions(run.q, run.v, tau=run.tau, external=run.wrenches, **given))
+            return np.asarray(
+                m.reactions(run.q, run.v, tau=run.tau, external=run.wrenches, **given)
+            )
         try:
             return np.asarray(m.reactions(self.q, rest, rest, **given))
         except EslabonError:  # more degrees of freedom than actuators
@@ -128,7 +132,11 @@ class Exhibit:
         self.halt()
         self.modes = self.session.assembly_modes()
         count = len(self.modes)
-        return f"{count} were found; choose one." if count > 1 else f"{self.m.name} has no other assembly mode here."
+        return (
+            f"{count} were found; choose one."
+            if count > 1
+            else f"{self.m.name} has no other assembly mode here."
+        )
 
     def choose_mode(self, name: str) -> str:
         self.halt()
@@ -186,7 +194,9 @@ class Exhibit:
             pose = self.poses[1 + self.m.body_places[body]]
             mass = sum(float(b.mass) for b in self.m.bodies) or 1.0
             damping = 0.6 * float(np.sqrt(self.firmness * mass))
-            self.run.pull = Pull(body, pose[:3, :3].T @ (grip - pose[:3, 3]), to, self.firmness, damping)
+            self.run.pull = Pull(
+                body, pose[:3, :3].T @ (grip - pose[:3, 3]), to, self.firmness, damping
+            )
         self.run.pull = self.run.pull._replace(to=to)
         return ""
 
@@ -213,7 +223,9 @@ class Exhibit:
     def find_mode_shapes(self) -> str:
         """The modes about where the mechanism stands, as clips."""
         shapes = mode_shapes(self.m, self.q)
-        self.clips = {n: c for n, c in self.clips.items() if not c.periodic} | {c.name: c for c in shapes}
+        self.clips = {n: c for n, c in self.clips.items() if not c.periodic} | {
+            c.name: c for c in shapes
+        }
         return ""
 
     def play(self, name: str) -> str:
@@ -231,7 +243,11 @@ class Exhibit:
             return
         if seconds > self.clip.duration:
             self.going = self.clip.periodic
-            seconds = seconds % max(self.clip.duration, 1e-9) if self.clip.periodic else self.clip.duration
+            seconds = (
+                seconds % max(self.clip.duration, 1e-9)
+                if self.clip.periodic
+                else self.clip.duration
+            )
         self.clock = seconds
         self.session.q = self.clip.at(self.m, seconds)
 

@@ -23,7 +23,9 @@ class Gizmo:
     Of a mechanism in a plane the grip lies in it: its z is the plane's normal, whatever the frame's axes are.
     """
 
-    def __init__(self, server: ViserServer, root: str, exhibit: Exhibit, asked: Callable[[], None]) -> None:
+    def __init__(
+        self, server: ViserServer, root: str, exhibit: Exhibit, asked: Callable[[], None]
+    ) -> None:
         self.server, self.root, self.exhibit, self.asked = server, root, exhibit, asked
         self.handle: Any = None
         self.visible = self.dragged = self.suspended = False

@@ -71,7 +71,9 @@ class LiveSimulation:
         self._springs = bool(self.m.springs) or any(j.stiffness or j.viscous for j in self.m.joints)
         self.stops = self.stops and bool(np.isfinite(limits(self.m)).any())
         if not self.m.nv:
-            raise InputError(f"{self.m.name} has no joint that moves: there is nothing to simulate.")
+            raise InputError(
+                f"{self.m.name} has no joint that moves: there is nothing to simulate."
+            )
         refuse_massless(self.m)
         self._system = System(self.m, stops=stops_of(self.m, self.stops, STEP))
         self.let_be()
@@ -108,7 +110,10 @@ class LiveSimulation:
         """Go on for some time, by whole steps."""
         steps = max(1, round(seconds / STEP))
         while steps > 0:
-            count = min(steps, 1 if self.pull is not None else round(PERIOD / STEP) if self.servos else steps)
+            count = min(
+                steps,
+                1 if self.pull is not None else round(PERIOD / STEP) if self.servos else steps,
+            )
             self._pull()
             self._run(self.tau, count * STEP)
             steps -= count
@@ -118,7 +123,10 @@ class LiveSimulation:
         if self.pull is None:
             return
         body, point, to, stiffness, damping = self.pull
-        pose, twist = self.m.pose(self.q, body), self.m.velocity(self.q, self.v, body, axes="aligned")
+        pose, twist = (
+            self.m.pose(self.q, body),
+            self.m.velocity(self.q, self.v, body, axes="aligned"),
+        )
         arm = pose[:3, :3] @ point
         speed = twist[3:] + np.cross(twist[:3], arm)
         self.push(body, stiffness * (to - pose[:3, 3] - arm) - damping * speed, point)
@@ -149,7 +157,9 @@ class LiveSimulation:
         count = max(1, round(seconds / step))
         length = seconds / count
         times = self.t + length * np.arange(count)
-        rows = np.column_stack([times, np.full(count, length), np.broadcast_to(tau, (count, self.m.nu))])
+        rows = np.column_stack(
+            [times, np.full(count, length), np.broadcast_to(tau, (count, self.m.nu))]
+        )
         native = replace(self._system, external=self.wrenches).function(
             RK4.formula, law=None, sampling=None, columns=int(self.m.nu > 0)
         )

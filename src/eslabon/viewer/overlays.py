@@ -25,9 +25,13 @@ class Overlays:
 
     def __init__(self, placed: Placed, shown: set[str]) -> None:
         self.placed, self.shown, self.scale = placed, shown, {"forces": 0.0, "reactions": 0.0}
-        self.nodes: dict[str, list[Any]] = {"frames": self._frames(), "centres of mass": self._coms()}
+        self.nodes: dict[str, list[Any]] = {
+            "frames": self._frames(),
+            "centres of mass": self._coms(),
+        }
         self.arrows = {
-            name: self._arrows(name, role) for name, role in (("forces", "force"), ("reactions", "reaction"))
+            name: self._arrows(name, role)
+            for name, role in (("forces", "force"), ("reactions", "reaction"))
         }
         self.show()
 
@@ -37,7 +41,11 @@ class Overlays:
         made: list[Any] = []
         for body in scene.bodies:
             name = f"{self.placed.node(body)}/own_frame"
-            made.append(add.add_frame(name, axes_length=size / 14, axes_radius=size / 700, origin_radius=size / 400))
+            made.append(
+                add.add_frame(
+                    name, axes_length=size / 14, axes_radius=size / 700, origin_radius=size / 400
+                )
+            )
         for label, body, at in scene.frames:
             name = f"{self.placed.node(body)}/frame_{label.replace('/', '_')}"
             made.append(
@@ -99,7 +107,11 @@ class Overlays:
         seen = sizes > 0.02 * self.scale[name]
         ways = forces[seen] * (LONGEST * self.placed.scene.size / self.scale[name])
         at = points[seen]
-        return np.stack([at - ways, at], axis=1) if name == "forces" else np.stack([at, at + ways], axis=1)
+        return (
+            np.stack([at - ways, at], axis=1)
+            if name == "forces"
+            else np.stack([at, at + ways], axis=1)
+        )
 
 
 def _turn(pose: Floats) -> Floats:
@@ -118,7 +130,9 @@ def _forces(exhibit: Exhibit) -> tuple[Floats, Floats]:
             forces.append(float(body.mass) * gravity)
         if exhibit.run is not None and (wrench := exhibit.run.wrenches[body.name]).any():
             turn, moment, force = poses[k + 1][:3, :3], wrench[:3], wrench[3:]
-            arm = np.cross(force, moment) / max(float(force @ force), 1e-300)  # where the line of the force passes
+            arm = np.cross(force, moment) / max(
+                float(force @ force), 1e-300
+            )  # where the line of the force passes
             points.append(poses[k + 1][:3, 3] + turn @ arm)
             forces.append(turn @ force)
     return np.array(points).reshape(-1, 3), np.array(forces).reshape(-1, 3)

@@ -23,11 +23,17 @@ from eslabon.viewer.session import Drive, frames_of
 if TYPE_CHECKING:
     from eslabon.viewer.exhibit import Exhibit
 
-Ask = Callable[[Any, Callable[[], Any]], None]  # a key, of which only the latest request counts, and the request
+Ask = Callable[
+    [Any, Callable[[], Any]], None
+]  # a key, of which only the latest request counts, and the request
 QUIET = 0.4  # s for which a control that a person moves is left alone
 OFTEN = 0.1  # s between two looks at numbers
 HOLD = 10.0  # times a second that a button that is held down says so
-DIRECTIONS = {sign + axis: s * np.eye(3)[k] for k, axis in enumerate("xyz") for sign, s in (("+", 1.0), ("-", -1.0))}
+DIRECTIONS = {
+    sign + axis: s * np.eye(3)[k]
+    for k, axis in enumerate("xyz")
+    for sign, s in (("+", 1.0), ("-", -1.0))
+}
 
 
 class Slider(NamedTuple):
@@ -41,7 +47,9 @@ class Slider(NamedTuple):
 class Panel:
     """Controls and readings of an exhibit, and its solids."""
 
-    def __init__(self, server: Any, exhibit: Exhibit, name: str, theme: Theme, offset: Floats, ask: Ask) -> None:
+    def __init__(
+        self, server: Any, exhibit: Exhibit, name: str, theme: Theme, offset: Floats, ask: Ask
+    ) -> None:
         self.server, self.exhibit, self.name, self.theme, self.offset, self._ask = (
             server,
             exhibit,
@@ -52,13 +60,17 @@ class Panel:
         )
         self.shown: set[str] = set()
         self.primitives = self._held = False
-        self._touched: dict[int, float] = {}  # when a control, by its id, was last moved by a person
+        self._touched: dict[
+            int, float
+        ] = {}  # when a control, by its id, was last moved by a person
         self._released = 0.0  # when a push ends
         self._place, self._shaped, self._looked = np.zeros(0), exhibit.shaped, 0.0
         self.placed: Placed
         self.overlays: Overlays
         self._build_solids()
-        self.gizmo = Gizmo(server, self.placed.name, exhibit, lambda: self.ask("reach", self._reach))
+        self.gizmo = Gizmo(
+            server, self.placed.name, exhibit, lambda: self.ask("reach", self._reach)
+        )
         self._build_controls()
 
     def ask(self, key: Any, request: Callable[[], Any]) -> None:
@@ -94,7 +106,9 @@ class Panel:
 
     def _pulling(self, body: str) -> Callable[[Any], Any]:
         async def pull(event: Any) -> None:
-            grip, to = (np.array(p) - self.offset for p in (event.start_position, event.end_position))
+            grip, to = (
+                np.array(p) - self.offset for p in (event.start_position, event.end_position)
+            )
             if event.phase == "end":
                 self.ask("pull", self.exhibit.let_be)
             else:
@@ -136,7 +150,9 @@ class Panel:
     def _clicked(self, handle: Any, request: Callable[[], Any]) -> None:
         @handle.on_click  # type: ignore[untyped-decorator]
         async def clicked(_: Any) -> None:
-            _put(self.saying, words.BUSY)  # until there is something to say: a moment, or seconds of compiling
+            _put(
+                self.saying, words.BUSY
+            )  # until there is something to say: a moment, or seconds of compiling
             self.ask(id(handle), request)
 
     def _joints(self) -> None:
@@ -161,8 +177,12 @@ class Panel:
         if not names:
             return
         with self.server.gui.add_folder("Lead by a frame"):
-            grip = self.server.gui.add_checkbox("grip", True, hint="arrows and rings at the frame, to be dragged")
-            frame = self.server.gui.add_dropdown("frame", names, initial_value=self.exhibit.session.frame)
+            grip = self.server.gui.add_checkbox(
+                "grip", True, hint="arrows and rings at the frame, to be dragged"
+            )
+            frame = self.server.gui.add_dropdown(
+                "frame", names, initial_value=self.exhibit.session.frame
+            )
         self.gizmo.show(True)
         self._changed(grip, lambda: self.gizmo.show(grip.value))
         self._changed(frame, lambda: self._other_frame(frame.value))
@@ -191,7 +211,11 @@ class Panel:
         return said
 
     def _choose_mode(self) -> str:
-        return self.exhibit.choose_mode(self.modes.value) if self.modes.value in self.exhibit.modes else ""
+        return (
+            self.exhibit.choose_mode(self.modes.value)
+            if self.modes.value in self.exhibit.modes
+            else ""
+        )
 
     def _parameters(self) -> None:
         self.parameters: dict[str, Any] = {}
@@ -211,22 +235,33 @@ class Panel:
     def _simulate(self) -> None:
         gui, exhibit = self.server.gui, self.exhibit
         with gui.add_folder("Simulate", expand_by_default=False):
-            drives = gui.add_dropdown("actuators", ("free", "servos"), hint="servos hold their joints, softly")
-            stops = gui.add_checkbox("stops", words.limited(exhibit.m), hint="joints bounce off their limits")
+            drives = gui.add_dropdown(
+                "actuators", ("free", "servos"), hint="servos hold their joints, softly"
+            )
+            stops = gui.add_checkbox(
+                "stops", words.limited(exhibit.m), hint="joints bounce off their limits"
+            )
             buttons = gui.add_button_group("", ("Let go", "Pause", "Reset"))
             self.state = gui.add_html("")
-            body = gui.add_dropdown("push", [b.name for b in exhibit.m.bodies], initial_value=words.outermost(exhibit))
+            body = gui.add_dropdown(
+                "push", [b.name for b in exhibit.m.bodies], initial_value=words.outermost(exhibit)
+            )
             way = gui.add_dropdown("towards", tuple(DIRECTIONS), initial_value="+x")
             top = words.rounded(2 * exhibit.weight)
             size = gui.add_slider("force [N]", 0.0, top, top / 200, top / 8)
             push = gui.add_button(
-                "Push (hold)", icon="hand-finger", hint="or drag a body in the scene while it simulates"
+                "Push (hold)",
+                icon="hand-finger",
+                hint="or drag a body in the scene while it simulates",
             )
         exhibit.stops = stops.value
         for handle in (drives, stops):
             self._changed(handle, lambda: exhibit.drive_by(drives.value == "servos", stops.value))
         self._clicked(
-            buttons, lambda: {"Let go": exhibit.let_go, "Pause": exhibit.pause, "Reset": exhibit.reset}[buttons.value]()
+            buttons,
+            lambda: {"Let go": exhibit.let_go, "Pause": exhibit.pause, "Reset": exhibit.reset}[
+                buttons.value
+            ](),
         )
 
         @push.on_hold(callback_hz=HOLD)  # type: ignore[untyped-decorator]
@@ -242,7 +277,10 @@ class Panel:
             self.time = gui.add_slider("time [s]", 0.0, 1.0, 0.001, 0.0)
             speed = gui.add_slider("speed", 0.05, 4.0, 0.05, 1.0)
             shapes = gui.add_button("Mode shapes from here", icon="wave-sine")
-        self._clicked(buttons, lambda: exhibit.play(self.clip.value) if buttons.value == "Play" else exhibit.pause())
+        self._clicked(
+            buttons,
+            lambda: exhibit.play(self.clip.value) if buttons.value == "Play" else exhibit.pause(),
+        )
         self._clicked(shapes, self._find_shapes)
         self._changed(self.time, lambda: exhibit.show(self.clip.value, self.time.value))
         self._changed(self.clip, lambda: exhibit.play(self.clip.value))
@@ -310,12 +348,16 @@ class Panel:
         _put(self.saying, words.sentence(exhibit.said))
         _put(self.state, words.simulation(exhibit.run))
         left = {handle for handle, when in self._touched.items() if now - when < QUIET}
-        if not left & {id(handle) for handle in self.parameters.values()}:  # other dimensions need other code
+        if not left & {
+            id(handle) for handle in self.parameters.values()
+        }:  # other dimensions need other code
             _put(self.conditions, words.gauges(exhibit.gauges(), self.theme))
         for slider in self.sliders:
             if id(slider.handle) not in left:
                 self._set(
-                    slider.handle, slider.factor * words.in_range(float(exhibit.q[slider.drive.place]), slider.drive)
+                    slider.handle,
+                    slider.factor
+                    * words.in_range(float(exhibit.q[slider.drive.place]), slider.drive),
                 )
         for name, handle in self.parameters.items():
             if id(handle) not in left:

@@ -56,7 +56,11 @@ def clips(m: Mechanism, given: Any) -> list[Clip]:
 
 
 def _clip(m: Mechanism, name: str, motion: Any) -> Clip:
-    pair = motion if isinstance(motion, tuple | list) else (getattr(motion, "t", None), getattr(motion, "q", None))
+    pair = (
+        motion
+        if isinstance(motion, tuple | list)
+        else (getattr(motion, "t", None), getattr(motion, "q", None))
+    )
     if len(pair) != 2 or pair[0] is None or pair[1] is None:
         raise InputError(
             f"'{name}' is to be played, but {format_value(motion)} is no motion: give one with times, or (t, q)."
@@ -87,10 +91,16 @@ def mode_shapes(m: Mechanism, q: Floats) -> list[Clip]:
         if mode.kind == "oscillation":
             how = f"{mode.hertz:.3g} Hz, damping {mode.damping + 0.0:.2g}"
         else:
-            how = mode.kind if not np.isfinite(mode.time_constant) else f"{mode.kind}, {mode.time_constant:.2g} s"
+            how = (
+                mode.kind
+                if not np.isfinite(mode.time_constant)
+                else f"{mode.kind}, {mode.time_constant:.2g} s"
+            )
         shape = _shape(mode)
         looped = np.concatenate([shape, shape[:1]])
-        made.append(Clip(f"{k + 1}: {how}", np.linspace(0.0, SLOW, len(looped)), looped, periodic=True))
+        made.append(
+            Clip(f"{k + 1}: {how}", np.linspace(0.0, SLOW, len(looped)), looped, periodic=True)
+        )
     if not made:
         raise InputError(f"{m.name} has no modes: nothing about it can move.")
     return made

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 FAIR, POOR = 0.02, 0.005  # reciprocal condition numbers below which a gauge turns yellow, and red
 
 
-PARTS = {"pose": "all", "position": "translation", "orientation": "rotation"}  # what of a frame counts
+PARTS = {
+    "pose": "all",
+    "position": "translation",
+    "orientation": "rotation",
+}  # what of a frame counts
 
 
 class Gauge(NamedTuple):
@@ -26,7 +30,9 @@ class Gauge(NamedTuple):
     words: tuple[str, ...] = ()
 
 
-def gauges(m: Mechanism, q: Floats, frame: str | None, task: str | None = None) -> tuple[Gauge, ...]:
+def gauges(
+    m: Mechanism, q: Floats, frame: str | None, task: str | None = None
+) -> tuple[Gauge, ...]:
     """The conditions of a configuration: parallel where there are loops, serial where there is a frame, of which counts what
     the `task` says ("pose", "position" or "orientation"; what it can do if left out).
 
@@ -38,9 +44,19 @@ def gauges(m: Mechanism, q: Floats, frame: str | None, task: str | None = None) 
         return ()
     part = "all" if frame is None else PARTS[task or task_of(m, frame)]
     found = m.conditions(q, frame, part)
-    made = [Gauge("parallel", float(found.parallel), _colour(float(found.parallel)))] if m.closed else []
-    made += [Gauge("serial", float(found.serial), _colour(float(found.serial)))] if frame is not None else []
-    return tuple(g._replace(words=_words(m, q, frame, part)) if g.colour == "red" else g for g in made)
+    made = (
+        [Gauge("parallel", float(found.parallel), _colour(float(found.parallel)))]
+        if m.closed
+        else []
+    )
+    made += (
+        [Gauge("serial", float(found.serial), _colour(float(found.serial)))]
+        if frame is not None
+        else []
+    )
+    return tuple(
+        g._replace(words=_words(m, q, frame, part)) if g.colour == "red" else g for g in made
+    )
 
 
 def _colour(value: float) -> str:

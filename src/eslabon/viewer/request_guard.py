@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_BYTES = 24
-AUTHORITY = re.compile(r"(?P<name>[\w.-]+|\[[\da-f:.]+\])(?::(?P<port>\d+))?", re.ASCII | re.IGNORECASE)
+AUTHORITY = re.compile(
+    r"(?P<name>[\w.-]+|\[[\da-f:.]+\])(?::(?P<port>\d+))?", re.ASCII | re.IGNORECASE
+)
 
 
 class RequestGuard:
@@ -85,8 +87,14 @@ class RequestGuard:
         return ("/" + rest + mark + query, True) if self._is_token(first) else (path, False)
 
     def _has_cookie(self, request: Request) -> bool:
-        pairs = (pair.strip().partition("=") for line in request.headers.get_all("Cookie") for pair in line.split(";"))
-        return any(name == _cookie_name(request) and self._is_token(value) for name, _, value in pairs)
+        pairs = (
+            pair.strip().partition("=")
+            for line in request.headers.get_all("Cookie")
+            for pair in line.split(";")
+        )
+        return any(
+            name == _cookie_name(request) and self._is_token(value) for name, _, value in pairs
+        )
 
     def _is_token(self, text: str) -> bool:
         return secrets.compare_digest(text.encode(errors="replace"), self.token.encode())

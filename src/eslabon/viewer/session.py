@@ -72,7 +72,9 @@ class Session:
 
     @staticmethod
     def of(m: Mechanism, q: Any = None, frame: str | None = None) -> Session:
-        made = Session(m, m, np.zeros(m.nq), default_frame(m) if frame is None else _moving_frame(m, frame))
+        made = Session(
+            m, m, np.zeros(m.nq), default_frame(m) if frame is None else _moving_frame(m, frame)
+        )
         made.take(start(m) if q is None else q)
         return made
 
@@ -80,8 +82,14 @@ class Session:
         """Stand at a configuration, one that closes the loops or is near to one that does."""
         q = states(q, "q", self.m.nq, self.m.name)
         if q.ndim != 1:
-            raise InputError(f"a view shows one configuration ({self.m.nq},) at a time; q has shape {q.shape}.")
-        apart = np.abs(residuals_at(self.m, q)).max(initial=0.0) if self.m.closed and not self.m.rheonomic else 0.0
+            raise InputError(
+                f"a view shows one configuration ({self.m.nq},) at a time; q has shape {q.shape}."
+            )
+        apart = (
+            np.abs(residuals_at(self.m, q)).max(initial=0.0)
+            if self.m.closed and not self.m.rheonomic
+            else 0.0
+        )
         self.q = np.array(self.m.project(q) if apart > CLOSURE_TOLERANCE else q)
 
     def home(self) -> None:
@@ -108,10 +116,16 @@ class Session:
             self.q = self.q.copy()
             self.q[drive.place] = goal
         elif m.rheonomic:
-            self.q = m.assemble(self._values(drive, goal), self.q, joints=self._held(drive), singular="error", t=0.0)
+            self.q = m.assemble(
+                self._values(drive, goal), self.q, joints=self._held(drive), singular="error", t=0.0
+            )
         else:
             return self._moved_along(drive, goal)
-        return "" if goal == value else f"{drive.name} stands at its limit of {quantity(goal, drive.unit)}."
+        return (
+            ""
+            if goal == value
+            else f"{drive.name} stands at its limit of {quantity(goal, drive.unit)}."
+        )
 
     def _held(self, drive: Drive) -> tuple[str, ...]:
         """The joints that are prescribed while one is moved: all drives, unless they are more than the degrees of freedom."""
@@ -127,7 +141,11 @@ class Session:
         """By continuation, as far as the loops close and the limits let it."""
         given, why = Prescription(self._held(drive)), ""
         far = abs(goal - self.q[drive.place]) * (1.0 if drive.unit == "rad" else 1 / size(self.m))
-        for count in (1 if far < STRIDE else ROWS, ROWS, ROWS):  # what is in the way is looked at more closely
+        for count in (
+            1 if far < STRIDE else ROWS,
+            ROWS,
+            ROWS,
+        ):  # what is in the way is looked at more closely
             begin, end = self._values(drive, float(self.q[drive.place])), self._values(drive, goal)
             parts = np.linspace(0.0, 1.0, count + 1)[1:]
             self.q, why = self._way(given, begin + parts[:, None] * (end - begin))
@@ -148,7 +166,10 @@ class Session:
             return q, ""
         if limited < singular:
             return q, f"beyond it, {ranges.outside(motion.q[0, limited])}"
-        return q, "beyond it the loops do not close, or close in another way (a singular configuration)"
+        return (
+            q,
+            "beyond it the loops do not close, or close in another way (a singular configuration)",
+        )
 
     # -- frames -----------------------------------------------------------------------------------------------------
 
@@ -165,7 +186,10 @@ class Session:
             away = np.abs(difference(m, found.q, self.q) * scales(m)).max(initial=0.0)
             if away > LEAP or not np.isfinite(found.q).all():
                 return f"'{frame}' stops: to get nearer it would have to jump to another branch."
-            if m.closed and not np.abs(residuals_at(m, found.q)).max(initial=0.0) < CLOSURE_TOLERANCE:
+            if (
+                m.closed
+                and not np.abs(residuals_at(m, found.q)).max(initial=0.0) < CLOSURE_TOLERANCE
+            ):
                 return f"'{frame}' stops: nearer to the place asked for, the loops do not close."
             self.q = np.array(found.q)
             if not found.converged:
@@ -203,7 +227,9 @@ class Session:
         except EslabonError as error:
             return f"{name} stays at {self.parameters.get(name, float('nan')):.6g}: {error}"
         if not Ranges.of(other).contain(q):
-            return f"{name} stays at {self.parameters[name]:.6g}: else {Ranges.of(other).outside(q)}."
+            return (
+                f"{name} stays at {self.parameters[name]:.6g}: else {Ranges.of(other).outside(q)}."
+            )
         self.m, self.q = other, q
         return ""
 
@@ -214,17 +240,23 @@ class Session:
         an arm without loops the ways in which its frame reaches the same pose."""
         found = {f"named: {name}": np.array(q) for name, q in self.m.modes.items()}
         if self.m.closed:
-            modes = self.m.assembly_modes(self.q[Prescription(self._driven).coordinates(self.m)], joints=self._driven)
+            modes = self.m.assembly_modes(
+                self.q[Prescription(self._driven).coordinates(self.m)], joints=self._driven
+            )
             word = "assembly mode"
         elif self.frame is not None and self.task(self.frame) == "pose":
             modes = self.m.inverse_kinematics(
                 self.pose(self.frame), self.q, self.frame, solutions=WORKING_MODES, report=True
             ).q  # type: ignore[union-attr]
-            reached = np.abs(np.asarray(self.m.pose(modes, self.frame)) - self.pose(self.frame)).max(axis=(-1, -2))
+            reached = np.abs(
+                np.asarray(self.m.pose(modes, self.frame)) - self.pose(self.frame)
+            ).max(axis=(-1, -2))
             modes, word = modes[reached < 1e-6], "working mode"
         else:
             return found
-        modes = modes[distinct(self._places(modes), lambda others, x: np.abs(others - x).max(axis=-1), 1e-6)][:MODES]
+        modes = modes[
+            distinct(self._places(modes), lambda others, x: np.abs(others - x).max(axis=-1), 1e-6)
+        ][:MODES]
         return found | {f"{word} {k + 1} of {len(modes)}": np.array(q) for k, q in enumerate(modes)}
 
     def _places(self, q: Floats) -> Floats:
@@ -279,15 +311,29 @@ def drives_of(m: Model) -> tuple[Drive, ...]:
         if j.name in m.actuated or (own and own <= free):
             for k in places:
                 if columns[k].unit:  # components of a quaternion have none
-                    low, high = _range(home[k], lower[k], upper[k], np.pi if columns[k].unit == "rad" else size(m))
-                    made.append(Drive(k, j.name, str(columns[k]), columns[k].unit, low, high, j.name in m.actuated))
+                    low, high = _range(
+                        home[k], lower[k], upper[k], np.pi if columns[k].unit == "rad" else size(m)
+                    )
+                    made.append(
+                        Drive(
+                            k,
+                            j.name,
+                            str(columns[k]),
+                            columns[k].unit,
+                            low,
+                            high,
+                            j.name in m.actuated,
+                        )
+                    )
     return tuple(made)
 
 
 def _range(home: float, lower: float, upper: float, half: float) -> tuple[float, float]:
     """Limits, or a sensible range in the place of what has none."""
     low = lower if np.isfinite(lower) else (upper - 2 * half if np.isfinite(upper) else home - half)
-    high = upper if np.isfinite(upper) else (lower + 2 * half if np.isfinite(lower) else home + half)
+    high = (
+        upper if np.isfinite(upper) else (lower + 2 * half if np.isfinite(lower) else home + half)
+    )
     return float(low), float(high)
 
 
@@ -316,7 +362,10 @@ def _between(begin: Floats, end: Floats, length: float) -> list[Floats]:
 
 def _missing(distance: float, angle: float) -> str:
     parts = [quantity(distance, "m")] if distance > 1e-6 else []
-    return " and ".join([*parts, *([quantity(angle, "rad")] if angle > 1e-6 else [])]) or "next to nothing"
+    return (
+        " and ".join([*parts, *([quantity(angle, "rad")] if angle > 1e-6 else [])])
+        or "next to nothing"
+    )
 
 
 def quantity(value: float, unit: str) -> str:

@@ -40,7 +40,9 @@ def sentence(said: str) -> str:
 def gauges(found: tuple[Gauge, ...], theme: Theme) -> str:
     """A bar for each reciprocal condition number, on a logarithmic scale from a thousandth to one."""
     rows = "".join(_gauge(g, theme) for g in found)
-    lost = "".join(f"<div>{escape(word)}</div>" for word in dict.fromkeys(w for g in found for w in g.words))
+    lost = "".join(
+        f"<div>{escape(word)}</div>" for word in dict.fromkeys(w for g in found for w in g.words)
+    )
     return f"<div style='{BOX}'>{rows}{lost}</div>" if found else ""
 
 
@@ -56,9 +58,7 @@ def simulation(run: LiveSimulation | None) -> str:
         return ""
     kinetic, potential = run.energy
     total = f"energy {kinetic + potential:.4g} J"
-    return (
-        f"<div style='{BOX}'>t = {run.t:.2f} s<br>{total}<br>kinetic {kinetic:.3g} J, potential {potential:.4g} J</div>"
-    )
+    return f"<div style='{BOX}'>t = {run.t:.2f} s<br>{total}<br>kinetic {kinetic:.3g} J, potential {potential:.4g} J</div>"
 
 
 def legend(theme: Theme) -> str:
@@ -70,7 +70,8 @@ def legend(theme: Theme) -> str:
         "reaction": "reaction",
     }
     dots = "".join(
-        f"<div><span style='color:{theme.role(role)}'>&#9679;</span> {name}</div>" for role, name in names.items()
+        f"<div><span style='color:{theme.role(role)}'>&#9679;</span> {name}</div>"
+        for role, name in names.items()
     )
     return f"<div style='{BOX}'>{dots}</div>"
 

@@ -14,10 +14,22 @@ from eslabon.model.configuration import integrate, normalize
 from random_mechanisms import random_closed
 from randomness import seeded
 
-TREE = ["free", "revolute", "spherical", "prismatic", "universal", "helical", "planar", "cylindrical", "fixed"]
+TREE = [
+    "free",
+    "revolute",
+    "spherical",
+    "prismatic",
+    "universal",
+    "helical",
+    "planar",
+    "cylindrical",
+    "fixed",
+]
 MECHANISMS = {
     **{
-        f"random {k}": lambda k=k: random_closed(seeded("balls", k), TREE, ["spherical", "revolute"])[0]
+        f"random {k}": lambda k=k: random_closed(
+            seeded("balls", k), TREE, ["spherical", "revolute"]
+        )[0]
         for k in range(2)
     },
     **{name: lambda name=name: es.load(name) for name in ("stewart_gough", "delta")},
@@ -27,11 +39,17 @@ MECHANISMS = {
 def open_state(m, rng):
     """Coordinates near home that open the loops, velocities, accelerations and forces of the rows."""
     count = len(row_names(m))
-    return [normalize(m, m.home() + 0.2 * rng.normal(size=m.nq)), *(rng.normal(size=n) for n in (m.nv, m.nv, count))]
+    return [
+        normalize(m, m.home() + 0.2 * rng.normal(size=m.nq)),
+        *(rng.normal(size=n) for n in (m.nv, m.nv, count)),
+    ]
 
 
 def symbols(m):
-    return [casadi.SX.sym(name, n) for name, n in zip("qvaf", (m.nq, m.nv, m.nv, len(row_names(m))), strict=True)]
+    return [
+        casadi.SX.sym(name, n)
+        for name, n in zip("qvaf", (m.nq, m.nv, m.nv, len(row_names(m))), strict=True)
+    ]
 
 
 def numbers(m, given, expressions, rng):
@@ -46,7 +64,10 @@ def test_derivatives_are_exact_in_directions_that_open_loops(name, rng):
     rows = tuple(range(len(row_names(m))))
     _, J, gamma, rate = equations(m, q, v, rows)
     gap, along = J @ a - gamma, coordinate_rates(m, q)
-    want = [*(casadi.jacobian(x, q) @ along for x in (J @ v + rate, J.T @ f, gap)), casadi.jacobian(gap, v)]
+    want = [
+        *(casadi.jacobian(x, q) @ along for x in (J @ v + rate, J.T @ f, gap)),
+        casadi.jacobian(gap, v),
+    ]
     found = numbers(m, given, [*want, *inlined(list(derivatives(m, q, v, a, f, rows)))], rng)
     for exact, got in zip(found[:4], found[4:], strict=True):
         np.testing.assert_allclose(got, exact, atol=1e-12 * np.abs(exact).max())
@@ -82,8 +103,12 @@ def test_derivatives_of_accelerations_are_those_of_forward_dynamics_where_loops_
     by_q = m.forward_dynamics_derivatives(q, v, tau)[0]
     h, loose = 1e-6, {"tolerance": 1.0}
     for k, e in enumerate(np.eye(m.nv)):
-        ahead, behind = (m.forward_dynamics(integrate(m, q, s * h * e), v, tau, **loose) for s in (1, -1))
-        np.testing.assert_allclose((ahead - behind) / (2 * h), by_q[:, k], atol=1e-6 * np.abs(by_q).max())
+        ahead, behind = (
+            m.forward_dynamics(integrate(m, q, s * h * e), v, tau, **loose) for s in (1, -1)
+        )
+        np.testing.assert_allclose(
+            (ahead - behind) / (2 * h), by_q[:, k], atol=1e-6 * np.abs(by_q).max()
+        )
 
 
 def test_rows_that_were_left_out_keep_their_loop_in_its_own_axes():

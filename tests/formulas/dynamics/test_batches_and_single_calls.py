@@ -39,7 +39,9 @@ def comparison(name: str, level: str) -> Any:
     marks = [pytest.mark.xdist_group(name)]
     if (name, level) in LARGE or PROFILE == "nightly":
         marks.append(pytest.mark.slow(reason="graphs of 20,000 to 80,000 operations"))
-    return pytest.param(name, level, COMPARED[name, level], marks=marks, id=f"{name}, level {level}")
+    return pytest.param(
+        name, level, COMPARED[name, level], marks=marks, id=f"{name}, level {level}"
+    )
 
 
 def motions(m: es.Mechanism) -> list[Moving]:
@@ -53,7 +55,9 @@ def motions(m: es.Mechanism) -> list[Moving]:
 
 
 def all_equal(one: Any, row: Any) -> bool:
-    return all(map(np.array_equal, one, row)) if isinstance(one, tuple) else np.array_equal(one, row)
+    return (
+        all(map(np.array_equal, one, row)) if isinstance(one, tuple) else np.array_equal(one, row)
+    )
 
 
 def test_every_mechanism_compared_is_one_of_the_library() -> None:
@@ -69,7 +73,11 @@ def test_a_batch_equals_its_single_calls(name, level, names, monkeypatch) -> Non
         if quantity.startswith("coupling_forces") and not m.couplings:
             continue
         formula = quantities.quantity(m, quantity)
-        options = {"frame": m.frames[0].name if m.frames else m.bodies[-1].name} if "frame" in formula.options else {}
+        options = (
+            {"frame": m.frames[0].name if m.frames else m.bodies[-1].name}
+            if "frame" in formula.options
+            else {}
+        )
         f = evaluate(m, formula, **options)
         arrays = [np.stack([getattr(state, x) for state in states]) for x in formula.input_names]
         batch = f(*arrays)

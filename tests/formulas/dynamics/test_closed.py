@@ -23,14 +23,20 @@ def test_elimination_selects_other_independent_coordinates_where_they_are_a_poor
     angles = np.linspace(0, 2 * np.pi, 73)[:, None]  # both dead centres among them
     q, v, _ = m.complete(angles, np.ones_like(angles), 0 * angles, joints=("crank",))
     tau = np.ones((73, 1))
-    agree(m.forward_dynamics(q, v, tau, constraints="elimination"), m.forward_dynamics(q, v, tau), digits=9)
+    agree(
+        m.forward_dynamics(q, v, tau, constraints="elimination"),
+        m.forward_dynamics(q, v, tau),
+        digits=9,
+    )
     agree(
         m.forward_dynamics(q[0], v[0], tau[0], constraints="elimination"),
         m.forward_dynamics(q[0], v[0], tau[0]),
         digits=9,
     )
     with pytest.raises(es.SingularityError, match="singular configuration"):
-        m.inverse_dynamics(q[0], v[0], m.forward_dynamics(q[0], v[0], tau[0]))  # here no slider force turns the crank
+        m.inverse_dynamics(
+            q[0], v[0], m.forward_dynamics(q[0], v[0], tau[0])
+        )  # here no slider force turns the crank
 
 
 def test_one_actuator_more_than_needed_carries_the_others_over_their_singular_configurations():
@@ -65,9 +71,13 @@ def test_dynamics_at_a_singular_configuration_as_the_caller_asks():
     still = Moving(m, rest, np.random.default_rng(0), rest)
     agree(still.accelerations(np.array([1.0, 0, 0])), a, digits=6)
     assert np.array_equal(m.forward_dynamics([rest, rest], rest, [1.0], singular="ignore"), [a, a])
-    with pytest.raises(es.SingularityError, match="no actuators' forces give parallelogram this motion"):
+    with pytest.raises(
+        es.SingularityError, match="no actuators' forces give parallelogram this motion"
+    ):
         m.inverse_dynamics(rest, rest, rest, singular="ignore")
-    with pytest.raises(es.ModelError, match="reactions of parallelogram has no answer at a singular configuration"):
+    with pytest.raises(
+        es.ModelError, match="reactions of parallelogram has no answer at a singular configuration"
+    ):
         m.reactions(rest, rest, rest, singular="warn")
     with pytest.raises(es.ModelError, match="'error', 'warn' or 'ignore'"):
         m.forward_dynamics(rest, rest, [1.0], singular="no")
@@ -76,7 +86,9 @@ def test_dynamics_at_a_singular_configuration_as_the_caller_asks():
 def test_massless_rods_move_where_the_loops_carry_them():
     """A crank and a rocker with mass, and a coupler without: as in a textbook."""
     d = es.load("diaz_four_bar").description
-    light = [replace(b, mass=0.0, inertia=(0.0,) * 6) if k == 1 else b for k, b in enumerate(d.bodies)]
+    light = [
+        replace(b, mass=0.0, inertia=(0.0,) * 6) if k == 1 else b for k, b in enumerate(d.bodies)
+    ]
     m = es.Mechanism(replace(d, bodies=tuple(light)))
     q, v, a = m.complete([0.8], [1.0], [2.0])
     tau = m.inverse_dynamics(q, v, a)
@@ -84,7 +96,9 @@ def test_massless_rods_move_where_the_loops_carry_them():
         agree(m.forward_dynamics(q, v, tau, constraints=constraints), a, digits=8)
     motion = m.simulate(q, v, 2.0, rtol=1e-10, atol=1e-12)
     assert np.ptp(motion.energy.total) < 1e-8 * motion.energy.kinetic.max()
-    none = es.Mechanism(replace(d, bodies=tuple(replace(b, mass=0.0, inertia=(0.0,) * 6) for b in d.bodies)))
+    none = es.Mechanism(
+        replace(d, bodies=tuple(replace(b, mass=0.0, inertia=(0.0,) * 6) for b in d.bodies))
+    )
     with pytest.raises(es.ModelError, match="moves no mass"):
         none.forward_dynamics(q, v, tau)
 
@@ -106,12 +120,16 @@ def ball_rod(axial, mass=0.8):
 def test_the_spin_of_a_rod_matters_to_nothing_else_and_without_inertia_is_refused():
     thick = ball_rod(1e-4)
     q, v, a = thick.complete([0.3], [1.0], [2.0], passive="minimum_norm")
-    v[thick.velocities["s"]] -= v[thick.velocities["s"]][0] * np.array([1.0, 0, 0])  # no spin about the rod
+    v[thick.velocities["s"]] -= v[thick.velocities["s"]][0] * np.array(
+        [1.0, 0, 0]
+    )  # no spin about the rod
     q, v = thick.project(q, v)
     want = thick.forward_dynamics(q, v, [-0.2])
     thin = ball_rod(1e-12)
     for constraints in METHODS:
-        assert thin.forward_dynamics(q, v, [-0.2], constraints=constraints)[0] == pytest.approx(want[0], rel=1e-6)
+        assert thin.forward_dynamics(q, v, [-0.2], constraints=constraints)[0] == pytest.approx(
+            want[0], rel=1e-6
+        )
     for mass in (0.8, 0.0):
         none = ball_rod(0.0, mass)
         for constraints in METHODS:
@@ -140,12 +158,16 @@ def test_yime_torques():
     state = m.complete(qa, np.full_like(qa, np.radians(6)), 0 * qa)
     for k in range(3):
         assert np.allclose(
-            m.inverse_dynamics(*state)[:, k], [-2.251885e-4, 3.606886e-5, 1.847977e-4, 6.293685e-4], rtol=1e-6
+            m.inverse_dynamics(*state)[:, k],
+            [-2.251885e-4, 3.606886e-5, 1.847977e-4, 6.293685e-4],
+            rtol=1e-6,
         )
     m, t = es.load("five_bar"), np.array([0, 0.5, 1.0])
     qa = np.radians(np.stack([120 + 30 * np.sin(t), 60 - 30 * np.sin(t)], -1))
     va = np.radians(np.stack([30 * np.cos(t), -30 * np.cos(t)], -1))
-    tau = m.inverse_dynamics(*m.complete(qa, va, np.radians(np.stack([-30 * np.sin(t), 30 * np.sin(t)], -1))))
+    tau = m.inverse_dynamics(
+        *m.complete(qa, va, np.radians(np.stack([-30 * np.sin(t), 30 * np.sin(t)], -1)))
+    )
     assert np.allclose(tau[:, 0], [7.368249701e-06, -9.355559369e-06, -2.570554661e-05], rtol=1e-9)
     assert np.allclose(tau[:, 1], -tau[:, 0], rtol=1e-9)
     m = es.load("spatial_four_bar")
@@ -159,7 +181,9 @@ def test_diaz_torque_of_the_four_bar():
     angle = 0.785 + np.arange(6)[:, None] * 0.5
     tau = m.inverse_dynamics(*m.complete(angle, np.ones((6, 1)), np.zeros((6, 1))))
     assert np.allclose(
-        tau[:, 0], [1.312927165, 0.694364457, -0.014869180, -0.585937339, -0.875272081, -0.584766831], atol=2e-9
+        tau[:, 0],
+        [1.312927165, 0.694364457, -0.014869180, -0.585937339, -0.875272081, -0.584766831],
+        atol=2e-9,
     )
 
 
@@ -175,7 +199,9 @@ def test_more_actuators_than_freedoms_share_the_load():
     assert np.linalg.norm(least) < np.linalg.norm(given)
     J = m.constraint_jacobian(q)
     free = np.linalg.svd(J)[2][2:]
-    assert np.allclose(free @ (least - given), 0, atol=1e-12)  # the same work in every motion the loops allow
+    assert np.allclose(
+        free @ (least - given), 0, atol=1e-12
+    )  # the same work in every motion the loops allow
     assert np.linalg.norm(least - free.T @ (free @ least)) < 1e-12  # and nothing that does none
 
 
@@ -183,7 +209,9 @@ def test_uncontrolled_motions_are_named_or_follow_their_own_dynamics():
     m = es.load("rssr")
     q = m.assemble([0.3])
     still = np.zeros(m.nv)
-    with pytest.raises(es.ModelError, match=r"leave 1 of them uncontrolled, such as the motion of '.*ball.*hybrid"):
+    with pytest.raises(
+        es.ModelError, match=r"leave 1 of them uncontrolled, such as the motion of '.*ball.*hybrid"
+    ):
         m.inverse_dynamics(q, still, still)
     wanted = np.zeros(m.nv)
     wanted[m.velocities["crank"]] = 2.0
@@ -209,7 +237,8 @@ def test_inconsistent_states_are_refused():
     m, q, v, a = s.m, s.q, s.v, s.a
     for bad in ((q + 1e-3, v, a), (q, v + 1e-3, a), (q, v, a + 1e-3)):
         with pytest.raises(
-            es.AssemblyError, match=r"violates loop closure of planar_3rrr by .* m.complete.* m.project"
+            es.AssemblyError,
+            match=r"violates loop closure of planar_3rrr by .* m.complete.* m.project",
         ):
             m.inverse_dynamics(*bad)
     with pytest.raises(es.AssemblyError, match="violates"):
@@ -229,12 +258,16 @@ def test_singular_configurations_are_refused():
 
 def test_massless_rods_in_a_loop_move_all_the_same():
     b = es.Builder("light_four_bar", gravity=(0, -9.81, 0))
-    b.body("crank", 1.0, (0.5, 0, 0), (0, 0.1, 0.1)).body("coupler").body("rocker", 1.0, (0.8, 0, 0), (0, 0.3, 0.3))
+    b.body("crank", 1.0, (0.5, 0, 0), (0, 0.1, 0.1)).body("coupler").body(
+        "rocker", 1.0, (0.8, 0, 0), (0, 0.3, 0.3)
+    )
     b.joint("q1", "revolute", "ground", "crank", home=0.785).joint(
         "q2", "revolute", "crank", "coupler", at=(1, 0, 0), home=-0.4614
     )
     b.joint("q3", "revolute", "ground", "rocker", at=(3, 0, 0), home=1.2501)
-    b.loop("close", "revolute", "coupler", "rocker", first=(3, 0, 0), second=(1.75, 0, 0)).actuate("q1")
+    b.loop("close", "revolute", "coupler", "rocker", first=(3, 0, 0), second=(1.75, 0, 0)).actuate(
+        "q1"
+    )
     m = b.build()
     q, v, a = m.complete([0.8], [1.0], [0.5])
     agree(m.forward_dynamics(q, v, m.inverse_dynamics(q, v, a)), a, digits=9)

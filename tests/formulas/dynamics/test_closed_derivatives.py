@@ -27,8 +27,12 @@ def test_motion_of_random_closed_mechanisms(seed: int, kinds: list[str], cuts: l
     anew = held.states(q, v, a)
     given = {"along": "closed", "held": held.names}
     values = {"parameters": {"s": anew["s"]}}
-    np.testing.assert_allclose(m.derivative("velocities", "s", q, v, **given), slope(anew["v"]), atol=1e-7)
-    np.testing.assert_allclose(m.derivative("accelerations", "s", q, v, a, **given), slope(anew["a"]), atol=1e-6)
+    np.testing.assert_allclose(
+        m.derivative("velocities", "s", q, v, **given), slope(anew["v"]), atol=1e-7
+    )
+    np.testing.assert_allclose(
+        m.derivative("accelerations", "s", q, v, a, **given), slope(anew["a"]), atol=1e-6
+    )
     exact = m.derivative("pose", "s", q, frame="tip", **given)
     np.testing.assert_allclose(exact, slope(m.pose(anew["q"], "tip", **values)), atol=1e-8)
     energy = slope(m.energy(anew["q"], anew["v"], **values))
@@ -36,7 +40,9 @@ def test_motion_of_random_closed_mechanisms(seed: int, kinds: list[str], cuts: l
 
 
 def test_what_cannot_follow_is_refused() -> None:
-    m, q = designed(2, ["revolute"] * 8, ["spherical", "spherical"])  # its second loop holds what the first one does
+    m, q = designed(
+        2, ["revolute"] * 8, ["spherical", "spherical"]
+    )  # its second loop holds what the first one does
     with pytest.raises(es.AssemblyError, match="cannot follow a change of 's' alone"):
         m.derivative("configuration", "s", q, along="closed", held=m.independent_coordinates(q))
 
@@ -44,9 +50,15 @@ def test_what_cannot_follow_is_refused() -> None:
 def test_what_changes_all_lengths_together_is_followed() -> None:
     m = es.load("bennett")
     q = m.assemble([1.2])
-    np.testing.assert_allclose(m.derivative("configuration", "a", q, along="closed"), 0.0, atol=1e-12)
-    turned = differences(lambda s: m.with_parameters(alpha=m.parameters["alpha"] + s).assemble([1.2], guess=q))
-    np.testing.assert_allclose(m.derivative("configuration", "alpha", q, along="closed"), turned, atol=1e-7)
+    np.testing.assert_allclose(
+        m.derivative("configuration", "a", q, along="closed"), 0.0, atol=1e-12
+    )
+    turned = differences(
+        lambda s: m.with_parameters(alpha=m.parameters["alpha"] + s).assemble([1.2], guess=q)
+    )
+    np.testing.assert_allclose(
+        m.derivative("configuration", "alpha", q, along="closed"), turned, atol=1e-7
+    )
 
 
 def test_torques_reactions_and_frozen_by_name() -> None:
@@ -62,10 +74,19 @@ def test_torques_reactions_and_frozen_by_name() -> None:
             values = getattr(m, quantity)(anew["q"], anew["v"], anew["a"], **held.values(anew["s"]))
             np.testing.assert_allclose(exact, slope(values, 1e-5), rtol=1e-6, atol=1e-8)
     frozen = m.derivative("inverse_dynamics", "L2", q, v, a)
-    np.testing.assert_array_equal(m.derivative("inverse_dynamics", "L2", q, v, a, along="frozen"), frozen)
-    assert np.abs(m.derivative("inverse_dynamics", "L2", q, v, a, along="closed") - frozen).max() > 1e-5
-    many = m.derivative("inverse_dynamics", "L2", *(np.array([x, x]) for x in (q, v, a)), along="closed")
-    np.testing.assert_allclose(many[1], m.derivative("inverse_dynamics", "L2", q, v, a, along="closed"), rtol=1e-12)
+    np.testing.assert_array_equal(
+        m.derivative("inverse_dynamics", "L2", q, v, a, along="frozen"), frozen
+    )
+    assert (
+        np.abs(m.derivative("inverse_dynamics", "L2", q, v, a, along="closed") - frozen).max()
+        > 1e-5
+    )
+    many = m.derivative(
+        "inverse_dynamics", "L2", *(np.array([x, x]) for x in (q, v, a)), along="closed"
+    )
+    np.testing.assert_allclose(
+        many[1], m.derivative("inverse_dynamics", "L2", q, v, a, along="closed"), rtol=1e-12
+    )
 
 
 def test_bad_input_is_a_sentence() -> None:
@@ -110,8 +131,12 @@ def test_several_parameters_are_a_last_axis() -> None:
     assert forces.shape == (2, 2)
     assert accelerations.shape == (4, 2)
     lengths = {"L1": np.array([0.1, 0.1]), "L2": 0.04}
-    many = m.derivative("inverse_dynamics", names, *np.stack([[q, v, a]] * 2, 1), along="closed", parameters=lengths)
-    np.testing.assert_allclose(many[1], m.derivative("inverse_dynamics", names, q, v, a, along="closed"), rtol=1e-9)
+    many = m.derivative(
+        "inverse_dynamics", names, *np.stack([[q, v, a]] * 2, 1), along="closed", parameters=lengths
+    )
+    np.testing.assert_allclose(
+        many[1], m.derivative("inverse_dynamics", names, q, v, a, along="closed"), rtol=1e-9
+    )
 
 
 def test_bad_input_of_several_is_a_sentence() -> None:
@@ -132,13 +157,17 @@ def test_a_parameter_may_have_the_name_of_an_argument() -> None:
 
     def force(s: float, **held: np.ndarray) -> np.ndarray:
         other = m.variant(a=m.parameters["a"] + s)
-        return other.inverse_dynamics(*(held.values() or other.complete([1.2], [0.5], [0.3], guess=q)))
+        return other.inverse_dynamics(
+            *(held.values() or other.complete([1.2], [0.5], [0.3], guess=q))
+        )
 
     for by in ("a", ("a",)):
         exact = m.derivative("inverse_dynamics", by, q, v, a, along="closed")
         np.testing.assert_allclose(np.ravel(exact), differences(force, 1e-3), rtol=1e-8)
     frozen = m.derivative("inverse_dynamics", ("a",), q, v, a)[:, 0]
-    np.testing.assert_allclose(frozen, differences(lambda s: force(s, q=q, v=v, a=a), 1e-3), rtol=1e-8)
+    np.testing.assert_allclose(
+        frozen, differences(lambda s: force(s, q=q, v=v, a=a), 1e-3), rtol=1e-8
+    )
     assert m.derivative("inverse_dynamics", "a", q, v, a).shape == (1, m.nv)  # by the argument
     with pytest.raises(es.ModelError, match=r"differentiate by \('a',\) for the parameter"):
         m.derivative("inverse_dynamics", "a", q, v, a, parameters={"a": 0.21})
@@ -149,7 +178,9 @@ def test_designs_far_from_the_described_one_follow_too() -> None:
     m = es.load("bennett")
     alpha = m.parameters["alpha"] + np.array([-0.1, 0.15])
     q = m.assemble(np.linspace(0.3, 5.8, 4)[:, None, None], parameters={"alpha": alpha})
-    many = m.derivative("configuration", ("a", "alpha"), q, along="closed", parameters={"alpha": alpha})
+    many = m.derivative(
+        "configuration", ("a", "alpha"), q, along="closed", parameters={"alpha": alpha}
+    )
     for k, value in enumerate(alpha):
         own = m.with_parameters(alpha=float(value))
         np.testing.assert_allclose(many[:, k], own.derivative("configuration", ("a", "alpha"), q[:, k], along="closed"), rtol=1e-7, atol=1e-9)  # fmt: skip
@@ -179,7 +210,9 @@ def test_variants_share_the_code_of_derivatives(monkeypatch: pytest.MonkeyPatch)
     made = []
     compiled = evaluator._compiled
     monkeypatch.setattr(
-        evaluator, "_compiled", lambda m, request, key: made.append(request) or compiled(m, request, key)
+        evaluator,
+        "_compiled",
+        lambda m, request, key: made.append(request) or compiled(m, request, key),
     )
     found = gradient(m.variant(L2=0.043))
     assert not made
@@ -202,8 +235,13 @@ def test_any_closed_mechanism_follows_its_size_or_says_why_not(state: State) -> 
     except es.AssemblyError as error:
         assert "cannot follow a change of 'size'" in str(error)
         assert left > 1e-7
-    except (es.ModelError, es.SingularityError):  # the choice that suits this configuration does not suit the others
+    except (
+        es.ModelError,
+        es.SingularityError,
+    ):  # the choice that suits this configuration does not suit the others
         assert set(names) != set(m.independent_coordinates()) or sizes[-1] < 1e-3 * sizes[0]
     else:
         expected = np.asarray(coordinate_rates(m, q)) @ moved
-        np.testing.assert_allclose(exact, expected, rtol=1e-6, atol=1e-7 * max(1.0, np.abs(expected).max()))
+        np.testing.assert_allclose(
+            exact, expected, rtol=1e-6, atol=1e-7 * max(1.0, np.abs(expected).max())
+        )

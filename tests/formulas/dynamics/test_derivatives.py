@@ -11,13 +11,25 @@ from cases import rate_along
 from eslabon.compiler.calls import inlined
 from eslabon.coordinates.massless import structure
 from eslabon.formulas.constrained import loops, trees
-from eslabon.formulas.constrained.constraint_solvers import Constrained, LoopMultipliers, Multipliers
+from eslabon.formulas.constrained.constraint_solvers import (
+    Constrained,
+    LoopMultipliers,
+    Multipliers,
+)
 from eslabon.formulas.derivatives import rnea_derivatives, state_derivatives
 from eslabon.formulas.kinematics.links import serial
 from eslabon.model.configuration import integrate
 from eslabon.simulate import motion_equations
 from oracles import Oracle, pin
-from random_mechanisms import CUTS, MOVING, allowed, random_builder, random_closed, random_coordinates, random_tree
+from random_mechanisms import (
+    CUTS,
+    MOVING,
+    allowed,
+    random_builder,
+    random_closed,
+    random_coordinates,
+    random_tree,
+)
 
 
 def near(got, want, rtol=1e-10):
@@ -92,7 +104,11 @@ def test_rows_of_every_kind_of_loop_are_differentiated(cut):
     rng = np.random.default_rng(CUTS.index(cut) + 60)
     m, q = random_closed(rng, ["spherical", "universal"], [cut])
     v = rng.normal(size=m.nv)
-    near(m.derivative("constraint_jacobian", "q", q) @ v, rate_along(m, m.constraint_jacobian, q, v), 1e-11)
+    near(
+        m.derivative("constraint_jacobian", "q", q) @ v,
+        rate_along(m, m.constraint_jacobian, q, v),
+        1e-11,
+    )
 
 
 def test_every_force_is_differentiated():
@@ -105,17 +121,26 @@ def test_every_force_is_differentiated():
     given, external = symbols(m, "tau"), {"body2": casadi.SX(wrench["body2"])}
     a = casadi.densify(trees.forward_dynamics(m, *given, external=external)[0])
     graph = values(
-        given, [state_derivatives.along(m, a, given[0]), *(casadi.jacobian(a, x) for x in given[1:])], q, v, tau
+        given,
+        [state_derivatives.along(m, a, given[0]), *(casadi.jacobian(a, x) for x in given[1:])],
+        q,
+        v,
+        tau,
     )
     for got, difference, exact in zip(found, differences, graph, strict=True):
         near(got, difference, 1e-8)
         near(got, exact)
     given, accelerations = symbols(m), rng.normal(size=m.nv)
     forces = casadi.densify(trees.inverse_dynamics(m, *given, external=external))
-    graph = state_derivatives.along(m, forces, given[0]), *(casadi.jacobian(forces, x) for x in given[1:])
+    graph = (
+        state_derivatives.along(m, forces, given[0]),
+        *(casadi.jacobian(forces, x) for x in given[1:]),
+    )
     found = state_derivatives.tree_force_derivatives(m, *given, external)
     numbers = q, v, accelerations
-    for got, want in zip(values(given, found, *numbers), values(given, graph, *numbers), strict=True):
+    for got, want in zip(
+        values(given, found, *numbers), values(given, graph, *numbers), strict=True
+    ):
         near(got, want)
 
 
@@ -126,7 +151,16 @@ def acting(rng):
         b._items["joints"][1], stiffness=(4.0,), rest=(0.2,), viscous=(0.3,), coulomb=(0.1,), motor_inertia=(1e-2,),
         gear_ratio=(3.0,),
     )  # fmt: skip
-    b.spring("spring", "body3", "ground", (0.1, 0.2, 0.3), (1.1, 0.6, -0.9), stiffness=30.0, length=0.4, damping=0.7)
+    b.spring(
+        "spring",
+        "body3",
+        "ground",
+        (0.1, 0.2, 0.3),
+        (1.1, 0.6, -0.9),
+        stiffness=30.0,
+        length=0.4,
+        damping=0.7,
+    )
     b.wrench("push", "body2", (1.0, 2.0, 3.0), at=(0.1, 0.0, 0.2))
     return es.Mechanism(b.actuate("joint1", "joint3").describe())
 
@@ -134,7 +168,11 @@ def acting(rng):
 @pytest.mark.parametrize("length", [3, 12, 30])
 def test_long_chains_have_pinocchio_s_derivatives(length):
     rng = np.random.default_rng(length)
-    m = random_tree(rng, ["revolute", "prismatic", "helical"][: 1 + length % 3] * (length // 3 or 1), branched=False)
+    m = random_tree(
+        rng,
+        ["revolute", "prismatic", "helical"][: 1 + length % 3] * (length // 3 or 1),
+        branched=False,
+    )
     o = Oracle(m)
     q, v, a = rng.uniform(-1, 1, (3, m.nv))
     theirs = o.q(q), o.v(v), o.v(a)
@@ -148,11 +186,16 @@ def test_long_chains_have_pinocchio_s_derivatives(length):
         for got, want in pairs:
             near(got, want[index])
         for got, want in zip(
-            m.forward_dynamics_derivatives(q, v, a), pin.computeABADerivatives(o.model, o.data, *theirs), strict=True
+            m.forward_dynamics_derivatives(q, v, a),
+            pin.computeABADerivatives(o.model, o.data, *theirs),
+            strict=True,
         ):
             near(got, want[index], 1e-8)
     Q, V, A = rng.uniform(-1, 1, (3, 11, m.nv))
-    many, one = m.forward_dynamics_derivatives(Q, V, A), m.forward_dynamics_derivatives(Q[7], V[7], A[7])
+    many, one = (
+        m.forward_dynamics_derivatives(Q, V, A),
+        m.forward_dynamics_derivatives(Q[7], V[7], A[7]),
+    )
     for batch, single in zip(many, one, strict=True):
         near(batch[7], single, 1e-13)
 
@@ -173,7 +216,9 @@ def test_parameters_and_shapes():
         near(got, m.derivative("forward_dynamics", name, Q, V, T, formulation="lie"))
     W, D, U = m.inverse_dynamics_derivatives(Q, V[0], T[:, None], parameters={"L1": 0.7})
     assert W.shape == D.shape == U.shape == (4, 4, 2, 2)
-    near(m.with_parameters(L1=0.7).inverse_dynamics_derivatives(Q[1], V[0], T[2])[0], W[2, 1], 1e-13)
+    near(
+        m.with_parameters(L1=0.7).inverse_dynamics_derivatives(Q[1], V[0], T[2])[0], W[2, 1], 1e-13
+    )
     with pytest.raises(es.EslabonError, match="5"):
         m.inverse_dynamics_derivatives(np.zeros(5), V[0], T[0])
 
@@ -206,7 +251,11 @@ def by_graph(m, given, structure):
 @pytest.mark.parametrize("cut", CUTS)
 def test_loops_of_every_kind(cut):
     rng = np.random.default_rng(CUTS.index(cut) + 20)
-    kinds = [*rng.permutation(["free", "spherical", "universal", "planar", "cylindrical"])[:3], "revolute", "helical"]
+    kinds = [
+        *rng.permutation(["free", "spherical", "universal", "planar", "cylindrical"])[:3],
+        "revolute",
+        "helical",
+    ]
     m, q = random_closed(rng, kinds, [cut])
     given, known = symbols(m, "tau"), structure(m)
     found = state_derivatives.forward_dynamics_derivatives(m, *given, structure=known)
@@ -215,7 +264,9 @@ def test_loops_of_every_kind(cut):
     for got, expected in zip(values(given, found.a_by.values(), *numbers), want, strict=True):
         near(got, expected, 1e-9)
     X, Y = rng.normal(size=(2, m.nv, 2))
-    some = state_derivatives.forward_dynamics_derivatives(m, *given, structure=known, directions={"x": (X, Y)})
+    some = state_derivatives.forward_dynamics_derivatives(
+        m, *given, structure=known, directions={"x": (X, Y)}
+    )
     near(values(given, [some.a_by["x"]], *numbers)[0], want[0] @ X + want[1] @ Y, 1e-9)
 
 
@@ -225,7 +276,9 @@ def test_closed_mechanisms_natively(name):
     q, v = state(rng, m, m.home())
     tau, given = rng.normal(size=m.nu), symbols(m, "tau")
     found = m.forward_dynamics_derivatives(q, v, tau)
-    for got, want in zip(found, values(given, by_graph(m, given, structure(m)), q, v, tau), strict=True):
+    for got, want in zip(
+        found, values(given, by_graph(m, given, structure(m)), q, v, tau), strict=True
+    ):
         near(got, want, 1e-9)
     near(m.derivative("forward_dynamics", "q", q, v, tau), found[0], 1e-12)
     many = m.forward_dynamics_derivatives(*(np.tile(x, (9, 1)) for x in (q, v, tau)))
@@ -243,7 +296,11 @@ def test_along_a_motion_loops_stay_closed():
     J = m.constraint_jacobian(q)
     near(J @ by_tau, np.zeros((len(J), m.nu)), 1e-9)
     H = m.derivative("constraint_jacobian", "q", q)
-    near(J @ by_v + np.einsum("rij,i->rj", H, v) + np.einsum("rij,j->ri", H, v), np.zeros_like(J), 1e-8)
+    near(
+        J @ by_v + np.einsum("rij,i->rj", H, v) + np.einsum("rij,j->ri", H, v),
+        np.zeros_like(J),
+        1e-8,
+    )
     h = 1e-4
 
     def gap(d):
@@ -264,14 +321,20 @@ def test_factors_by_loops_are_the_same_factors(penalty, regularization, columns)
     A, J = rng.normal(size=(n, n)), rng.normal(size=(rows, n))
     f, gap = rng.normal(size=(n, columns)), rng.normal(size=(rows, columns))
     M = casadi.SX(A @ A.T + np.eye(n))
-    given = Constrained(M, casadi.SX(n, 1), casadi.SX(J), casadi.SX(rows, 1), None, penalty, regularization)
+    given = Constrained(
+        M, casadi.SX(n, 1), casadi.SX(J), casadi.SX(rows, 1), None, penalty, regularization
+    )
     ways = [way(given) for way in (Multipliers, LoopMultipliers)]
-    a, other = (np.array(casadi.evalf(way.compensate(casadi.SX(f), casadi.SX(gap)))) for way in ways)
+    a, other = (
+        np.array(casadi.evalf(way.compensate(casadi.SX(f), casadi.SX(gap)))) for way in ways
+    )
     near(other, a), near(J @ a, -gap, 1e-6)
     for way in ways:
         x, reaction = (np.array(casadi.evalf(y)) for y in way.solve(casadi.SX(-f), casadi.SX(-gap)))
         near(x, a), near(np.array(casadi.DM(M)) @ x - J.T @ reaction, -f, 1e-9)
-    conditions = [float(casadi.evalf(way(given).condition)) for way in (Multipliers, LoopMultipliers)]
+    conditions = [
+        float(casadi.evalf(way(given).condition)) for way in (Multipliers, LoopMultipliers)
+    ]
     near(conditions[0], conditions[1])
 
 
@@ -286,8 +349,18 @@ def test_closed_inverse_dynamics():
 
 
 def test_a_driven_mechanism():
-    b = random_builder(np.random.default_rng(8), ["revolute", "universal", "spherical"], branched=False)
-    b.loop("rod", "distance", "body2", "ground", (0.1, 0.2, 0.3), (1.0, 0.5, 0.2), length="1.6 + 0.1*sin(t)")
+    b = random_builder(
+        np.random.default_rng(8), ["revolute", "universal", "spherical"], branched=False
+    )
+    b.loop(
+        "rod",
+        "distance",
+        "body2",
+        "ground",
+        (0.1, 0.2, 0.3),
+        (1.0, 0.5, 0.2),
+        length="1.6 + 0.1*sin(t)",
+    )
     b.drive("drive", "joint0", "0.3*sin(2*t)")
     m = es.Mechanism(b.actuate("joint1").describe())
     given, t, known = symbols(m, "tau"), casadi.SX(0.4), structure(m)
@@ -312,6 +385,10 @@ def test_radau_s_jacobian(name):
     m = acting(rng) if name == "acting" else es.load(name)
     given = casadi.SX.sym("t"), casadi.SX.sym("x", m.nq + m.nv), casadi.SX.sym("tau", m.nu)
     graph = casadi.jacobian(inlined(motion_equations.rates(m, *given)), given[1])
-    numbers = 0.0, np.concatenate(state(rng, m, m.home() if m.closed else None)), rng.normal(size=m.nu)
+    numbers = (
+        0.0,
+        np.concatenate(state(rng, m, m.home() if m.closed else None)),
+        rng.normal(size=m.nu),
+    )
     got, want = values(given, [motion_equations.rates_jacobian(m, *given), graph], *numbers)
     near(got, want, 1e-8)

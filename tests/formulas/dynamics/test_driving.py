@@ -13,7 +13,14 @@ def arm(*drives, actuated=("q1", "q2", "q3")):
     b = es.Builder("arm")
     for k, axis in enumerate(("z", "y", "x"), start=1):
         b.body(f"b{k}", mass=k, com=(0.2, 0.1, -0.1), inertia=(0.1, 0.2, 0.25, 0.01, -0.02, 0.03))
-        b.joint(f"q{k}", "revolute", f"b{k - 1}" if k > 1 else "ground", f"b{k}", at=(0.3, 0, 0.1), axis=axis)
+        b.joint(
+            f"q{k}",
+            "revolute",
+            f"b{k - 1}" if k > 1 else "ground",
+            f"b{k}",
+            at=(0.3, 0, 0.1),
+            axis=axis,
+        )
     b.actuate(*actuated)
     for name, joint, motion in drives:
         b.drive(name, joint, motion)
@@ -40,7 +47,9 @@ def test_driven_joints_move_as_told_and_the_others_as_in_hybrid_dynamics(constra
     a = driven.forward_dynamics(q, v, [0.0], t=t, constraints=constraints)
     np.testing.assert_allclose(a, expected, atol=1e-10)
     np.testing.assert_allclose(driven.coupling_forces(q, v, a, t=t), tau, atol=1e-10)
-    np.testing.assert_allclose(driven.coupling_forces(q, v, tau=[0.0], t=t, constraints=constraints), tau, atol=1e-10)
+    np.testing.assert_allclose(
+        driven.coupling_forces(q, v, tau=[0.0], t=t, constraints=constraints), tau, atol=1e-10
+    )
 
 
 def test_a_batch_of_times_equals_single_calls():
@@ -71,7 +80,9 @@ def test_loops_that_vary_with_time_keep_their_derivatives(kind, more):
     for k in range(2):
         b.body(f"b{k}", mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.2, 0.2))
         b.joint(f"j{k}", "cylindrical", "ground", f"b{k}", at=(0.4 * k, 0, 0.1), axis=(0.3, k, 1))
-    b.loop("loop", kind, "b0", "b1", first=((0.1, 0.2, 0), (0.3, 0.1, 0)), second=(0, 0.3, 0.2), **more)
+    b.loop(
+        "loop", kind, "b0", "b1", first=((0.1, 0.2, 0), (0.3, 0.1, 0)), second=(0, 0.3, 0.2), **more
+    )
     m = b.build()
     path = lambda t: np.array([0.3 + 0.5 * t, 0.1 - t**2, 0.4 * t**2, 0.2 + 0.3 * t])  # noqa: E731
     h, t = 1e-3, 0.6
@@ -127,7 +138,9 @@ def test_driven_mechanisms_are_assembled_completed_and_projected_at_instants():
     np.testing.assert_allclose(m.assemble(t=t[2]), q[2], atol=1e-8)
     # the same motion of the crank, prescribed: the drive's moment is that of inverse dynamics
     plain = m.without("motor").with_actuated(["q1"])
-    np.testing.assert_allclose(m.coupling_forces(q, v, a, t=t), plain.inverse_dynamics(q, v, a), atol=1e-7)
+    np.testing.assert_allclose(
+        m.coupling_forces(q, v, a, t=t), plain.inverse_dynamics(q, v, a), atol=1e-7
+    )
     with pytest.raises(es.ModelError, match="give it, as t="):
         m.assemble()
 
@@ -154,16 +167,22 @@ def test_time_has_its_place():
             m.inverse_dynamics(np.zeros(3), np.zeros(3), np.zeros(3), t=t)
     with pytest.raises(es.ModelError, match="the time is no parameter"):
         m.with_parameters(t=0.3)
-    with pytest.raises(es.ModelError, match="only what a loop or a coupling holds may depend on it"):
+    with pytest.raises(
+        es.ModelError, match="only what a loop or a coupling holds may depend on it"
+    ):
         es.Builder("x").body("b", mass="1 + t").joint("j", "revolute", "ground", "b").build()
     with pytest.raises(es.ModelError, match="needs joints of one degree of freedom"):
-        es.Builder("x").body("b", mass=1).joint("j", "planar", "ground", "b").drive("d", "j", "t").build()
+        es.Builder("x").body("b", mass=1).joint("j", "planar", "ground", "b").drive(
+            "d", "j", "t"
+        ).build()
 
 
 def test_a_parameter_called_t_is_no_time():
     b = es.Builder("plate")
     b.parameter("t", 0.02)
-    b.body("b", mass=1, com=("t", 0, 0), inertia=(0.1, 0.1, 0.1)).joint("j", "revolute", "ground", "b")
+    b.body("b", mass=1, com=("t", 0, 0), inertia=(0.1, 0.1, 0.1)).joint(
+        "j", "revolute", "ground", "b"
+    )
     b.drive("d", "j", "2*t")
     m = b.build()
     assert not m.rheonomic

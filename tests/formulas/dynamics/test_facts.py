@@ -16,7 +16,9 @@ def on_one_worker(case: Case, *more: Fact) -> object:
     return pytest.param(case, *more, marks=pytest.mark.xdist_group(case.name))
 
 
-@pytest.mark.parametrize(("case", "fact"), [on_one_worker(*x) for x in facts.pairs(cases.ALL, facts.ALL)], ids=str)
+@pytest.mark.parametrize(
+    ("case", "fact"), [on_one_worker(*x) for x in facts.pairs(cases.ALL, facts.ALL)], ids=str
+)
 def test_fact(case: Case, fact: Fact) -> None:
     fact(case.state)
 
@@ -35,10 +37,13 @@ def test_every_formulation_and_method_meets_all_that_it_can(trait: str) -> None:
     """Inverse dynamics is compared where motors control the motion, forward dynamics where masses determine it."""
     compared = [case for case in cases.ALL if trait in case.traits]
     chosen = [
-        (case.mechanism, case.inverse_pairs if trait == "controlled" else case.forward_pairs) for case in compared
+        (case.mechanism, case.inverse_pairs if trait == "controlled" else case.forward_pairs)
+        for case in compared
     ]
     met = {x for m, pairs in chosen for pair in pairs for x in covering.meetings(m, pair)}
-    assert met == {x for m, _ in chosen for pair in covering.pairs_of(m) for x in covering.meetings(m, pair)}
+    assert met == {
+        x for m, _ in chosen for pair in covering.pairs_of(m) for x in covering.meetings(m, pair)
+    }
     assert {name for name, _ in met} == {*covering.FORMULATIONS, *covering.METHODS}
     assert {("lagrange", "free"), ("bond_graph", "wrenches"), ("elimination", "cut planar")} <= met
     assert all(pairs for m, pairs in chosen if trait == "controlled" or m.nv <= covering.FEW)

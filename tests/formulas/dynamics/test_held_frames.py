@@ -26,8 +26,12 @@ def test_frames_of_random_closed_mechanisms(
     v, a = motion(m, q, np.random.default_rng(seed))
     anew = Held(m, joints, "tip", tuple(ROWS.index(x) for x in rows)).states(q, v, a)
     given: Any = {"along": "closed", "held": {"tip": rows, **dict.fromkeys(joints, "joint")}}
-    np.testing.assert_allclose(m.derivative("configuration", "s", q, **given), slope(anew["q"]), rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(m.derivative("velocities", "s", q, v, **given), slope(anew["v"]), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(
+        m.derivative("configuration", "s", q, **given), slope(anew["q"]), rtol=1e-6, atol=1e-8
+    )
+    np.testing.assert_allclose(
+        m.derivative("velocities", "s", q, v, **given), slope(anew["v"]), rtol=1e-6, atol=1e-7
+    )
     exact = m.derivative("accelerations", "s", q, v, a, **given)
     np.testing.assert_allclose(exact, slope(anew["a"]), rtol=1e-6, atol=1e-6)
     places = [ROWS.index(x) for x in rows]
@@ -58,17 +62,27 @@ def test_the_hand_of_an_open_arm_stays() -> None:
     A = m.acceleration(q, v, a, "hand", axes="aligned")
 
     def forces(step: float, name: str) -> np.ndarray:
-        other = m.variant(**{name: m.parameters[name] + step})  # which shares its code with all others
+        other = m.variant(
+            **{name: m.parameters[name] + step}
+        )  # which shares its code with all others
         qs = other.inverse_kinematics(T, guess=q, frame="hand")
         vs = np.linalg.solve(other.jacobian(qs, "hand", "aligned"), V)
         bias = other.acceleration(qs, vs, np.zeros(6), "hand", axes="aligned")
-        return other.inverse_dynamics(qs, vs, np.linalg.solve(other.jacobian(qs, "hand", "aligned"), A - bias))
+        return other.inverse_dynamics(
+            qs, vs, np.linalg.solve(other.jacobian(qs, "hand", "aligned"), A - bias)
+        )
 
     exact = m.derivative("inverse_dynamics", ("a2", "tool"), q, v, a, along="closed", held="hand")
     for k, name in enumerate(("a2", "tool")):
-        np.testing.assert_allclose(exact[:, k], differences(lambda h, n=name: forces(h, n), 1e-3), rtol=1e-6, atol=1e-7)
-    several = m.derivative("inverse_dynamics", "a2", *np.stack([[q, v, a]] * 2, axis=1), along="closed", held="hand")
-    np.testing.assert_allclose(several, np.stack([exact[:, 0]] * 2), rtol=1e-12, atol=1e-13)  # the last is zero
+        np.testing.assert_allclose(
+            exact[:, k], differences(lambda h, n=name: forces(h, n), 1e-3), rtol=1e-6, atol=1e-7
+        )
+    several = m.derivative(
+        "inverse_dynamics", "a2", *np.stack([[q, v, a]] * 2, axis=1), along="closed", held="hand"
+    )
+    np.testing.assert_allclose(
+        several, np.stack([exact[:, 0]] * 2), rtol=1e-12, atol=1e-13
+    )  # the last is zero
 
 
 def test_the_point_of_a_five_bar_stays() -> None:
@@ -92,7 +106,9 @@ def test_a_platform_stays() -> None:
     anew = Held(m, (), "centre", tuple(range(6)), parameter).states(q, still, still)["q"]
     exact = m.derivative("configuration", parameter, q, along="closed", held="centre")
     np.testing.assert_allclose(exact, slope(anew), rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(m.derivative("pose", parameter, q, along="closed", held="centre"), 0.0, atol=1e-10)
+    np.testing.assert_allclose(
+        m.derivative("pose", parameter, q, along="closed", held="centre"), 0.0, atol=1e-10
+    )
     same = m.derivative("configuration", parameter, q, along="closed", held={"centre": "planar"})
     np.testing.assert_allclose(same, exact, rtol=1e-9, atol=1e-12)
 
@@ -113,7 +129,9 @@ def test_what_is_not_determined_or_too_much_is_refused() -> None:
     ):
         with pytest.raises(es.ModelError, match=sentence):
             m.derivative("configuration", "L2", q, along="closed", held=held)
-    with pytest.raises(es.ModelError, match="'hand' leaves 3 of the 6 degrees of freedom of arm open"):
+    with pytest.raises(
+        es.ModelError, match="'hand' leaves 3 of the 6 degrees of freedom of arm open"
+    ):
         arm().derivative("pose", "a2", np.zeros(6), along="closed", held={"hand": "position"})
 
 
@@ -123,8 +141,12 @@ def test_what_no_joint_makes_up_for_is_refused() -> None:
     moved = m.derivative("configuration", "height", q, along="closed", held="tool")
     np.testing.assert_allclose(np.abs(moved), [0, 0, 1, 0], atol=1e-12)
     flat = m.locked({"q3": 0.1})
-    with pytest.raises(es.AssemblyError, match="cannot follow a change of 'height' alone and hold 'tool'"):
+    with pytest.raises(
+        es.AssemblyError, match="cannot follow a change of 'height' alone and hold 'tool'"
+    ):
         flat.derivative("configuration", "height", q[[0, 1, 3]], along="closed", held="tool")
     stretched = es.load("elbow")
     with pytest.raises(es.SingularityError, match="to hold 'tool' does not determine"):
-        stretched.derivative("configuration", "a1", [0.4, 0.0], along="closed", held={"tool": "position"})
+        stretched.derivative(
+            "configuration", "a1", [0.4, 0.0], along="closed", held={"tool": "position"}
+        )

@@ -27,7 +27,9 @@ def test_whatever_is_independent_the_answers_are_the_same(name):
     J = m.constraint_jacobian(q)
     tried = 0
     for joints in combinations([j.name for j in m.joints if j.nv], m.dof):
-        passive = [k for j in m.joints if j.name not in joints for k in range(m.nv)[m.velocities[j.name]]]
+        passive = [
+            k for j in m.joints if j.name not in joints for k in range(m.nv)[m.velocities[j.name]]
+        ]
         size = np.linalg.svd(J[:, passive], compute_uv=False)
         if len(passive) + m.dof != m.nv or size[len(passive) - 1] < 0.03 * size[0]:
             continue
@@ -74,7 +76,9 @@ def test_a_simulation_keeps_the_choice():
     q = m.assemble([2.0, 1.0])
     t = np.linspace(0, 0.2, 5)
     how = {"rtol": 1e-10, "atol": 1e-12}
-    chosen = m.simulate(q, None, t, constraints="elimination", independent=("theta3", "theta4"), **how)
+    chosen = m.simulate(
+        q, None, t, constraints="elimination", independent=("theta3", "theta4"), **how
+    )
     agree(chosen.q, m.simulate(q, None, t, **how).q, digits=8)
 
 
@@ -83,9 +87,16 @@ def test_a_choice_that_does_not_do_is_refused():
     angle = [[0.0]]  # a dead centre: the slider does not determine the crank
     q, v, _ = (x[0] for x in m.complete(angle, [[1.0]], [[0.0]]))
     how = {"constraints": "elimination"}
-    with pytest.raises(es.SingularityError, match=r"the independent slide cannot determine .* leave independent out"):
+    with pytest.raises(
+        es.SingularityError,
+        match=r"the independent slide cannot determine .* leave independent out",
+    ):
         m.forward_dynamics(q, v, [0.1], independent="slide", **how)
-    agree(m.forward_dynamics(q, v, [0.1], independent="crank", **how), m.forward_dynamics(q, v, [0.1]), digits=9)
+    agree(
+        m.forward_dynamics(q, v, [0.1], independent="crank", **how),
+        m.forward_dynamics(q, v, [0.1]),
+        digits=9,
+    )
     assert m.independent_coordinates(q) != ("slide",)
     five = es.load("five_bar")
     q, v, a, tau = moving(five)
@@ -96,14 +107,28 @@ def test_a_choice_that_does_not_do_is_refused():
         ),
         (lambda: five.forward_dynamics(q, v, tau, independent="theta2", **how), "do not determine"),
         (
-            lambda: five.forward_dynamics(q, v, tau, independent=("theta2", "theta3", "theta4"), **how),
+            lambda: five.forward_dynamics(
+                q, v, tau, independent=("theta2", "theta3", "theta4"), **how
+            ),
             "follows from the others; it has 2 degrees of freedom",
         ),
-        (lambda: five.forward_dynamics(q, v, tau, independent=("theta2", "theta6"), **how), "no joint 'theta6'"),
-        (lambda: five.forward_dynamics(q, v, tau, independent=("theta2", "theta2"), **how), "twice"),
+        (
+            lambda: five.forward_dynamics(q, v, tau, independent=("theta2", "theta6"), **how),
+            "no joint 'theta6'",
+        ),
+        (
+            lambda: five.forward_dynamics(q, v, tau, independent=("theta2", "theta2"), **how),
+            "twice",
+        ),
         (lambda: five.forward_dynamics(q, v, tau, independent=3, **how), "independent are names"),
-        (lambda: five.hybrid_dynamics(q, v, a, independent=("theta3", "theta4"), **how), "name them too"),
-        (lambda: five.simulate(q, None, 1.0, independent=("theta3", "theta4")), 'give constraints="elimination" too'),
+        (
+            lambda: five.hybrid_dynamics(q, v, a, independent=("theta3", "theta4"), **how),
+            "name them too",
+        ),
+        (
+            lambda: five.simulate(q, None, 1.0, independent=("theta3", "theta4")),
+            'give constraints="elimination" too',
+        ),
         (lambda: five.mass_matrix(q, independent=("theta3",)), "no option 'independent'"),
         (lambda: five.independent_coordinates(np.stack([q, q])), "one configuration"),
     ]:

@@ -30,8 +30,12 @@ def test_the_mechanism_moves_as_its_tree(kind, axis, rng):
     assert closed.dof == tree.dof == tree.nv
     tau = tree.inverse_dynamics(q, v, a)
     for constraints in (None, method):
-        np.testing.assert_allclose(closed.inverse_dynamics(q, v, a, constraints=constraints), tau, rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(closed.forward_dynamics(q, v, tau, constraints=constraints), a, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            closed.inverse_dynamics(q, v, a, constraints=constraints), tau, rtol=1e-9, atol=1e-9
+        )
+        np.testing.assert_allclose(
+            closed.forward_dynamics(q, v, tau, constraints=constraints), a, rtol=1e-9, atol=1e-9
+        )
     np.testing.assert_allclose(closed.hybrid_dynamics(q, v, a)[0], tau, rtol=1e-9, atol=1e-9)
     ends = [m.simulate(q, v, 0.1, tau, rtol=1e-10).q[-1] for m in (closed, tree)]
     np.testing.assert_allclose(*ends, atol=1e-7)

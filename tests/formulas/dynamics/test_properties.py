@@ -16,7 +16,9 @@ from randomness import examples, seeds
 from small_mechanisms import fixed_loop, light_beside_a_loop, locked_coupling, locked_loop
 from strategies import State, degenerate_loops, degenerate_trees, moving_loops, moving_trees
 
-pytestmark = pytest.mark.slow(reason="states all facts of mechanisms that are compiled for it alone")
+pytestmark = pytest.mark.slow(
+    reason="states all facts of mechanisms that are compiled for it alone"
+)
 
 
 def in_motion(s: State, seed: int) -> Moving:

@@ -39,7 +39,9 @@ def test_a_motion_without_mass_is_named_where_it_is():
     a = np.array([1.0, -2.0, 0.5])
     assert np.isfinite(m.forward_dynamics(bent, v, np.zeros(m.nu))).all()
     for formulation in FORMULATIONS:
-        with pytest.raises(es.ModelError, match=r"the motion of 'z[12]' moves no mass at this configuration"):
+        with pytest.raises(
+            es.ModelError, match=r"the motion of 'z[12]' moves no mass at this configuration"
+        ):
             m.forward_dynamics(np.zeros(3), v, np.zeros(m.nu), formulation)
     with pytest.raises(es.ModelError, match=r"\(state 1\)"):
         m.forward_dynamics([bent, np.zeros(3)], v, np.zeros(m.nu))
@@ -77,10 +79,16 @@ def test_no_named_pair_takes_fewer_operations_than_the_default(name):
     by_turns = ["lagrange", "lie"] if nightly else ["lagrange", "lie"][CLOSED.index(name) % 2 :][:1]
     for verb in ["forward_dynamics", *(["inverse_dynamics"] if m.nu >= m.dof else [])]:
         least = m.operations(verb).total
-        pairs = [("newton_euler", method) for method in METHODS if method not in (DEFAULT[verb], "elimination")]
+        pairs = [
+            ("newton_euler", method)
+            for method in METHODS
+            if method not in (DEFAULT[verb], "elimination")
+        ]
         pairs += [(formulation, DEFAULT[verb]) for formulation in by_turns if m.nv <= 12 or nightly]
         for formulation, constraints in pairs:
-            assert m.operations(verb, formulation=formulation, constraints=constraints).total >= least
+            assert (
+                m.operations(verb, formulation=formulation, constraints=constraints).total >= least
+            )
 
 
 @pytest.mark.parametrize("verb", DEFAULT)
@@ -103,7 +111,9 @@ def test_an_old_spelling_says_what_to_pass():
 
 
 def test_the_mass_matrix_seen_from_the_ground_is_the_same(rng):
-    m = random_builder(rng, ["revolute", "prismatic", "universal", "fixed", "spherical"] * 2).build()
+    m = random_builder(
+        rng, ["revolute", "prismatic", "universal", "fixed", "spherical"] * 2
+    ).build()
     q = casadi.SX.sym("q", m.nq)
     ways = (crba.of_links, crba.in_ground)
     f = casadi.Function("f", [q], [casadi.densify(way(reduced_links(m), q, m.nv)) for way in ways])

@@ -19,8 +19,13 @@ def test_articulated_bodies_are_for_long_chains(branched, rng):
 
 
 def test_wrenches_by_body_frame_and_name_in_every_formulation(rng):
-    b, bare = (random_builder(np.random.default_rng(4), ["revolute", "universal", "revolute"]) for _ in range(2))
-    b.wrench("fixed", "body2", force=(1, 2, 3), moment=(0.1, 0, 0), at=(0.1, 0.2, 0.3), axes="ground")
+    b, bare = (
+        random_builder(np.random.default_rng(4), ["revolute", "universal", "revolute"])
+        for _ in range(2)
+    )
+    b.wrench(
+        "fixed", "body2", force=(1, 2, 3), moment=(0.1, 0, 0), at=(0.1, 0.2, 0.3), axes="ground"
+    )
     b.wrench("open", "body1", at=(0, 0, 0.5), axes="body")
     m, bare = b.build(), bare.build()
     q, v, a = rng.normal(size=(3, m.nv))
@@ -52,7 +57,9 @@ def test_a_batch_of_500_and_designs(library, rng):
     name, values = next(iter(m.parameters)), np.linspace(0.5, 1.5, 7)
     designs = m.inverse_dynamics(Q[0], V[0], A[0], parameters={name: values})
     for k, x in enumerate(values):
-        agree(designs[k], m.with_parameters(**{name: x}).inverse_dynamics(Q[0], V[0], A[0]), digits=13)
+        agree(
+            designs[k], m.with_parameters(**{name: x}).inverse_dynamics(Q[0], V[0], A[0]), digits=13
+        )
 
 
 MISTAKES = [
@@ -63,7 +70,10 @@ MISTAKES = [
     ),
     (lambda m, x: m.inverse_dynamics(x, x, x, external={"tool": [0] * 5}), "tool has 5 values"),
     (lambda m, x: m.mass_matrix(x, external={"tool": [0] * 6}), "takes no external inputs"),
-    (lambda m, x: m.forward_dynamics(x, x, x[:3]), "tau has 3 values in its last axis; puma560 has 6 actuators"),
+    (
+        lambda m, x: m.forward_dynamics(x, x, x[:3]),
+        "tau has 3 values in its last axis; puma560 has 6 actuators",
+    ),
     (
         lambda m, x: random_tree(np.random.default_rng(0), ["spherical"]).inverse_dynamics(
             [1, 0, 0, 0], [0] * 3, [0] * 3, "quaternion"
@@ -81,19 +91,23 @@ def test_mistakes_get_a_sentence(call, sentence, library):
 
 def test_a_massless_motion_is_named_when_its_inverse_is_needed(rng):
     b = es.Builder("light").body("arm", 1.0, (0.3, 0, 0), (0, 0.1, 0.1)).body("wrist").body("hand")
-    b.joint("shoulder", "revolute", "ground", "arm").joint("bend", "revolute", "arm", "wrist", axis="y").joint(
-        "spin", "revolute", "wrist", "hand"
-    )
+    b.joint("shoulder", "revolute", "ground", "arm").joint(
+        "bend", "revolute", "arm", "wrist", axis="y"
+    ).joint("spin", "revolute", "wrist", "hand")
     m = b.build()
     q, v, a = rng.normal(size=(3, 3))
     assert np.all(np.isfinite(m.inverse_dynamics(q, v, a)))
-    with pytest.raises(es.ModelError, match=r"forward_dynamics of light: the motion of '(bend|spin)' moves no mass"):
+    with pytest.raises(
+        es.ModelError, match=r"forward_dynamics of light: the motion of '(bend|spin)' moves no mass"
+    ):
         m.forward_dynamics(q, v, a)
 
 
 def test_a_massless_link_between_two_joints_is_fine(rng):
     b = es.Builder("cardan").body("cross").body("hand", 1.0, (0.1, 0, 0.2), (0.1, 0.1, 0.1))
-    b.joint("first", "revolute", "ground", "cross", axis="x").joint("second", "revolute", "cross", "hand", axis="y")
+    b.joint("first", "revolute", "ground", "cross", axis="x").joint(
+        "second", "revolute", "cross", "hand", axis="y"
+    )
     m = b.build()
     q, v, a = rng.normal(size=(3, 2))
     tau = m.inverse_dynamics(q, v, a)
@@ -111,16 +125,26 @@ def test_small_and_big_mechanisms_are_as_right_as_others(length, mass, rng):
     q, v, a = rng.normal(size=(3, 2))
     tau = m.inverse_dynamics(q, v, a, "lagrange")
     agree(m.inverse_dynamics(q, v, a), tau, digits=11)
-    fall = np.linalg.solve(m.mass_matrix(q), np.abs(tau))  # g / length, which is 1e6 where it is small
+    fall = np.linalg.solve(
+        m.mass_matrix(q), np.abs(tau)
+    )  # g / length, which is 1e6 where it is small
     for name in (None, "newton_euler", "lie"):
         agree(m.forward_dynamics(q, v, tau, name), a, fall, digits=11)
 
 
 def test_nothing_moves_where_all_joints_are_fixed():
-    b = es.Builder("still").body("a", 1.0, (0.1, 0, 0), (1, 1, 1)).joint("weld", "fixed", "ground", "a")
+    b = (
+        es.Builder("still")
+        .body("a", 1.0, (0.1, 0, 0), (1, 1, 1))
+        .joint("weld", "fixed", "ground", "a")
+    )
     m, none = b.build(), np.zeros(0)
     assert m.mass_matrix(none).shape == (0, 0)
-    assert m.inverse_dynamics(none, none, none).shape == m.forward_dynamics(none, none, none).shape == (0,)
+    assert (
+        m.inverse_dynamics(none, none, none).shape
+        == m.forward_dynamics(none, none, none).shape
+        == (0,)
+    )
     assert m.reactions(none, none, none)[0] == pytest.approx([0, -0.981, 0, 0, 0, 9.81])
 
 

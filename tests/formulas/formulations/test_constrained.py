@@ -19,7 +19,17 @@ from random_mechanisms import random_closed
 from randomness import seeded
 
 CUTS = [k for k in KINDS if k != "free"]
-TREE = ["free", "revolute", "spherical", "prismatic", "universal", "helical", "planar", "cylindrical", "fixed"]
+TREE = [
+    "free",
+    "revolute",
+    "spherical",
+    "prismatic",
+    "universal",
+    "helical",
+    "planar",
+    "cylindrical",
+    "fixed",
+]
 
 
 def differentiated(m, q, v):
@@ -37,10 +47,14 @@ def agree_where_loops_are_open(rng, m, parameters=()):
     f = casadi.Function("f", [q, v, *parameters], [casadi.densify(x) for x in both])
     for _ in range(3):
         configuration = normalize(m, m.home() + 0.2 * rng.normal(size=m.nq))
-        found = [np.array(x) for x in f(configuration, rng.normal(size=m.nv), *([0.3] * len(parameters)))]
+        found = [
+            np.array(x) for x in f(configuration, rng.normal(size=m.nv), *([0.3] * len(parameters)))
+        ]
         for got, want in zip(found[:3], found[3:], strict=True):
             np.testing.assert_allclose(got, want, atol=1e-11 * max(1.0, np.abs(want).max()))
-    assert np.abs(found[0]).max() > 1e-3  # the loops are open, so that nothing holds by being closed
+    assert (
+        np.abs(found[0]).max() > 1e-3
+    )  # the loops are open, so that nothing holds by being closed
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -55,7 +69,11 @@ def test_couplings_and_chosen_rows(rng):
     for k in range(3):
         b.body(f"body{k}", 1.0, (0.1, 0, 0), np.eye(3))
         b.joint(
-            f"joint{k}", parent=f"body{k - 1}" if k else "ground", child=f"body{k}", kind="revolute", at=(0.3, 0, 0)
+            f"joint{k}",
+            parent=f"body{k - 1}" if k else "ground",
+            child=f"body{k}",
+            kind="revolute",
+            at=(0.3, 0, 0),
         )
     b.couple("gear", "joint2", "joint0", ratio=-2.0, offset=0.1)
     b.loop("pin", kind="spherical", body_a="ground", body_b="body2")
@@ -126,7 +144,9 @@ def conditions(name, penalty=0.0):
     """The reciprocal condition number of a method for any M and J, many at once."""
     M, J = casadi.SX.sym("M", N, N), casadi.SX.sym("J", ROWS, N)
     terms = (M, casadi.SX.ones(N), J, casadi.SX.ones(ROWS))
-    f = casadi.Function("f", [M, J], [METHODS[name](Constrained(*terms, PARTITION, penalty=penalty)).condition])
+    f = casadi.Function(
+        "f", [M, J], [METHODS[name](Constrained(*terms, PARTITION, penalty=penalty)).condition]
+    )
     return lambda M, J: np.array(f.map(DRAWS)(np.hstack(M), np.hstack(J))).ravel()
 
 
@@ -147,7 +167,9 @@ def test_a_singular_mass_matrix_shows_in_the_condition(name, penalty, decades, r
     M = A.swapaxes(1, 2) @ A
     assert not np.any(conditions(name, penalty)(M, J) > POOR)
     held = M + still[:, :, None] * still[:, None]
-    assert np.mean(conditions(name, penalty)(held, J) > POOR) > 0.95  # for that reason, and no other
+    assert (
+        np.mean(conditions(name, penalty)(held, J) > POOR) > 0.95
+    )  # for that reason, and no other
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -161,14 +183,18 @@ def test_dependent_rows_show_in_the_condition(name, rng):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_what_is_well_conditioned_stays_well_above(name, rng):
-    J = rng.normal(size=(DRAWS, ROWS, N)) / 4 + 2 * np.eye(N)[list(PARTITION.dependent)]  # which suits the partition
+    J = (
+        rng.normal(size=(DRAWS, ROWS, N)) / 4 + 2 * np.eye(N)[list(PARTITION.dependent)]
+    )  # which suits the partition
     A = rng.normal(size=(DRAWS, N, N))
     assert np.all(conditions(name, 1.0)(A @ A.swapaxes(1, 2) + np.eye(N), J) > 1e5 * POOR)
 
 
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize(("actuated", "weights"), [((0, 2, 4, 6, 8), None), ((0, 1, 2, 3, 4), None), (range(8), None), (range(8), range(1, 9))])  # fmt: skip
-def test_actuators_and_constraints_give_the_forces_needed_at_least_cost(name, actuated, weights, rng):
+def test_actuators_and_constraints_give_the_forces_needed_at_least_cost(
+    name, actuated, weights, rng
+):
     J, needed = rng.normal(size=(ROWS, N)), rng.normal(size=N)
     B = np.eye(N)[:, list(actuated)]
     W = np.diag(list(weights or [1.0] * len(actuated)))
@@ -177,7 +203,9 @@ def test_actuators_and_constraints_give_the_forces_needed_at_least_cost(name, ac
     want = np.linalg.inv(np.sqrt(W)) @ np.linalg.pinv(A) @ (free @ needed)
     got = actuator_forces(sx(needed), sx(J), PARTITION, actuated, weights, name)
     np.testing.assert_allclose(numbers(got.forces), want, atol=1e-8)
-    np.testing.assert_allclose(B @ numbers(got.forces) + J.T @ numbers(got.reaction), needed, atol=1e-8)
+    np.testing.assert_allclose(
+        B @ numbers(got.forces) + J.T @ numbers(got.reaction), needed, atol=1e-8
+    )
 
 
 def test_the_inward_half_of_a_solution_stays_among_ancestors():

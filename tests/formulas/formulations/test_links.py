@@ -22,7 +22,9 @@ def test_rewriting_changes_neither_joint_forces_nor_the_mass_matrix(seed, rng):
         for of_links in (crba.of_links, crba.in_ground)
     ]
     f = casadi.Function("f", [q, v, a], [casadi.densify(x) for pair in made for x in pair])
-    forces, *others = (np.array(x) for x in f(random_coordinates(rng, m), *rng.normal(size=(2, m.nv))))
+    forces, *others = (
+        np.array(x) for x in f(random_coordinates(rng, m), *rng.normal(size=(2, m.nv)))
+    )
     M, *others = others
     for one, other in zip(others[::2], others[1::2], strict=True):
         np.testing.assert_allclose(one, forces, rtol=1e-10, atol=1e-10)
@@ -40,7 +42,13 @@ def test_symbols_for_parameters_give_the_mass_matrix_of_their_values(name):
 
 @pytest.mark.parametrize(
     ("name", "most"),
-    [("bricard", 149), ("rojas_7r_loop", 197), ("rojas_hexiflex", 72), ("puma560", 198), ("delta", 298)],
+    [
+        ("bricard", 149),
+        ("rojas_7r_loop", 197),
+        ("rojas_hexiflex", 72),
+        ("puma560", 198),
+        ("delta", 298),
+    ],
 )
 def test_the_mass_matrix_takes_no_more_operations_than_it_did(name, most):
     assert es.load(name).operations("mass_matrix").total <= most

@@ -41,7 +41,9 @@ def test_a_twist_in_its_three_ways_of_telling(seed):
     assert np.allclose(m.jacobian(q, "tip", axes="spatial"), adjoint(T) @ J, atol=1e-13)
     assert np.allclose(m.jacobian(q, "tip", axes="aligned"), turn @ J, atol=1e-13)
     for axes in ("body", "spatial", "aligned"):
-        assert np.allclose(m.velocity(q, v, "tip", axes), m.jacobian(q, "tip", axes) @ v, atol=1e-13)
+        assert np.allclose(
+            m.velocity(q, v, "tip", axes), m.jacobian(q, "tip", axes) @ v, atol=1e-13
+        )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -97,7 +99,9 @@ def test_designs_are_one_call():
     name = m.bodies[-1].name
     moved = m.pose(m.home(), name, parameters={"L2": lengths, "L5": 0.05})
     for k, L in enumerate(lengths):
-        assert np.allclose(moved[k], m.with_parameters(L2=L, L5=0.05).pose(m.home(), name), atol=1e-15)
+        assert np.allclose(
+            moved[k], m.with_parameters(L2=L, L5=0.05).pose(m.home(), name), atol=1e-15
+        )
 
 
 def test_derivatives_by_parameters_are_exact():
@@ -105,7 +109,8 @@ def test_derivatives_by_parameters_are_exact():
     name, h = m.bodies[1].name, 1e-6
     slope = m.derivative("pose", "L2", m.home(), frame=name)
     difference = (
-        m.with_parameters(L2=0.04 + h).pose(m.home(), name) - m.with_parameters(L2=0.04 - h).pose(m.home(), name)
+        m.with_parameters(L2=0.04 + h).pose(m.home(), name)
+        - m.with_parameters(L2=0.04 - h).pose(m.home(), name)
     ) / (2 * h)
     assert np.allclose(slope, difference, atol=1e-9)
     assert np.abs(slope).max() > 0.1
@@ -118,11 +123,17 @@ MISTAKES = [
     (lambda m: m.pose([0.0] * 5), "q has 5 values in its last axis; puma560 has 6 coordinates"),
     (lambda m: m.pose([0.0] * 6, frame="tol"), "no frame or body 'tol'; did you mean 'tool'?"),
     (lambda m: m.jacobian([0.0] * 6, axes="bodi"), "it is 'bodi'; did you mean 'body'?"),
-    (lambda m: m.velocity([0.0] * 6, [0.0]), "v has 1 value in its last axis; puma560 has 6 velocities"),
+    (
+        lambda m: m.velocity([0.0] * 6, [0.0]),
+        "v has 1 value in its last axis; puma560 has 6 velocities",
+    ),
     (lambda m: m.pose("abc"), "real numbers"),
     (lambda m: m.pose([1j] * 6), "complex"),
     (lambda m: m.pose([0.0] * 6, parameters={"zzz": 1}), "'zzz'"),
-    (lambda m: m.derivative("poze", "q", [0.0] * 6), "no quantity 'poze' of puma560; did you mean 'pose'?"),
+    (
+        lambda m: m.derivative("poze", "q", [0.0] * 6),
+        "no quantity 'poze' of puma560; did you mean 'pose'?",
+    ),
     (lambda m: m.derivative("pose", "zzz", [0.0] * 6), "'zzz'"),
     (lambda m: m.derivative("pose", "q"), r"pose takes 1 arguments \(q\), not 0"),
     (lambda m: m.velocity(np.zeros((3, 6)), np.zeros((4, 6))), "leading axes"),
@@ -144,7 +155,9 @@ def tree(*joints):
     """A tree from (kind, parent, child) in letters; g is the ground."""
     b = es.Builder("tree")
     for k, (kind, parent, child) in enumerate(joints):
-        b.body(child, 1.0).joint(f"j{k}", kind, parent.replace("g", "ground"), child, at=(0.1, 0.2, 0.3))
+        b.body(child, 1.0).joint(
+            f"j{k}", kind, parent.replace("g", "ground"), child, at=(0.1, 0.2, 0.3)
+        )
     return b
 
 

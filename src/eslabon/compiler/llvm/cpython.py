@@ -50,8 +50,12 @@ def shared(width: int, fused: bool) -> Runtime:
     """The runtime, made once for a processor and loaded once in a process; its elementary functions are there for kernels."""
 
     def make() -> tuple[dict[str, Any], bytes]:
-        code = machine.optimized(runtime.definitions(width)) + machine.assemble(runtime.elementary(width, fused))
-        return {"elementary": [name for w in {width, 1} for name in vector_math.names(w, fused)]}, code
+        code = machine.optimized(runtime.definitions(width)) + machine.assemble(
+            runtime.elementary(width, fused)
+        )
+        return {
+            "elementary": [name for w in {width, 1} for name in vector_math.names(w, fused)]
+        }, code
 
     entry = store.entry(f"runtime {width} {fused}", {"identity": "runtime"}, make)
     loaded = machine.Loaded(entry.code)
@@ -61,7 +65,9 @@ def shared(width: int, fused: bool) -> Runtime:
     services[:] = [_services()[name] for name in tables.SERVICES]
     word, address = ctypes.c_int64, ctypes.c_void_p
     batch = ctypes.CFUNCTYPE(word, address, address, word, word)(loaded.function("batch"))
-    repeat = ctypes.CFUNCTYPE(None, address, address, word, word, word, word)(loaded.function("repeat"))
+    repeat = ctypes.CFUNCTYPE(None, address, address, word, word, word, word)(
+        loaded.function("repeat")
+    )
     return Runtime(loaded, loaded.function("call"), batch, repeat)
 
 
@@ -92,7 +98,9 @@ class Descriptor(ctypes.c_int64 * len(tables.DESCRIPTOR)):  # type: ignore[misc]
     kept: Any
 
 
-def described(signature: Signature, kernels: Kernels, bound: Mapping[str, float], otherwise: Any = None) -> Descriptor:
+def described(
+    signature: Signature, kernels: Kernels, bound: Mapping[str, float], otherwise: Any = None
+) -> Descriptor:
     """The tables of a function, some of whose parameters are bound to values."""
     numbers = {name: (ctypes.c_double * 1)(value) for name, value in bound.items()}
     inputs, kept = _arguments(signature, numbers, output=False)
@@ -174,10 +182,15 @@ class _MethodDef(ctypes.Structure):
 
 def builtin(signature: Signature, descriptor: Descriptor, doc: str) -> Any:
     """@call of the runtime with this descriptor as its `self`."""
-    method = _MethodDef(signature.name.encode(), descriptor.runtime.call, METH_FASTCALL_KEYWORDS, doc.encode())
+    method = _MethodDef(
+        signature.name.encode(), descriptor.runtime.call, METH_FASTCALL_KEYWORDS, doc.encode()
+    )
     descriptor.kept = (*descriptor.kept, method)  # CPython lets `self` keep the definition alive
     new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    new.restype, new.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_void_p, ctypes.py_object, ctypes.py_object],
+    )
     return new(ctypes.addressof(method), descriptor, "eslabon")
 
 
@@ -191,7 +204,9 @@ def run_batch(descriptor: Descriptor, arrays: Sequence[Floats], cores: Sequence[
         parts = [a[index] for a in arrays] if index else arrays
         outer, inner = (1, 1, *arrays[0].shape[:leading])[-2:]
         table = _operands(parts, cores, min(leading, 2))
-        descriptor.runtime.batch(ctypes.addressof(descriptor), ctypes.addressof(table), outer, inner)
+        descriptor.runtime.batch(
+            ctypes.addressof(descriptor), ctypes.addressof(table), outer, inner
+        )
 
 
 def run_steps(
@@ -208,7 +223,9 @@ def run_steps(
         parts = [a[index] for a in arrays] if index else arrays
         outer, inner = (1, 1, *arrays[0].shape[:leading])[-2:]
         table = _operands(parts, cores, min(leading, 2), with_rows)
-        descriptor.runtime.repeat(ctypes.addressof(descriptor), ctypes.addressof(table), outer, inner, rows, every)
+        descriptor.runtime.repeat(
+            ctypes.addressof(descriptor), ctypes.addressof(table), outer, inner, rows, every
+        )
 
 
 def _operands(
@@ -226,7 +243,15 @@ def _operands(
         own, row = steps[leading:], 0
         if with_rows and with_rows[k]:
             row, own = own[0], own[1:]
-        words += [array.__array_interface__["data"][0], outer, inner, row, begin + 8 * (first + len(strides)), 0, 0]
+        words += [
+            array.__array_interface__["data"][0],
+            outer,
+            inner,
+            row,
+            begin + 8 * (first + len(strides)),
+            0,
+            0,
+        ]
         strides += own
     table[:] = [*words, *strides]
     return table
@@ -283,7 +308,12 @@ def layout_is_known() -> bool:
     """Whether objects lie in memory as the runtime believes: CPython with a GIL, and an array that reads as expected."""
     if sys.implementation.name != "cpython" or "t" in getattr(sys, "abiflags", ""):
         return False
-    array, number, names, listed = np.arange(6.0).reshape(2, 3), 1.5, ("out", "threads"), [number_ := 2.5, 3.5]
+    array, number, names, listed = (
+        np.arange(6.0).reshape(2, 3),
+        1.5,
+        ("out", "threads"),
+        [number_ := 2.5, 3.5],
+    )
     words = (ctypes.c_int64 * 2)(7, 8)
 
     def read(thing: Any, offset: int, kind: Any) -> Any:
@@ -302,7 +332,9 @@ def layout_is_known() -> bool:
         and pair(read(array, tables.STRIDES, word)) == (24, 8)
         and read(array, tables.DTYPE, word) == id(np.dtype(np.float64))
         and read(array, tables.FLAGS, half) & wanted == wanted
-        and read(number, tables.NUMBER, real) == number == read(np.float64(number), tables.NUMBER, real)
+        and read(number, tables.NUMBER, real)
+        == number
+        == read(np.float64(number), tables.NUMBER, real)
         and read(names, tables.LENGTH, word) == len(names)
         and read(names, tables.ITEMS, word) == id(names[0])
         and read(listed, tables.LENGTH, word) == len(listed)

@@ -44,8 +44,14 @@ _ONE_LINE = {
 _TRUTH = "{r} = select {B} {r}.t, {V} {one}, {V} {zero}"
 _BOTH = ("{r}.x = fcmp une {V} {a}, {zero}", "{r}.y = fcmp une {V} {b}, {zero}")
 _SEVERAL_LINES = {
-    products.MINUS: ("{r}.n = fneg {V} {c}", "{r} = call {V} @llvm.fma.{m}({V} {a}, {V} {b}, {V} {r}.n)"),
-    products.FROM: ("{r}.n = fneg {V} {a}", "{r} = call {V} @llvm.fma.{m}({V} {r}.n, {V} {b}, {V} {c})"),
+    products.MINUS: (
+        "{r}.n = fneg {V} {c}",
+        "{r} = call {V} @llvm.fma.{m}({V} {a}, {V} {b}, {V} {r}.n)",
+    ),
+    products.FROM: (
+        "{r}.n = fneg {V} {a}",
+        "{r} = call {V} @llvm.fma.{m}({V} {r}.n, {V} {b}, {V} {c})",
+    ),
     "lt": ("{r}.t = fcmp olt {V} {a}, {b}", _TRUTH),
     "le": ("{r}.t = fcmp ole {V} {a}, {b}", _TRUTH),
     "eq": ("{r}.t = fcmp oeq {V} {a}, {b}", _TRUTH),
@@ -54,7 +60,10 @@ _SEVERAL_LINES = {
     "and": (*_BOTH, "{r}.t = and {B} {r}.x, {r}.y", _TRUTH),
     "or": (*_BOTH, "{r}.t = or {B} {r}.x, {r}.y", _TRUTH),
     # A selection, not a product: a NaN in the branch not taken stays there.
-    "if_else_zero": ("{r}.t = fcmp une {V} {a}, {zero}", "{r} = select {B} {r}.t, {V} {b}, {V} {zero}"),
+    "if_else_zero": (
+        "{r}.t = fcmp une {V} {a}, {zero}",
+        "{r} = select {B} {r}.t, {V} {b}, {V} {zero}",
+    ),
     "sign": (
         "{r}.p = fcmp ogt {V} {a}, {zero}",
         "{r}.n = fcmp olt {V} {a}, {zero}",
@@ -168,7 +177,9 @@ class _Words:
             return f"  {line}".format(r="{r}", a="{0}", b="{1}", c="{2}", **words)
 
         self.lines = {name: filled("{r} = " + line) for name, line in _ONE_LINE.items()}
-        self.lines |= {name: "\n".join(map(filled, lines)) for name, lines in _SEVERAL_LINES.items()}
+        self.lines |= {
+            name: "\n".join(map(filled, lines)) for name, lines in _SEVERAL_LINES.items()
+        }
 
 
 class _Frame:
@@ -190,7 +201,8 @@ class _Frame:
         own = {r.call: r for r in program.repeated}
         self.one = [self._taken(layout.input_size) for layout in layouts]
         self.arguments = {
-            call: self._taken(own[call].size) if call in own else self.one[f] for call, f in program.called.items()
+            call: self._taken(own[call].size) if call in own else self.one[f]
+            for call, f in program.called.items()
         }
         sizes = {
             call: layouts[f].output_size * (len(own[call].table) if call in own else 1)
@@ -220,7 +232,9 @@ class _Frame:
                     _, call = heappop(busy)
                     free[sizes[call]].append(places[call])
                 call = i.place[0]
-                places[call] = free[sizes[call]].pop() if free[sizes[call]] else self._taken(sizes[call])
+                places[call] = (
+                    free[sizes[call]].pop() if free[sizes[call]] else self._taken(sizes[call])
+                )
                 heappush(busy, (done.get(call, k), call))
         return places
 
@@ -244,7 +258,13 @@ class _Function:
     def __init__(
         self, name: str, program: Program, family: _Family, words: _Words, start: int, piece: int
     ) -> None:  # fmt: skip
-        self._own, self._program, self._family, self._words, self._piece = name, program, family, words, piece
+        self._own, self._program, self._family, self._words, self._piece = (
+            name,
+            program,
+            family,
+            words,
+            piece,
+        )
         self._layout, self.frame = Layout.of(program), _Frame(program, start, piece)
 
     def text(self) -> str:
@@ -258,13 +278,19 @@ class _Function:
             tables.moves(f"{self._own}.moves{call if call >= 0 else ''}", table, self._words.width)
             for call, table in moves.items()
         ]
-        return "".join([*self._repetitions(), *loops, STRAIGHT, *pieces, STRAIGHT, _define(self._own, calls)])
+        return "".join(
+            [*self._repetitions(), *loops, STRAIGHT, *pieces, STRAIGHT, _define(self._own, calls)]
+        )
 
     def _moves(self) -> dict[int, list[tuple[int, int]]]:
         """From where to where results go, by the call whose arguments they are; -1 is for outputs."""
         made: dict[int, list[tuple[int, int]]] = {}
         for x in self._program.moves:
-            target = self._layout.outputs[-1 - x.target] if x.target < 0 else self.frame.arguments[x.target]
+            target = (
+                self._layout.outputs[-1 - x.target]
+                if x.target < 0
+                else self.frame.arguments[x.target]
+            )
             place = self.frame.results[x.call] + x.position, target + x.place
             made.setdefault(max(x.target, -1), []).append(place)
         return made
@@ -279,13 +305,19 @@ class _Function:
                 name = f"{self._own}.repeat{r.call}"
                 between = self.frame.results[r.call] - self.frame.arguments[r.call]
                 table = [[p if p >= 0 else between - 1 - p for p in row] for row in r.table]
-                made.append(tables.repetition(name, table, size, self._repeated_body(callee), self._words.width))
+                made.append(
+                    tables.repetition(
+                        name, table, size, self._repeated_body(callee), self._words.width
+                    )
+                )
         return made
 
     def _repeated_body(self, callee: Program) -> list[str]:
         """The callee's own instructions, if they are one piece, or a call."""
         if callee.functions or len(callee.instructions) > WHOLE:
-            return tables.call_body(self._family.names[callee.digest], starts(callee.input_shapes), self._words.width)
+            return tables.call_body(
+                self._family.names[callee.digest], starts(callee.input_shapes), self._words.width
+            )
         own = self._family.written(callee)
         frame = _Frame(own, 0, len(own.instructions))
         code = _Piece("", own, Layout.of(own), frame, self._words, self._family.names, apart=True)
@@ -294,7 +326,9 @@ class _Function:
         return code.lines
 
     def _text_of_piece(self, number: int, first: int) -> str:
-        code = _Piece(self._own, self._program, self._layout, self.frame, self._words, self._family.names)
+        code = _Piece(
+            self._own, self._program, self._layout, self.frame, self._words, self._family.names
+        )
         for k in range(first, min(first + self._piece, len(self._program.instructions))):
             code.instruction(k)
         self.frame.finished(number)
@@ -303,7 +337,9 @@ class _Function:
 
 def _define(name: str, lines: list[str]) -> str:
     linkage = "" if name == "@kernel" else "internal "  # the kernel itself is called from elsewhere
-    return "\n".join([f"define {linkage}void {name}{_PARAMETERS} nounwind {{", *lines, "  ret void\n}\n"])
+    return "\n".join(
+        [f"define {linkage}void {name}{_PARAMETERS} nounwind {{", *lines, "  ret void\n}\n"]
+    )
 
 
 class _Piece:
@@ -346,16 +382,26 @@ class _Piece:
     def _move(self, k: int, i: Instruction, arguments: list[str]) -> None:
         call = i.place[0]
         if i.name == "output":
-            self._store("%target", self._layout.outputs[i.place[0]] + i.place[1], arguments[0], f"%o{k}")
+            self._store(
+                "%target", self._layout.outputs[i.place[0]] + i.place[1], arguments[0], f"%o{k}"
+            )
         elif i.name == "argument":
-            self._store("%scratch", self._frame.arguments[call] + i.place[1], arguments[0], f"%o{k}")
+            self._store(
+                "%scratch", self._frame.arguments[call] + i.place[1], arguments[0], f"%o{k}"
+            )
         else:
             self._call(k, *i.place)
 
     def _call(self, k: int, call: int, f: int) -> None:
-        places = {"s": self._frame.arguments[call], "t": self._frame.results[call], "u": self._frame.one[f]}
+        places = {
+            "s": self._frame.arguments[call],
+            "t": self._frame.results[call],
+            "u": self._frame.one[f],
+        }
         for name, place in places.items():
-            self.lines.append(f"  %{name}{k} = getelementptr {self._words.V}, ptr %scratch, i64 {place}")
+            self.lines.append(
+                f"  %{name}{k} = getelementptr {self._words.V}, ptr %scratch, i64 {place}"
+            )
         callee, own = self._functions[self._program.functions[f].digest], self._own
         if call in self._handed:
             self.lines.append(f"  call void {own}.moves{call}(ptr %scratch, ptr %scratch)")
@@ -367,7 +413,9 @@ class _Piece:
     def _elementary(self, k: int, i: Instruction, arguments: list[str]) -> None:
         called, V = _CALLED.get(i.name, i.name), self._words.V
         if called not in vector_math.ARITY:
-            raise GraphError(f"{self._program.name} uses {i.name!r}, which native code does not know.")
+            raise GraphError(
+                f"{self._program.name} uses {i.name!r}, which native code does not know."
+            )
         self._words.called.add(called)
         text = ", ".join(f"{V} {a}" for a in arguments)
         self.lines.append(

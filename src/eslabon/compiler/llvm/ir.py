@@ -86,18 +86,24 @@ class Body:
         before, index = self.label, f"%{head}.i"
         self.do(f"br label %{head}")
         self.start(head)
-        position = len(self._lines)  # the phi needs the label of the last inside block, known only at the end
+        position = len(
+            self._lines
+        )  # the phi needs the label of the last inside block, known only at the end
         more = self.let(f"icmp slt i64 {index}, {count}")
         self.do(f"br i1 {more}, label %{inside}, label %{after}")
         self.start(inside)
         yield index
         following = self.let(f"add i64 {index}, {step}")
-        self._lines.insert(position, f"  {index} = phi i64 [ {first}, %{before} ], [ {following}, %{self.label} ]")
+        self._lines.insert(
+            position, f"  {index} = phi i64 [ {first}, %{before} ], [ {following}, %{self.label} ]"
+        )
         self.do(f"br label %{head}")
         self.start(after)
 
     @contextmanager
-    def fold(self, count: str | int, values: Sequence[str], first: str | int = 0) -> Iterator[tuple[str, Fold]]:
+    def fold(
+        self, count: str | int, values: Sequence[str], first: str | int = 0
+    ) -> Iterator[tuple[str, Fold]]:
         """The same with vectors that go from one turn to the next: `following` of a `Fold` are those of the next turn, and
         after the loop `values` are those of the last."""
         head, inside, after = (self.new_label(h) for h in ("head", "inside", "after"))
@@ -114,7 +120,10 @@ class Body:
         pairs = zip(sums.values, values, sums.following, strict=True)
         self._lines[position:position] = [
             f"  {index} = phi i64 [ {first}, %{before} ], [ {following}, %{self.label} ]",
-            *(f"  {x} = phi {V} [ {old}, %{before} ], [ {new}, %{self.label} ]" for x, old, new in pairs),
+            *(
+                f"  {x} = phi {V} [ {old}, %{before} ], [ {new}, %{self.label} ]"
+                for x, old, new in pairs
+            ),
         ]
         self.do(f"br label %{head}")
         self.start(after)
@@ -155,13 +164,19 @@ class Body:
 
     def lane(self, vector: str, lane: int) -> str:
         """The double in one lane."""
-        return vector if self.width == 1 else self.let(f"extractelement {vector_type(self.width)} {vector}, i32 {lane}")
+        return (
+            vector
+            if self.width == 1
+            else self.let(f"extractelement {vector_type(self.width)} {vector}, i32 {lane}")
+        )
 
     def with_lane(self, vector: str, number: str, lane: int) -> str:
         """The vector with another double in one lane."""
         if self.width == 1:
             return number
-        return self.let(f"insertelement {vector_type(self.width)} {vector}, double {number}, i32 {lane}")
+        return self.let(
+            f"insertelement {vector_type(self.width)} {vector}, double {number}, i32 {lane}"
+        )
 
     def in_all_lanes(self, number: str) -> str:
         """One double in every lane."""
@@ -169,14 +184,19 @@ class Body:
             return number
         V = vector_type(self.width)
         one = self.let(f"insertelement {V} poison, double {number}, i32 0")
-        return self.let(f"shufflevector {V} {one}, {V} poison, <{self.width} x i32> zeroinitializer")
+        return self.let(
+            f"shufflevector {V} {one}, {V} poison, <{self.width} x i32> zeroinitializer"
+        )
 
     def intrinsic(self, name: str, *arguments: Vector | float) -> Vector:
         """An operation LLVM knows by name, such as sqrt or fma."""
         t = vector_type(self.width)
         given = [a.name if isinstance(a, Vector) else splat(self.width, a) for a in arguments]
         return Vector(
-            self, self.let(f"call {t} @llvm.{name}.{suffix(self.width)}({', '.join(f'{t} {a}' for a in given)})")
+            self,
+            self.let(
+                f"call {t} @llvm.{name}.{suffix(self.width)}({', '.join(f'{t} {a}' for a in given)})"
+            ),
         )
 
     def select(self, mask: Mask, yes: Vector | float, no: Vector | float) -> Vector:
@@ -265,7 +285,11 @@ class Vector(Lanes):
     element = "double"
     __add__ = __radd__ = _operator("fadd")
     __mul__ = __rmul__ = _operator("fmul")
-    __sub__, __rsub__, __truediv__ = _operator("fsub"), _operator("fsub", turned=True), _operator("fdiv")
+    __sub__, __rsub__, __truediv__ = (
+        _operator("fsub"),
+        _operator("fsub", turned=True),
+        _operator("fdiv"),
+    )
     __lt__, __gt__, equals = _operator("fcmp olt"), _operator("fcmp ogt"), _operator("fcmp oeq")
 
     def __neg__(self) -> Vector:

@@ -105,7 +105,9 @@ def _object(text: str, level: int) -> bytes:
     """The object code of one module."""
     binding: Any = llvm()
     target = _target_machine(level)
-    code: bytes = target.emit_object(binding.parse_assembly(f'target triple = "{target.triple}"\n{text}'))
+    code: bytes = target.emit_object(
+        binding.parse_assembly(f'target triple = "{target.triple}"\n{text}')
+    )
     return code
 
 

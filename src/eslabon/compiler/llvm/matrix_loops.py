@@ -34,7 +34,9 @@ def _whole(count: int, width: int) -> int:
     return -(-count // width) * width
 
 
-def definition(name: str, f: MatrixOperator, width: int, place: int, single: bool, fused: bool) -> str:
+def definition(
+    name: str, f: MatrixOperator, width: int, place: int, single: bool, fused: bool
+) -> str:
     """@name(source, scratch, target), whose own part of the scratch array begins at `place`, for a block of states or for
     one alone; `fused` says that the processor multiplies and adds in one rounding."""
     b = Body(width)
@@ -61,7 +63,14 @@ class _Operation(ABC):
     """An operator under construction: tables, and loops for either way."""
 
     def __init__(self, name: str, f: MatrixOperator, b: Body, single: bool, fused: bool) -> None:
-        self.name, self.f, self.rows, self.b, self.single, self.fused = name, f, f.rows, b, single, fused
+        self.name, self.f, self.rows, self.b, self.single, self.fused = (
+            name,
+            f,
+            f.rows,
+            b,
+            single,
+            fused,
+        )
         self.V, self.align = vector_type(b.width), "align 8" if single else f"align {8 * b.width}"
         self.tables: list[str] = []
         self.starts = self.table("starts", f.rows.starts)
@@ -77,7 +86,9 @@ class _Operation(ABC):
 
     def table(self, what: str, numbers: Sequence[int]) -> str:
         text = ", ".join(f"i64 {n}" for n in numbers or [0])
-        self.tables.append(f"{self.name}.{what} = private constant [{len(numbers or [0])} x i64] [{text}]\n")
+        self.tables.append(
+            f"{self.name}.{what} = private constant [{len(numbers or [0])} x i64] [{text}]\n"
+        )
         return f"{self.name}.{what}"
 
     # -- words ----------------------------------------------------------------------------------------------------
@@ -147,15 +158,25 @@ class _Operation(ABC):
             self.store(self.load("%source", self.add(j, first)), "%target", j)
 
     def accumulated(
-        self, begin: list[str], x: Matrix, entries: tuple[str, str], index: str, column: str, place: str | None = None
+        self,
+        begin: list[str],
+        x: Matrix,
+        entries: tuple[str, str],
+        index: str,
+        column: str,
+        place: str | None = None,
     ) -> list[str]:
         """begin - sum of packed entries times the rows that `index` names, a few vectors wide from `column` on; a table
         `place` says where an entry stands if not in order."""
         b = self.b
         with b.fold(entries[1], begin, entries[0]) as (e, sums):
-            row = b.offset(x.at, self.add(self.times(self.number(index, e), x.stride), column), self.V)
+            row = b.offset(
+                x.at, self.add(self.times(self.number(index, e), x.stride), column), self.V
+            )
             less = self.negative(self.factor("%source", self.number(place, e) if place else e))
-            sums.following = [self.plus(s, less, self.load(row, k)) for k, s in enumerate(sums.values)]
+            sums.following = [
+                self.plus(s, less, self.load(row, k)) for k, s in enumerate(sums.values)
+            ]
         return sums.values
 
     def in_tiles(self, stride: int) -> list[tuple[int, int, int]]:
@@ -203,15 +224,21 @@ class _Factor(_Operation):
             return self.everywhere(at, place) if step > 1 else self.load(at, place)
 
         def loaded(place: str) -> str:
-            return b.let(f"load {V}, ptr {b.offset(at, place, unit)}, align {8 if step > 1 else 8 * b.width}")
+            return b.let(
+                f"load {V}, ptr {b.offset(at, place, unit)}, align {8 if step > 1 else 8 * b.width}"
+            )
 
         def stored(value: str, place: str) -> None:
-            b.do(f"store {V} {value}, ptr {b.offset(at, place, unit)}, align {8 if step > 1 else 8 * b.width}")
+            b.do(
+                f"store {V} {value}, ptr {b.offset(at, place, unit)}, align {8 if step > 1 else 8 * b.width}"
+            )
 
         with b.loop(n) as turn:
             k = b.let(f"sub i64 {n - 1}, {turn}")
             first, row = self.number(self.starts, k), self.number(starts, k)
-            count = self.add(b.let(f"sub i64 {self.number(self.starts, self.add(k, 1))}, {first}"), -1)
+            count = self.add(
+                b.let(f"sub i64 {self.number(self.starts, self.add(k, 1))}, {first}"), -1
+            )
             inverse = b.let(f"fdiv {V} {splat(b.width, 1.0)}, {entry(self.add(row, count))}")
             with b.loop(count) as j:
                 other = self.number(starts, self.number(self.index, self.add(first, j)))
@@ -224,7 +251,9 @@ class _Factor(_Operation):
                 stored(b.let(f"fmul {V} {loaded(place)}, {inverse}"), place)
             if step > 1:
                 number = b.lane(inverse, 0)
-                b.do(f"store double {number}, ptr {b.offset(at, self.add(row, count), 'double')}, align 8")
+                b.do(
+                    f"store double {number}, ptr {b.offset(at, self.add(row, count), 'double')}, align 8"
+                )
             else:
                 stored(inverse, self.add(row, count))
 
@@ -232,7 +261,9 @@ class _Factor(_Operation):
 class _Solve(_Operation):
     def __init__(self, name: str, f: MatrixOperator, b: Body, single: bool, fused: bool) -> None:
         super().__init__(name, f, b, single, fused)
-        below: list[list[tuple[int, int]]] = [[] for _ in f.rows.columns]  # by column: row, and place among the entries
+        below: list[list[tuple[int, int]]] = [
+            [] for _ in f.rows.columns
+        ]  # by column: row, and place among the entries
         for k, row in enumerate(f.rows.columns):
             for a, i in enumerate(row[:-1]):
                 below[i].append((k, f.rows.starts[k] + a))
@@ -259,7 +290,10 @@ class _Solve(_Operation):
                 with b.loop(n) as turn:  # L^-T, from the last row to the first
                     i = b.let(f"sub i64 {n - 1}, {turn}")
                     line = b.offset(x.at, self.add(self.times(i, x.stride), column), self.V)
-                    ends = self.number(self.below_starts, i), self.number(self.below_starts, self.add(i, 1))
+                    ends = (
+                        self.number(self.below_starts, i),
+                        self.number(self.below_starts, self.add(i, 1)),
+                    )
                     sums = self.accumulated(
                         [self.load(line, t) for t in range(tile)], x, ends, self.below_index, column,
                         self.below_place,
@@ -268,11 +302,16 @@ class _Solve(_Operation):
                         self.store(value, line, t)
                 with b.loop(n) as i:  # L^-1 D^-1
                     line = b.offset(x.at, self.add(self.times(i, x.stride), column), self.V)
-                    start, last = self.number(self.starts, i), self.add(self.number(self.starts, self.add(i, 1)), -1)
+                    start, last = (
+                        self.number(self.starts, i),
+                        self.add(self.number(self.starts, self.add(i, 1)), -1),
+                    )
                     inverse = self.factor("%source", last)
                     if self.f.negative:
                         inverse = self.negative(inverse)
-                    begin = [b.let(f"fmul {self.V} {inverse}, {self.load(line, t)}") for t in range(tile)]
+                    begin = [
+                        b.let(f"fmul {self.V} {inverse}, {self.load(line, t)}") for t in range(tile)
+                    ]
                     sums = self.accumulated(begin, x, (start, last), self.index, column)
                     for t, value in enumerate(sums):
                         self.store(value, line, t)
@@ -282,7 +321,9 @@ class _Multiply(_Operation):
     def states(self) -> None:
         (wide, k), (n, _) = self.f.shapes[1:]
         self.copied(self.rows.size + wide * k, n * k)
-        self._products(Matrix(self.b.offset("%source", self.rows.size, self.V), k), Matrix("%target", k))
+        self._products(
+            Matrix(self.b.offset("%source", self.rows.size, self.V), k), Matrix("%target", k)
+        )
 
     def one_state(self, scratch: str) -> None:
         (wide, k), (n, _) = self.f.shapes[1:]
@@ -298,6 +339,8 @@ class _Multiply(_Operation):
             with b.loop(end, step=tile, first=first) as column, b.loop(len(self.rows.columns)) as i:
                 line = b.offset(C.at, self.add(self.times(i, C.stride), column), self.V)
                 ends = self.number(self.starts, i), self.number(self.starts, self.add(i, 1))
-                sums = self.accumulated([self.load(line, t) for t in range(tile)], B, ends, self.index, column)
+                sums = self.accumulated(
+                    [self.load(line, t) for t in range(tile)], B, ends, self.index, column
+                )
                 for t, value in enumerate(sums):
                     self.store(value, line, t)

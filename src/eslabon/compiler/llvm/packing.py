@@ -28,9 +28,15 @@ def _transposed(b: Body, rows: list[str]) -> list[str]:
             if i & distance:
                 continue
             first, second = rows[i], rows[i + distance]
-            low = [lane if not lane & distance else width + lane - distance for lane in range(width)]
-            high = [lane + distance if not lane & distance else width + lane for lane in range(width)]
-            swapped[i], swapped[i + distance] = (_shuffle(b, V, first, second, m) for m in (low, high))
+            low = [
+                lane if not lane & distance else width + lane - distance for lane in range(width)
+            ]
+            high = [
+                lane + distance if not lane & distance else width + lane for lane in range(width)
+            ]
+            swapped[i], swapped[i + distance] = (
+                _shuffle(b, V, first, second, m) for m in (low, high)
+            )
         rows, distance = swapped, 2 * distance
     return rows
 
@@ -75,7 +81,9 @@ def _pack(width: int) -> str:
             vector = b.with_lane(vector, number, lane)
         b.do(f"store {V} {vector}, ptr {b.offset('%packed', j, V)}, align {8 * width}")
     b.do("ret void")
-    return "declare i64 @llvm.smin.i64(i64, i64)\n" + b.function(f"internal void @pack{_PARAMETERS} nounwind")
+    return "declare i64 @llvm.smin.i64(i64, i64)\n" + b.function(
+        f"internal void @pack{_PARAMETERS} nounwind"
+    )
 
 
 def _unpack(width: int) -> str:
@@ -85,7 +93,9 @@ def _unpack(width: int) -> str:
     with b.loop(done, step=width) as j:
         first = _square(b, j)
         place = b.offset("%packed", first, V)
-        loaded = [b.let(f"load {V}, ptr {b.offset(place, k, V)}, align {8 * width}") for k in range(width)]
+        loaded = [
+            b.let(f"load {V}, ptr {b.offset(place, k, V)}, align {8 * width}") for k in range(width)
+        ]
         for row, lane in zip(rows, _transposed(b, loaded), strict=True):
             b.do(f"store {V} {lane}, ptr {b.offset(row, first, 'double')}, align 8")
     with b.loop("%size", first=done) as j:
@@ -93,7 +103,9 @@ def _unpack(width: int) -> str:
         row = b.offset("%rows", at)
         with b.loop("%lanes") as lane:
             number = b.let(f"load double, ptr {b.offset(place, lane, 'double')}, align 8")
-            b.do(f"store double {number}, ptr {b.offset(row, b.let(f'mul i64 {lane}, %step'))}, align 8")
+            b.do(
+                f"store double {number}, ptr {b.offset(row, b.let(f'mul i64 {lane}, %step'))}, align 8"
+            )
     b.do("ret void")
     return b.function(f"internal void @unpack{_PARAMETERS} nounwind")
 
@@ -102,13 +114,21 @@ def _spread(width: int) -> str:
     """One state in all lanes, or as it is where there is one lane."""
     b, V = Body(width), vector_type(width)
     with b.when(b.let("icmp eq i64 %lanes, 1")):
-        b.do("call void @llvm.memcpy.p0.p0.i64(ptr %packed, ptr %row, i64 " + b.let("shl i64 %size, 3") + ", i1 false)")
+        b.do(
+            "call void @llvm.memcpy.p0.p0.i64(ptr %packed, ptr %row, i64 "
+            + b.let("shl i64 %size, 3")
+            + ", i1 false)"
+        )
     count = b.let(f"select i1 {b.let('icmp eq i64 %lanes, 1')}, i64 0, i64 %size")
     with b.loop(count) as j:
         number = b.let(f"load double, ptr {b.offset('%row', j, 'double')}, align 8")
-        b.do(f"store {V} {b.in_all_lanes(number)}, ptr {b.offset('%packed', j, V)}, align {8 * width}")
+        b.do(
+            f"store {V} {b.in_all_lanes(number)}, ptr {b.offset('%packed', j, V)}, align {8 * width}"
+        )
     b.do("ret void")
-    return b.function("internal void @spread(ptr noalias %packed, ptr %row, i64 %size, i64 %lanes) nounwind")
+    return b.function(
+        "internal void @spread(ptr noalias %packed, ptr %row, i64 %size, i64 %lanes) nounwind"
+    )
 
 
 def _collect(width: int) -> str:
@@ -119,4 +139,6 @@ def _collect(width: int) -> str:
         number = b.let(f"load double, ptr {b.offset('%packed', at, 'double')}, align 8")
         b.do(f"store double {number}, ptr {b.offset('%row', j, 'double')}, align 8")
     b.do("ret void")
-    return b.function("internal void @collect(ptr noalias %packed, ptr %row, i64 %size, i64 %lanes) nounwind")
+    return b.function(
+        "internal void @collect(ptr noalias %packed, ptr %row, i64 %size, i64 %lanes) nounwind"
+    )

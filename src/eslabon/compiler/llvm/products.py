@@ -66,7 +66,11 @@ class _Rewriting:
     def _alone(self, k: int, i: Instruction) -> Instruction:
         if i.name == "div" and i.args[1] in self._shared:
             return Instruction("mul", self._factors(k))
-        return Instruction(i.name, tuple([self._number[a] for a in i.args]), i.value, i.place) if i.args else i
+        return (
+            Instruction(i.name, tuple([self._number[a] for a in i.args]), i.value, i.place)
+            if i.args
+            else i
+        )
 
     def _fused(self, i: Instruction, product: int) -> Instruction:
         first, second = i.args

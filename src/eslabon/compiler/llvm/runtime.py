@@ -34,4 +34,6 @@ def definitions(width: int) -> str:
 
 def elementary(width: int, fused: bool) -> str:
     """The module of elementary functions; `fused` says that the processor multiplies and adds in one rounding."""
-    return "".join([vector_math.library(), *(vector_math.definitions(w, fused) for w in sorted({width, 1}))])
+    return "".join(
+        [vector_math.library(), *(vector_math.definitions(w, fused) for w in sorted({width, 1}))]
+    )

@@ -19,10 +19,20 @@ def _moving(width: int) -> str:
     states and a packed block."""
     b = Code(width)
     ndim, dims, size = (
-        b.word("%argument", ARGUMENT, x, k) for x, k in (("ndim", "i64"), ("dims", "ptr"), ("size", "i64"))
+        b.word("%argument", ARGUMENT, x, k)
+        for x, k in (("ndim", "i64"), ("dims", "ptr"), ("size", "i64"))
     )
-    strides, expected, gaps = b.word("%operand", OPERAND, "strides", "ptr"), b.let("alloca i64"), b.let("alloca i1")
-    several, done, flat, rows = b.new_label("several"), b.new_label("done"), b.new_label("flat"), b.new_label("rows")
+    strides, expected, gaps = (
+        b.word("%operand", OPERAND, "strides", "ptr"),
+        b.let("alloca i64"),
+        b.let("alloca i1"),
+    )
+    several, done, flat, rows = (
+        b.new_label("several"),
+        b.new_label("done"),
+        b.new_label("flat"),
+        b.new_label("rows"),
+    )
     b.put("%operand", OPERAND, "run", size)
     b.put("%operand", OPERAND, "stride", 8)
     b.branch(b.either(b.equal(ndim, 0), b.equal(size, 0)), done, several)
@@ -34,7 +44,9 @@ def _moving(width: int) -> str:
         axis, now = b.let(f"sub i64 {last}, {k}"), b.load("i64", expected)
         differs = b.let(f"icmp ne i64 {b.load('i64', b.offset(strides, axis, 'i64'))}, {now}")
         b.store("i1", b.either(b.load("i1", gaps), differs), gaps)
-        b.store("i64", b.let(f"mul i64 {now}, {b.load('i64', b.offset(dims, axis, 'i64'))}"), expected)
+        b.store(
+            "i64", b.let(f"mul i64 {now}, {b.load('i64', b.offset(dims, axis, 'i64'))}"), expected
+        )
     b.branch(b.load("i1", gaps), rows, flat)
     b.start(rows)
     b.put("%operand", OPERAND, "run", b.load("i64", b.offset(dims, last, "i64")))
@@ -57,7 +69,9 @@ def _move(width: int, function: str) -> str:
     packed, whole, rows = b.offset("%block", place, V), b.new_label("whole"), b.new_label("rows")
 
     def moved(at: str, first: str) -> None:
-        b.do(f"call void @{function}(ptr {first}, ptr {at}, i64 %step, i64 {stride}, i64 {run}, i64 %lanes)")
+        b.do(
+            f"call void @{function}(ptr {first}, ptr {at}, i64 %step, i64 {stride}, i64 {run}, i64 %lanes)"
+        )
 
     b.branch(b.equal(run, size), whole, rows)
     b.start(whole)
@@ -84,12 +98,17 @@ def _bounds(width: int) -> str:
         argument = b.entry_of(outputs, ARGUMENT, k)
         comparison = b.word(argument, ARGUMENT, "comparison")
         with b.when(b.let(f"icmp ne i64 {comparison}, 0")):
-            limit, place = b.word(argument, ARGUMENT, "limit", "double"), b.word(argument, ARGUMENT, "place")
+            limit, place = (
+                b.word(argument, ARGUMENT, "limit", "double"),
+                b.word(argument, ARGUMENT, "place"),
+            )
             wide, narrow, done = (b.new_label(x) for x in ("wide", "narrow", "done"))
             b.branch(b.equal("%lanes", 1), narrow, wide)
             b.start(wide)
             x, bound = b.load(V, b.offset("%target", place, V)), b.in_all_lanes(limit)
-            kept = _compared(b, comparison, lambda word: _everywhere(b, f"fcmp {word} {V} {x}, {bound}"))
+            kept = _compared(
+                b, comparison, lambda word: _everywhere(b, f"fcmp {word} {V} {x}, {bound}")
+            )
             b.store("i1", b.both(b.load("i1", good), kept), good)
             b.do(f"br label %{done}")
             b.start(narrow)
@@ -120,7 +139,11 @@ class Operands:
     """The operands of a call of @batch or @repeat and their arguments: inputs first."""
 
     def __init__(self, b: Code) -> None:
-        self.b, self.inputs, self.outputs = b, b.descriptor("inputs", "ptr"), b.descriptor("outputs", "ptr")
+        self.b, self.inputs, self.outputs = (
+            b,
+            b.descriptor("inputs", "ptr"),
+            b.descriptor("outputs", "ptr"),
+        )
         self.count_in, self.count_out = b.descriptor("count_in"), b.descriptor("count_out")
 
     def operand(self, k: str, output: bool = False) -> tuple[str, str]:
@@ -139,7 +162,8 @@ class Operands:
         """Where the block of states lies that starts with this one of this line, and the bytes between them."""
         b = self.b
         line = b.offset(
-            b.word(operand, OPERAND, "data", "ptr"), b.let(f"mul i64 {i}, {b.word(operand, OPERAND, 'outer')}")
+            b.word(operand, OPERAND, "data", "ptr"),
+            b.let(f"mul i64 {i}, {b.word(operand, OPERAND, 'outer')}"),
         )
         step = b.word(operand, OPERAND, "inner")
         return b.offset(line, b.let(f"mul i64 {first}, {step}")), step
@@ -195,7 +219,15 @@ def _repeat(width: int) -> str:
     with b.memory(b.workspace_size()) as start:
         source, scratch, target = b.workspace(start)
 
-        def move(function: str, k: str, block: str, i: str, first: str, lanes: str, row: str | None = None) -> None:
+        def move(
+            function: str,
+            k: str,
+            block: str,
+            i: str,
+            first: str,
+            lanes: str,
+            row: str | None = None,
+        ) -> None:
             operand, argument = operands.operand(k, output=function == "unpack")
             at, step = operands.data(operand, i, first)
             if row is not None:
@@ -222,7 +254,9 @@ def _repeat(width: int) -> str:
                     with b.loop(until, first=states) as k:
                         move("pack", k, source, i, first, lanes, number)
                     b.do(f"call void {kernel}(ptr {source}, ptr {scratch}, ptr {target})")
-                    b.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {source}, ptr {target}, i64 {moved}, i1 false)")
+                    b.do(
+                        f"call void @llvm.memcpy.p0.p0.i64(ptr {source}, ptr {target}, i64 {moved}, i1 false)"
+                    )
                 with b.loop(operands.count_out) as k:
                     move("unpack", k, target, i, first, lanes, row)
     b.do("ret void")

@@ -38,7 +38,8 @@ def _reading(width: int) -> str:
     null where only Python knows."""
     b = Code(width)
     ndim, dims, size = (
-        b.word("%argument", ARGUMENT, x, k) for x, k in (("ndim", "i64"), ("dims", "ptr"), ("size", "i64"))
+        b.word("%argument", ARGUMENT, x, k)
+        for x, k in (("ndim", "i64"), ("dims", "ptr"), ("size", "i64"))
     )
     kind = b.member("%thing", TYPE)
     array, other, single, listed, tupled, items = (
@@ -66,11 +67,15 @@ def _reading(width: int) -> str:
     first = b.let(f"select i1 {is_list}, ptr {b.load('ptr', at)}, ptr {at}")
     with b.loop(size) as j:
         item = b.load("ptr", b.offset(first, j, "ptr"))
-        b.require(b.let(f"call i1 @number(ptr {item}, ptr {b.offset('%row', j, 'double')})"), "none")
+        b.require(
+            b.let(f"call i1 @number(ptr {item}, ptr {b.offset('%row', j, 'double')})"), "none"
+        )
     b.do("ret ptr %row")
     b.start("none")
     b.do("ret ptr null")
-    return _number(width) + b.function("internal ptr @row(ptr %thing, ptr %argument, ptr %row) nounwind")
+    return _number(width) + b.function(
+        "internal ptr @row(ptr %thing, ptr %argument, ptr %row) nounwind"
+    )
 
 
 def _array_row(b: Code, ndim: str, dims: str, size: str) -> None:
@@ -79,11 +84,19 @@ def _array_row(b: Code, ndim: str, dims: str, size: str) -> None:
     shape = b.member("%thing", DIMENSIONS)
     with b.loop(ndim) as axis:
         b.require(
-            b.equal(b.load("i64", b.offset(shape, axis, "i64")), b.load("i64", b.offset(dims, axis, "i64"))), "none"
+            b.equal(
+                b.load("i64", b.offset(shape, axis, "i64")),
+                b.load("i64", b.offset(dims, axis, "i64")),
+            ),
+            "none",
         )
     dtype, data = b.member("%thing", DTYPE), b.member("%thing", DATA)
     b.require(b.has_flags("%thing", ALIGNED), "none")
-    is_double, plain, copied = b.is_service(dtype, "float64"), b.new_label("plain"), b.new_label("copied")
+    is_double, plain, copied = (
+        b.is_service(dtype, "float64"),
+        b.new_label("plain"),
+        b.new_label("copied"),
+    )
     b.branch(b.both(is_double, b.has_flags("%thing", CONTIGUOUS)), plain, copied)
     b.start(plain)
     b.do(f"ret ptr {data}")
@@ -98,7 +111,11 @@ def _array_row(b: Code, ndim: str, dims: str, size: str) -> None:
         with b.loop(size) as j:
             at = b.let(f"call i64 @offset_of(i64 {j}, i64 {ndim}, ptr {dims}, ptr {strides})")
             x = b.load(kind, b.offset(data, at))
-            b.store("double", x if wider == "{x}" else b.let(wider.format(x=x)), b.offset("%row", j, "double"))
+            b.store(
+                "double",
+                x if wider == "{x}" else b.let(wider.format(x=x)),
+                b.offset("%row", j, "double"),
+            )
         b.do("ret ptr %row")
         b.start(next_one)
     b.do("br label %none")
@@ -140,7 +157,9 @@ def _number(width: int) -> str:
         b.store("i64", b.let(f"udiv i64 {now}, {length}"), rest)
         b.store("i64", b.let(f"add i64 {b.load('i64', at)}, {step}"), at)
     b.do(f"ret i64 {b.load('i64', at)}")
-    return text + b.function("internal i64 @offset_of(i64 %j, i64 %ndim, ptr %dims, ptr %strides) nounwind")
+    return text + b.function(
+        "internal i64 @offset_of(i64 %j, i64 %ndim, ptr %dims, ptr %strides) nounwind"
+    )
 
 
 # -- from Python ------------------------------------------------------------------------------------------------------
@@ -152,7 +171,11 @@ def _results(width: int) -> str:
     memory ran out. @release(arrays, count) gives the first ones back. @answer(descriptor, arrays, scalars): one result by itself, several
     as a tuple; and as NumPy's own functions do, a number for an array without axes, unless the caller gave it."""
     b = Code(width)
-    outputs, wanted, made = b.descriptor("outputs", "ptr"), b.descriptor("wanted"), b.let("alloca i64")
+    outputs, wanted, made = (
+        b.descriptor("outputs", "ptr"),
+        b.descriptor("wanted"),
+        b.let("alloca i64"),
+    )
     shape = b.let(f"alloca i64, i64 {MOST_AXES + 1}")
     many = b.let("icmp sge i64 %count, 0")
     leading = b.let(f"zext i1 {many} to i64")
@@ -171,7 +194,10 @@ def _results(width: int) -> str:
         with b.when(b.equal(b.word(argument, ARGUMENT, "comparison"), 0)):
             number = b.load("i64", made)
             place = b.offset("%arrays", number, "ptr")
-            ndim, dims = b.word(argument, ARGUMENT, "ndim"), b.word(argument, ARGUMENT, "dims", "ptr")
+            ndim, dims = (
+                b.word(argument, ARGUMENT, "ndim"),
+                b.word(argument, ARGUMENT, "dims", "ptr"),
+            )
             fresh, there, done = (b.new_label(x) for x in ("fresh", "there", "done"))
             b.branch(given, there, fresh)
             b.start(there)
@@ -199,7 +225,9 @@ def _results(width: int) -> str:
         b.start(label)
         b.do(f"call void @release(ptr %arrays, i64 {b.load('i64', made)})")
         b.do(f"ret i32 {answer}")
-    text = b.function("internal i32 @results(ptr %descriptor, ptr %given, ptr %arrays, i64 %count) nounwind")
+    text = b.function(
+        "internal i32 @results(ptr %descriptor, ptr %given, ptr %arrays, i64 %count) nounwind"
+    )
     return _suits(width) + _release(width) + text + _answer(width)
 
 
@@ -214,7 +242,12 @@ def _suits(width: int) -> str:
     b.require(b.has_flags("%thing", wanted))
     shape = b.member("%thing", DIMENSIONS)
     with b.loop(ndim) as axis:
-        b.require(b.equal(b.load("i64", b.offset(shape, axis, "i64")), b.load("i64", b.offset(dims, axis, "i64"))))
+        b.require(
+            b.equal(
+                b.load("i64", b.offset(shape, axis, "i64")),
+                b.load("i64", b.offset(dims, axis, "i64")),
+            )
+        )
     b.do("ret i1 true")
     b.start("otherwise")
     b.do("ret i1 false")
@@ -242,7 +275,11 @@ def _answer(width: int) -> str:
     together = b.ask("ptr", "new_tuple", f"i64 {wanted}")
     b.require(b.let(f"icmp ne ptr {together}, null"), "failed")
     with b.loop(wanted) as k:
-        b.ask("i32", "set_item", f"ptr {together}, i64 {k}, ptr {b.load('ptr', b.offset('%arrays', k, 'ptr'))}")
+        b.ask(
+            "i32",
+            "set_item",
+            f"ptr {together}, i64 {k}, ptr {b.load('ptr', b.offset('%arrays', k, 'ptr'))}",
+        )
     b.do(f"ret ptr {together}")
     b.start("failed")
     b.do(f"call void @release(ptr %arrays, i64 {wanted})")
@@ -260,16 +297,22 @@ def _call(width: int) -> str:
         b.store("ptr", "null", b.offset(slots, k, "ptr"))
     b.store("i64", 0, threads)
     with b.when(b.let("icmp ne ptr %kwnames, null")):
-        known = b.let(f"call i1 @keywords(ptr %args, i64 %nargs, ptr %kwnames, ptr {slots}, ptr {threads})")
+        known = b.let(
+            f"call i1 @keywords(ptr %args, i64 %nargs, ptr %kwnames, ptr {slots}, ptr {threads})"
+        )
         b.require(known)
     count_in, given = b.descriptor("count_in"), b.load("ptr", slots)
     things = b.let(f"alloca ptr, i64 {count_in}")
-    b.require(b.let(f"call i1 @things(ptr %descriptor, ptr %args, i64 %nargs, ptr {slots}, ptr {things})"))
+    b.require(
+        b.let(f"call i1 @things(ptr %descriptor, ptr %args, i64 %nargs, ptr {slots}, ptr {things})")
+    )
     both = b.let(f"add i64 {count_in}, {b.descriptor('count_out')}")
     operands = b.let(f"alloca i64, i64 {b.let(f'mul i64 {both}, {len(OPERAND)}')}")
     arrays = b.let(f"alloca ptr, i64 {b.descriptor('count_out')}")
     with b.memory(b.let(f"shl i64 {b.descriptor('input_size')}, 3")) as rows:
-        states = b.let(f"call i64 @operands_of(ptr %descriptor, ptr {things}, ptr {operands}, ptr {rows})")
+        states = b.let(
+            f"call i64 @operands_of(ptr %descriptor, ptr {things}, ptr {operands}, ptr {rows})"
+        )
         answer = b.let(
             f"call ptr @answered(ptr %descriptor, ptr {operands}, ptr {arrays}, ptr {given}, i64 {states}, i64 {b.load('i64', threads)})"
         )
@@ -281,7 +324,9 @@ def _call(width: int) -> str:
     b.do("br label %otherwise")
     b.start("otherwise")
     general = b.descriptor("otherwise", "ptr")
-    b.do(f"ret ptr {b.ask('ptr', 'vectorcall', f'ptr {general}, ptr %args, i64 %nargs, ptr %kwnames')}")
+    b.do(
+        f"ret ptr {b.ask('ptr', 'vectorcall', f'ptr {general}, ptr %args, i64 %nargs, ptr %kwnames')}"
+    )
     parts = _keywords(width) + _things(width) + _operands_of(width) + _one(width) + _answered(width)
     return parts + b.function("ptr @call(ptr %self, ptr %args, i64 %nargs, ptr %kwnames)")
 
@@ -294,7 +339,10 @@ def _keywords(width: int) -> str:
     with b.loop(b.member("%names", LENGTH, "i64")) as k:
         name = b.load("ptr", b.offset(b.offset("%names", ITEMS), k, "ptr"))
         value = b.load("ptr", b.offset("%args", b.let(f"add i64 %nargs, {k}"), "ptr"))
-        given, is_threads = b.let(f"xor i1 {b.is_service(value, 'none')}, true"), b.is_service(name, "threads")
+        given, is_threads = (
+            b.let(f"xor i1 {b.is_service(value, 'none')}, true"),
+            b.is_service(name, "threads"),
+        )
         known = is_threads
         for number, word in enumerate(("out", *GROUPS)):
             is_word = b.is_service(name, word)
@@ -310,7 +358,9 @@ def _keywords(width: int) -> str:
     b.do("ret i1 true")
     b.start("otherwise")
     b.do("ret i1 false")
-    return b.function("internal i1 @keywords(ptr %args, i64 %nargs, ptr %names, ptr %slots, ptr %threads)")
+    return b.function(
+        "internal i1 @keywords(ptr %args, i64 %nargs, ptr %names, ptr %slots, ptr %threads)"
+    )
 
 
 def _things(width: int) -> str:
@@ -337,7 +387,11 @@ def _things(width: int) -> str:
     with b.loop(b.descriptor("count_in")) as k:
         argument, place = b.entry_of(inputs, ARGUMENT, k), b.offset("%things", k, "ptr")
         bound, free_one, done = (b.new_label(x) for x in ("bound", "free", "done"))
-        b.branch(b.let(f"icmp ne ptr {b.word(argument, ARGUMENT, 'value', 'ptr')}, null"), bound, free_one)
+        b.branch(
+            b.let(f"icmp ne ptr {b.word(argument, ARGUMENT, 'value', 'ptr')}, null"),
+            bound,
+            free_one,
+        )
         b.start(bound)
         b.store("ptr", "null", place)
         b.do(f"br label %{done}")
@@ -358,7 +412,9 @@ def _things(width: int) -> str:
         b.store("ptr", slot, place)
         b.do(f"br label %{done}")
         b.start(entry)
-        item = b.ask("ptr", "dict_item", f"ptr {slot}, ptr {b.word(argument, ARGUMENT, 'name', 'ptr')}")
+        item = b.ask(
+            "ptr", "dict_item", f"ptr {slot}, ptr {b.word(argument, ARGUMENT, 'name', 'ptr')}"
+        )
         b.require(b.let(f"icmp ne ptr {item}, null"))
         b.store("ptr", item, place)
         b.do(f"br label %{done}")
@@ -366,7 +422,9 @@ def _things(width: int) -> str:
     b.do("ret i1 true")
     b.start("otherwise")
     b.do("ret i1 false")
-    return b.function("internal i1 @things(ptr %descriptor, ptr %args, i64 %nargs, ptr %slots, ptr %things)")
+    return b.function(
+        "internal i1 @things(ptr %descriptor, ptr %args, i64 %nargs, ptr %slots, ptr %things)"
+    )
 
 
 def _operands_of(width: int) -> str:
@@ -400,7 +458,13 @@ def _operands_of(width: int) -> str:
         b.start(put)
         data = b.let(f"phi ptr [ {value}, %{bound} ], [ {found}, %{after} ]")
         b.put(operand, OPERAND, "data", data, "ptr")
-        b.put(operand, OPERAND, "strides", b.offset(b.word(argument, ARGUMENT, "dims", "ptr"), ndim, "i64"), "ptr")
+        b.put(
+            operand,
+            OPERAND,
+            "strides",
+            b.offset(b.word(argument, ARGUMENT, "dims", "ptr"), ndim, "i64"),
+            "ptr",
+        )
         b.do(f"br label %{done}")
         b.start(longer)
         count = b.let(f"call i64 @leading(ptr {thing}, ptr {argument})")
@@ -443,7 +507,12 @@ def _leading(width: int) -> str:
     shape = b.member("%thing", DIMENSIONS)
     own = b.offset(shape, 1, "i64")
     with b.loop(ndim) as axis:
-        b.require(b.equal(b.load("i64", b.offset(own, axis, "i64")), b.load("i64", b.offset(dims, axis, "i64"))))
+        b.require(
+            b.equal(
+                b.load("i64", b.offset(own, axis, "i64")),
+                b.load("i64", b.offset(dims, axis, "i64")),
+            )
+        )
     b.do(f"ret i64 {b.load('i64', shape)}")
     b.start("otherwise")
     b.do("ret i64 -1")
@@ -461,7 +530,9 @@ def _one(width: int) -> str:
             operand, argument = operands.operand(k)
             place = b.let(f"mul i64 {b.word(argument, ARGUMENT, 'place')}, {lanes}")
             numbers = f"ptr {b.word(operand, OPERAND, 'data', 'ptr')}, i64 {b.word(argument, ARGUMENT, 'size')}"
-            b.do(f"call void @spread(ptr {b.offset(source, place, 'double')}, {numbers}, i64 {lanes})")
+            b.do(
+                f"call void @spread(ptr {b.offset(source, place, 'double')}, {numbers}, i64 {lanes})"
+            )
         b.do(f"call void {kernel}(ptr {source}, ptr {scratch}, ptr {target})")
         good = b.let(f"call i1 @held(ptr %descriptor, ptr {target}, i64 {lanes})")
         b.store("i1", good, held)
@@ -473,7 +544,9 @@ def _one(width: int) -> str:
                 array = b.load("ptr", b.offset("%arrays", number, "ptr"))
                 place = b.let(f"mul i64 {b.word(argument, ARGUMENT, 'place')}, {lanes}")
                 numbers = f"ptr {b.member(array, DATA)}, i64 {b.word(argument, ARGUMENT, 'size')}"
-                b.do(f"call void @collect(ptr {b.offset(target, place, 'double')}, {numbers}, i64 {lanes})")
+                b.do(
+                    f"call void @collect(ptr {b.offset(target, place, 'double')}, {numbers}, i64 {lanes})"
+                )
                 b.store("i64", b.let(f"add i64 {number}, 1"), position)
     b.do(f"ret i1 {b.load('i1', held)}")
     return b.function("internal i1 @one(ptr %descriptor, ptr %operands, ptr %arrays) nounwind")
@@ -487,7 +560,9 @@ def _answered(width: int) -> str:
     single = b.let("icmp eq i64 %states, -1")
     absent = b.let("icmp eq ptr %given, null")
     # A batch into given arrays may overlap its inputs, and a long one is shared among threads: both are Python's.
-    short = b.either(b.let(f"icmp sle i64 %states, {b.descriptor('unshared')}"), b.let("icmp eq i64 %threads, 1"))
+    short = b.either(
+        b.let(f"icmp sle i64 %states, {b.descriptor('unshared')}"), b.let("icmp eq i64 %threads, 1")
+    )
     alone = b.both(short, b.let("icmp sle i64 %threads, 1"))
     b.require(b.either(single, b.both(absent, alone)))
     made = b.let("call i32 @results(ptr %descriptor, ptr %given, ptr %arrays, i64 %states)")
@@ -507,7 +582,9 @@ def _answered(width: int) -> str:
     b.start(finished)
     held = b.let(f"phi i1 [ {first}, %{one} ], [ {second}, %{after} ]")
     b.require(held, "violated")
-    b.do(f"ret ptr {b.let(f'call ptr @answer(ptr %descriptor, ptr %arrays, i1 {b.both(single, absent)})')}")
+    b.do(
+        f"ret ptr {b.let(f'call ptr @answer(ptr %descriptor, ptr %arrays, i1 {b.both(single, absent)})')}"
+    )
     b.start("violated")
     b.do(f"call void @release(ptr %arrays, i64 {b.descriptor('wanted')})")
     b.do("br label %otherwise")

@@ -33,7 +33,11 @@ OPERAND = (
     "strides",  # the address of the bytes along its own axes
     "run", "stride",  # numbers that are moved together, and the bytes between them; @batch finds them
 )  # fmt: skip
-GROUPS = ("external", "parameters", "t")  # keywords by which inputs may be given: two dictionaries and a value
+GROUPS = (
+    "external",
+    "parameters",
+    "t",
+)  # keywords by which inputs may be given: two dictionaries and a value
 COMPARISONS = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge"}  # none of which holds for a NaN
 
 # What @call needs from its process, in this order, in the table @services; the loader fills it in (cpython.py).
@@ -46,10 +50,17 @@ SERVICES = (
 # Offsets in bytes into CPython's and NumPy 2's objects (PyObject_HEAD; PyArrayObject_fields; PyFloatObject; PyTupleObject;
 # PyListObject); checked by cpython.py.
 TYPE, DATA, NDIM, DIMENSIONS, STRIDES, DTYPE, FLAGS = 8, 16, 24, 32, 40, 56, 64
-NUMBER, LENGTH, ITEMS, TABLE = 16, 16, 24, 16  # TABLE: where an object of ctypes has the address of its memory
+NUMBER, LENGTH, ITEMS, TABLE = (
+    16,
+    16,
+    24,
+    16,
+)  # TABLE: where an object of ctypes has the address of its memory
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x001, 0x100, 0x400
 NPY_DOUBLE = 12
-ON_STACK = 1 << 16  # bytes of workspace kept on the stack; beyond, it is allocated: threads can have small stacks
+ON_STACK = (
+    1 << 16
+)  # bytes of workspace kept on the stack; beyond, it is allocated: threads can have small stacks
 MOST_AXES = 64  # NumPy's own limit
 
 
@@ -72,7 +83,9 @@ class Code(Body):
     def store(self, kind: str, value: str | int, address: str) -> None:
         self.do(f"store {kind} {value}, ptr {address}")
 
-    def put(self, table: str, names: Sequence[str], name: str, value: str | int, kind: str = "i64") -> None:
+    def put(
+        self, table: str, names: Sequence[str], name: str, value: str | int, kind: str = "i64"
+    ) -> None:
         """Set a word of a table."""
         self.store(kind, value, self.offset(table, 8 * names.index(name)))
 
@@ -88,10 +101,14 @@ class Code(Body):
         return self.let(f"sext i32 {self.member(array, NDIM, 'i32')} to i64")
 
     def has_flags(self, array: str, flags: int) -> str:
-        return self.equal(self.let(f"and i32 {self.member(array, FLAGS, 'i32')}, {flags}"), flags, "i32")
+        return self.equal(
+            self.let(f"and i32 {self.member(array, FLAGS, 'i32')}, {flags}"), flags, "i32"
+        )
 
     def service(self, name: str) -> str:
-        return self.let(f"load ptr, ptr getelementptr (ptr, ptr @services, i64 {SERVICES.index(name)})")
+        return self.let(
+            f"load ptr, ptr getelementptr (ptr, ptr @services, i64 {SERVICES.index(name)})"
+        )
 
     def ask(self, kind: str, service: str, arguments: str) -> str:
         return self.let(f"call {kind} {self.service(service)}({arguments})")
@@ -153,5 +170,7 @@ class Code(Body):
         return source, middle, target
 
     def workspace_size(self, lanes: str | int | None = None, scratch: str = "scratch_size") -> str:
-        both = self.let(f"add i64 {self.descriptor('input_size')}, {self.descriptor('output_size')}")
+        both = self.let(
+            f"add i64 {self.descriptor('input_size')}, {self.descriptor('output_size')}"
+        )
         return self.bytes_of(self.let(f"add i64 {both}, {self.descriptor(scratch)}"), lanes)

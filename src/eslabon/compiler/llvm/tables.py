@@ -23,7 +23,9 @@ def _entry(b: Body, name: str, row: str, length: int, k: int) -> str:
     return b.let(f"sext i32 {number} to i64")
 
 
-def repetition(name: str, table: Sequence[Sequence[int]], result_size: int, body: Sequence[str], width: int) -> str:
+def repetition(
+    name: str, table: Sequence[Sequence[int]], result_size: int, body: Sequence[str], width: int
+) -> str:
     """A function @name(arguments, scratch, results, one) that runs through the body for each row of the table.
 
     The body finds its inputs, whose places are in the row, at %source0, %source1 ..., and leaves its results at %target.
@@ -76,14 +78,19 @@ def moves(name: str, table: Sequence[tuple[int, int]], width: int) -> str:
         with b.loop(len(long)) as row:
             source, target, count = (_entry(b, f"{name}.long", row, 3, k) for k in range(3))
             places = f"ptr {b.offset('%target', target, V)}, ptr {b.offset('%source', source, V)}"
-            b.do(f"call void @llvm.memcpy.p0.p0.i64({places}, i64 {b.let(f'mul i64 {count}, {8 * width}')}, i1 false)")
+            b.do(
+                f"call void @llvm.memcpy.p0.p0.i64({places}, i64 {b.let(f'mul i64 {count}, {8 * width}')}, i1 false)"
+            )
     if short:
         single = [(here + k, there + k) for here, there, length in short for k in range(length)]
         text += _constant(name, single)
         with b.loop(len(single)) as row:
             source, target = (
-                b.offset(f"%{at}", _entry(b, name, row, 2, k), V) for k, at in enumerate(("source", "target"))
+                b.offset(f"%{at}", _entry(b, name, row, 2, k), V)
+                for k, at in enumerate(("source", "target"))
             )
             b.do(f"store {V} {b.let(f'load {V}, ptr {source}, {align}')}, ptr {target}, {align}")
     b.do("ret void")
-    return text + b.function(f"internal void {name}(ptr noalias %source, ptr noalias %target) nounwind")
+    return text + b.function(
+        f"internal void {name}(ptr noalias %source, ptr noalias %target) nounwind"
+    )

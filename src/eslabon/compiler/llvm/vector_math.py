@@ -17,12 +17,18 @@ from eslabon.compiler.llvm.ir import Body, Vector, vector_type
 
 # Operations that have a function here or in the C library, with their number of arguments.
 ARITY = {
-    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "exp", "expm1", "log", "log1p", "tanh"), 1),
+    **dict.fromkeys(
+        ("sin", "cos", "tan", "asin", "acos", "atan", "exp", "expm1", "log", "log1p", "tanh"), 1
+    ),
     **dict.fromkeys(("sinh", "cosh", "asinh", "acosh", "atanh", "erf"), 1),
     **dict.fromkeys(("atan2", "pow", "fmod", "remainder", "hypot"), 2),
 }
 
-HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)  # hi, mid and lo of pi/2
+HALF_PI = (
+    1.5707963267948966,
+    6.123233995736766e-17,
+    -1.4973849048591698e-33,
+)  # hi, mid and lo of pi/2
 LOW = HALF_PI[1]  # what pi/2 has beyond a double; 0.75 pi, pi/4 and pi have their share of it
 ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it leaves the nearest integer in the low bits
 SINE = (1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06,
@@ -36,7 +42,9 @@ ATAN_Q = (1.0, 2.485846490142306297962e01, 1.650270098316988542046e02, 4.3288106
 LOG = (1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01, 2.222219843214978396e-01,
        2.857142874366239149e-01, 3.999999999940941908e-01, 6.666666666666735130e-01)  # fmt: skip
 LN2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)  # the first with 33 bits
-EXPM1 = tuple(1 / math.factorial(n) for n in range(14, 1, -1))  # r^2 (1/2 + r/6 + ...) is below half an ulp at r = 0.35
+EXPM1 = tuple(
+    1 / math.factorial(n) for n in range(14, 1, -1)
+)  # r^2 (1/2 + r/6 + ...) is below half an ulp at r = 0.35
 FAR_ANGLE = 2.0**30
 
 
@@ -60,7 +68,10 @@ def _sincos(b: Body, x: Vector) -> tuple[Vector, Vector]:
     turns = shifted.bits()
     odd = turns.has(1)
     sine, cosine = b.select(odd, c, s), b.select(odd, s, c)
-    sine, cosine = b.select(turns.has(2), -sine, sine), b.select((turns + 1).has(2), -cosine, cosine)
+    sine, cosine = (
+        b.select(turns.has(2), -sine, sine),
+        b.select((turns + 1).has(2), -cosine, cosine),
+    )
     return b.select(x.equals(0.0), x, sine), cosine  # the sine of -0 is -0
 
 
@@ -74,7 +85,9 @@ def _arctangent(b: Body, y: Vector, x: Vector) -> Vector:
     """atan2 in all its cases: Cephes' reduction to |t| < 0.66, by one division of the right pair of numbers."""
     up, along = y.absolute(), x.absolute()
     huge = b.select(up > along, up, along) > 2.0**1000
-    up, along = (b.select(huge, v * 0.25, v) for v in (up, along))  # so that the sum below stays finite
+    up, along = (
+        b.select(huge, v * 0.25, v) for v in (up, along)
+    )  # so that the sum below stays finite
     both_infinite = up.equals(math.inf) & along.equals(math.inf)
     up, along = (b.select(both_infinite, 1.0, v) for v in (up, along))
     steep = up > along * 2.414213562373095
@@ -92,7 +105,11 @@ def _arctangent(b: Body, y: Vector, x: Vector) -> Vector:
         """The value for each reduction, from the half plane that is meant."""
         return b.select(steep, upright, b.select(middle, diagonal, flat))
 
-    base = b.select(backward, by_case(math.pi, 0.75 * math.pi, math.pi / 2), by_case(0.0, math.pi / 4, math.pi / 2))
+    base = b.select(
+        backward,
+        by_case(math.pi, 0.75 * math.pi, math.pi / 2),
+        by_case(0.0, math.pi / 4, math.pi / 2),
+    )
     rest = b.select(backward, by_case(2 * LOW, 1.5 * LOW, LOW), by_case(0.0, 0.5 * LOW, LOW))
     return (base + (turned + rest)).with_sign_of(y)
 
@@ -222,7 +239,9 @@ def _lane_by_lane(operation: str, width: int, name: str) -> str:
     t, result = vector_type(width), "poison"
     for lane in range(width):
         numbers = [b.lane(n, lane) for n in ("%x", "%y")[: ARITY[operation]]]
-        value = b.let(f"call double @{operation}(" + ", ".join(f"double {n}" for n in numbers) + ")")
+        value = b.let(
+            f"call double @{operation}(" + ", ".join(f"double {n}" for n in numbers) + ")"
+        )
         result = b.with_lane(result, value, lane)
     b.do(f"ret {t} {result}")
     return _function(b, operation, name)
@@ -234,7 +253,10 @@ def _far_lanes(b: Body, x: Vector, results: list[Vector], operations: list[str])
     slow, done, before = b.new_label("slow"), b.new_label("done"), b.label
     b.do(f"br i1 {far.anywhere()}, label %{slow}, label %{done}")
     b.start(slow)
-    exact = [Vector(b, b.let(f"call {x.type} {_lanes(o, b.width)}({x.type} {x.name})")) for o in operations]
+    exact = [
+        Vector(b, b.let(f"call {x.type} {_lanes(o, b.width)}({x.type} {x.name})"))
+        for o in operations
+    ]
     replaced = [b.select(far, e, r) for e, r in zip(exact, results, strict=True)]
     b.do(f"br label %{done}")
     b.start(done)
@@ -270,4 +292,6 @@ def definitions(width: int, fused: bool) -> str:
 
 def library() -> str:
     """The functions of the C library that lanes are given to."""
-    return "".join(f"declare double @{o}({', '.join(['double'] * ARITY[o])})\n" for o in sorted(ARITY))
+    return "".join(
+        f"declare double @{o}({', '.join(['double'] * ARITY[o])})\n" for o in sorted(ARITY)
+    )

@@ -53,7 +53,12 @@ class Constrained:
         if not self.penalty:
             return self
         rho, Jt = self.penalty, self.J.T
-        return replace(self, M=self.M + rho * (Jt @ self.J), force=self.force + rho * (Jt @ self.gamma), penalty=0.0)
+        return replace(
+            self,
+            M=self.M + rho * (Jt @ self.J),
+            force=self.force + rho * (Jt @ self.gamma),
+            penalty=0.0,
+        )
 
 
 class Solution(NamedTuple):
@@ -139,7 +144,9 @@ class LoopMultipliers:
             return self.solve(-excess, -gap)[0]
         across = self._held(casadi.densify(self.Y.T))
         within = self._less(self.Y, across, casadi.densify(self._over_mass(casadi.SX.eye(n))))
-        return self._less(casadi.vertcat(excess, gap).T, casadi.vertcat(within, across), zeros(k, n)).T
+        return self._less(
+            casadi.vertcat(excess, gap).T, casadi.vertcat(within, across), zeros(k, n)
+        ).T
 
     @property
     def condition(self) -> Expression:
@@ -187,7 +194,9 @@ def elimination(c: Constrained) -> Solution:
     a[e, :] = drift - X @ a[i, :]
     reaction = Phi_e.solve_transposed((c.M @ a - c.force)[e, :])
     floor = [c.floor[k] for k in i] if c.floor else ()
-    sizes = [D_ii[k, k] + casadi.dot(X[:, k] ** 2, casadi.diag(D_ee)) for k in range(len(i))]  # of what adds up to S
+    sizes = [
+        D_ii[k, k] + casadi.dot(X[:, k] ** 2, casadi.diag(D_ee)) for k in range(len(i))
+    ]  # of what adds up to S
     return Solution(a, reaction, joint_condition(Phi_e.condition, S.condition(floor, sizes)))
 
 
@@ -202,7 +211,9 @@ def _regularized(W: Expression, regularization: Sequence[float]) -> Expression:
     return W + casadi.diag(casadi.SX(list(regularization))) if regularization else W
 
 
-def _refined(solver: Factors, W: Expression, right: Expression, regularization: Sequence[float]) -> Expression:
+def _refined(
+    solver: Factors, W: Expression, right: Expression, regularization: Sequence[float]
+) -> Expression:
     """lambda with W lambda = right; two more steps take back what the regularization changes."""
     reaction = solver.solve(right)
     for _ in range(2 if regularization else 0):
@@ -268,7 +279,10 @@ def virtual_work(
     sign restored); so N^T B u = N^T needed (eqs. 42-46)."""
     i, e = list(p.independent), list(p.dependent)
     Phi_e = OrthogonalFactors(J[:, e])
-    work, condition = needed[i, :] - J[:, i].T @ Phi_e.solve_transposed(needed[e, :]), Phi_e.condition
+    work, condition = (
+        needed[i, :] - J[:, i].T @ Phi_e.solve_transposed(needed[e, :]),
+        Phi_e.condition,
+    )
     if list(actuated) == i:
         u = work
     else:
@@ -277,6 +291,8 @@ def virtual_work(
             square = OrthogonalFactors(A)
             u, condition = square.solve(work), casadi.fmin(condition, square.condition)
         else:
-            light = A.T if weights is None else A.T / casadi.repmat(casadi.SX(list(weights)), 1, len(i))
+            light = (
+                A.T if weights is None else A.T / casadi.repmat(casadi.SX(list(weights)), 1, len(i))
+            )
             u = light @ factors(A @ light).solve(work)
     return Effort(u, Phi_e.solve_transposed((needed - B @ u)[e, :]), condition)

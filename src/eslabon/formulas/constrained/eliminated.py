@@ -93,7 +93,10 @@ class Eliminated:
 
     def accelerations(self, tau: Expression) -> Expression:
         """U v_i' = N^T B tau - N^T (h + M d), v' = N v_i' + d (Díaz, eq. 4 corrected)."""
-        return self.N @ self.reduced.solve(self.N.T @ actuation(self.m, tau) - self.needed) + self.drift
+        return (
+            self.N @ self.reduced.solve(self.N.T @ actuation(self.m, tau) - self.needed)
+            + self.drift
+        )
 
     def multipliers(self, left: Expression) -> Expression:
         """lambda with J^T lambda = M v' + h - B tau, which is `left`."""
@@ -107,7 +110,13 @@ class Eliminated:
 
 
 def eliminated(
-    m: Model, q: Expression, v: Expression, external: External, structure: Structure, p: Partition, aligned: bool = True
+    m: Model,
+    q: Expression,
+    v: Expression,
+    external: External,
+    structure: Structure,
+    p: Partition,
+    aligned: bool = True,
 ) -> Eliminated:
     """A state's equations in the independent velocities of a partition, with as many loops `aligned` as can be, or none."""
     i, e = list(p.independent), list(p.dependent)
@@ -118,13 +127,29 @@ def eliminated(
     if not m.closed:
         reduced = factors(M if i == list(range(m.nv)) else M[i, i])
         return Eliminated(
-            m, q, v, p, M, h, N, zeros(0, m.nv), zeros(0), None, reduced, [], reduced.pivot_condition(floor)
-        )  # fmt: skip
+            m,
+            q,
+            v,
+            p,
+            M,
+            h,
+            N,
+            zeros(0, m.nv),
+            zeros(0),
+            None,
+            reduced,
+            [],
+            reduced.pivot_condition(floor),
+        )
     names = aligned_loops(m, p.rows) if aligned else ()
     phi, J, gamma, rate = residual(m, q, v, p, names)
     dependent = OrthogonalFactors(J[:, e]).for_many()
     N[e, :] = -dependent.solve(J[:, i])
     reduced = factors(symmetric(N.T @ M @ N))
-    sizes = [casadi.dot(N[:, k] ** 2, casadi.diag(M)) for k in range(len(i))]  # of what adds up to N^T M N
+    sizes = [
+        casadi.dot(N[:, k] ** 2, casadi.diag(M)) for k in range(len(i))
+    ]  # of what adds up to N^T M N
     condition = joint_condition(dependent.condition, reduced.condition(floor, sizes))
-    return Eliminated(m, q, v, p, M, h, N, J, gamma, dependent, reduced, [phi, J @ v + rate], condition, names)
+    return Eliminated(
+        m, q, v, p, M, h, N, J, gamma, dependent, reduced, [phi, J @ v + rate], condition, names
+    )

@@ -13,7 +13,12 @@ from eslabon.arguments import choice
 from eslabon.errors import ModelError
 from eslabon.formulas.applied_loads import wrenches
 from eslabon.formulas.constrained import trees
-from eslabon.formulas.constrained.constraint_solvers import METHODS, Constrained, Solution, actuator_forces
+from eslabon.formulas.constrained.constraint_solvers import (
+    METHODS,
+    Constrained,
+    Solution,
+    actuator_forces,
+)
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.ball_loops import aligned_loops, carrier
 from eslabon.formulas.kinematics.closure import Closure, Partition, Structure
@@ -29,10 +34,14 @@ External = Mapping[str, Expression]
 def solver(constraints: str | None) -> Callable[[Constrained], Solution]:
     """The method for constraints of that name; without one, multipliers. Elimination takes fewer operations on most
     mechanisms, but needs independent coordinates that determine the others well, and others where they do not."""
-    return METHODS[choice(constraints, "constraints", METHODS) if constraints is not None else "multipliers"]
+    return METHODS[
+        choice(constraints, "constraints", METHODS) if constraints is not None else "multipliers"
+    ]
 
 
-def residual(m: Model, q: Expression, v: Expression, p: Partition, aligned: tuple[str, ...]) -> Closure:
+def residual(
+    m: Model, q: Expression, v: Expression, p: Partition, aligned: tuple[str, ...]
+) -> Closure:
     """Phi of all rows, and J, gamma and Phi_t of the independent ones; of `aligned` loops as in `closure.equations`, so that
     the multipliers of a ball joint are the force on its second body in the same axes."""
     phi, *others = closure.equations(m, q, v, tuple(range(len(closure.row_names(m)))), aligned)
@@ -45,10 +54,19 @@ def violation(*residuals: Expression) -> Expression:
 
 
 def forward_dynamics(
-    m: Model, q: Expression, v: Expression, tau: Expression, formulation: str | None = None, constraints: str | None = None,
-    external: External | None = None, *, structure: Structure, partition: Partition | None = None,
-    regularization: tuple[float, ...] = (), joint_forces: Expression | float = 0.0,
-) -> list[Expression]:  # fmt: skip
+    m: Model,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    formulation: str | None = None,
+    constraints: str | None = None,
+    external: External | None = None,
+    *,
+    structure: Structure,
+    partition: Partition | None = None,
+    regularization: tuple[float, ...] = (),
+    joint_forces: Expression | float = 0.0,
+) -> list[Expression]:
     """v' under the actuators' forces, and forces along all velocities besides.
 
     `partition` takes the place of the structure's own. With `regularization`, as in `Constrained`, for all retained rows.
@@ -59,15 +77,25 @@ def forward_dynamics(
     phi, J, gamma, rate = residual(m, q, v, p, aligned_loops(m, p.rows))
     M, h = trees.equations_of_motion(m, q, v, formulation, external or {})
     force = trees.actuation(m, tau) + joint_forces - h
-    found = solver(constraints)(Constrained(M, force, J, gamma, p, structure.penalty, regularization, structure.floor))
+    found = solver(constraints)(
+        Constrained(M, force, J, gamma, p, structure.penalty, regularization, structure.floor)
+    )
     return [found.a, violation(phi, J @ v + rate), found.condition]
 
 
 def inverse_dynamics(
-    m: Model, q: Expression, v: Expression, a: Expression, formulation: str | None = None, constraints: str | None = None,
-    weights: tuple[float, ...] | None = None, external: External | None = None, *, structure: Structure,
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    formulation: str | None = None,
+    constraints: str | None = None,
+    weights: tuple[float, ...] | None = None,
+    external: External | None = None,
+    *,
+    structure: Structure,
     partition: Partition | None = None,
-) -> list[Expression]:  # fmt: skip
+) -> list[Expression]:
     """The actuators' forces for a motion that keeps the loops closed (Yime, 5)."""
     check_actuation(m, structure.partition)
     p = partition or structure.partition
@@ -95,9 +123,17 @@ def check_actuation(m: Model, p: Partition) -> None:
 
 
 def hybrid_dynamics(
-    m: Model, q: Expression, v: Expression, a: Expression, formulation: str | None = None, constraints: str | None = None,
-    external: External | None = None, *, structure: Structure, partition: Partition | None = None,
-) -> list[Expression]:  # fmt: skip
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    formulation: str | None = None,
+    constraints: str | None = None,
+    external: External | None = None,
+    *,
+    structure: Structure,
+    partition: Partition | None = None,
+) -> list[Expression]:
     """Actuators' forces and all accelerations when only the actuated accelerations in `a` are prescribed.
 
     These are constraints like any other, B^T v' = a, whose multipliers are the actuators' forces; the motions that no
@@ -113,7 +149,10 @@ def hybrid_dynamics(
     places = list(driven)
     loose = tuple(k for k in p.independent if k not in driven)
     whole = Partition(p.rows, loose, tuple(k for k in range(m.nv) if k not in loose))
-    J, gamma = casadi.vertcat(J, casadi.SX.eye(m.nv)[places, :]), casadi.vertcat(gamma, a[places, :])
+    J, gamma = (
+        casadi.vertcat(J, casadi.SX.eye(m.nv)[places, :]),
+        casadi.vertcat(gamma, a[places, :]),
+    )
     # Elimination needs no mass where motion is prescribed; the loops' penalty does the same for multipliers.
     found = solver(constraints if m.closed else "elimination")(
         Constrained(M, -h, J, gamma, whole, structure.penalty, floor=structure.floor)
@@ -123,9 +162,17 @@ def hybrid_dynamics(
 
 
 def reactions(
-    m: Model, q: Expression, v: Expression, a: Expression, formulation: str | None = None, constraints: str | None = None,
-    external: External | None = None, *, structure: Structure, partition: Partition | None = None,
-) -> list[Expression]:  # fmt: skip
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    formulation: str | None = None,
+    constraints: str | None = None,
+    external: External | None = None,
+    *,
+    structure: Structure,
+    partition: Partition | None = None,
+) -> list[Expression]:
     """A row for each joint, then one for each loop: the wrench transmitted to the child (the second body of a loop), in
     the axes of its frame (of the loop's second frame) about its origin, moment first.
 
@@ -141,34 +188,64 @@ def reactions(
 
 
 def reactions_under_forces(
-    m: Model, q: Expression, v: Expression, tau: Expression, formulation: str | None = None, constraints: str | None = None,
-    external: External | None = None, *, structure: Structure, partition: Partition | None = None,
-) -> list[Expression]:  # fmt: skip
+    m: Model,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    formulation: str | None = None,
+    constraints: str | None = None,
+    external: External | None = None,
+    *,
+    structure: Structure,
+    partition: Partition | None = None,
+) -> list[Expression]:
     """The same when the actuators' forces are given: the motion follows from them, whatever they leave free."""
     p, force = partition or structure.partition, trees.actuation(m, tau)
     found, left = _under(m, q, v, force, formulation, constraints, external, structure, p)
-    rows = transmitted(m, q, v, found.a, p, found.reaction, external or {}, aligned_loops(m, p.rows))
+    rows = transmitted(
+        m, q, v, found.a, p, found.reaction, external or {}, aligned_loops(m, p.rows)
+    )
     return [rows, left, found.condition]
 
 
 def coupling_forces(
-    m: Model, q: Expression, v: Expression, a: Expression, formulation: str | None = None, constraints: str | None = None,
-    external: External | None = None, *, structure: Structure, partition: Partition | None = None,
-) -> list[Expression]:  # fmt: skip
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    formulation: str | None = None,
+    constraints: str | None = None,
+    external: External | None = None,
+    *,
+    structure: Structure,
+    partition: Partition | None = None,
+) -> list[Expression]:
     """The force (or moment) that each coupling exerts on its joint: a gear's tooth force, and what drives a driven joint."""
     check_actuation(m, structure.partition)
     p = partition or structure.partition
     phi, J, gamma, rate = residual(m, q, v, p, aligned_loops(m, p.rows))
     needed = trees.joint_forces(m, q, v, a, formulation, external or {})
     found = actuator_forces(needed, J, p, m.actuated_velocities, None, _for_forces(constraints))
-    return [_of_couplings(m, p, found.reaction), violation(phi, J @ v + rate, J @ a - gamma), found.condition]
+    return [
+        _of_couplings(m, p, found.reaction),
+        violation(phi, J @ v + rate, J @ a - gamma),
+        found.condition,
+    ]
 
 
 def coupling_forces_under_forces(
-    m: Model, q: Expression, v: Expression, tau: Expression, formulation: str | None = None, constraints: str | None = None,
-    external: External | None = None, *, structure: Structure, partition: Partition | None = None,
+    m: Model,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    formulation: str | None = None,
+    constraints: str | None = None,
+    external: External | None = None,
+    *,
+    structure: Structure,
+    partition: Partition | None = None,
     joint_forces: Expression | float = 0.0,
-) -> list[Expression]:  # fmt: skip
+) -> list[Expression]:
     """The same when the actuators' forces are given, and forces along all velocities besides."""
     p, force = partition or structure.partition, trees.actuation(m, tau) + joint_forces
     found, left = _under(m, q, v, force, formulation, constraints, external, structure, p)
@@ -176,9 +253,16 @@ def coupling_forces_under_forces(
 
 
 def _under(
-    m: Model, q: Expression, v: Expression, force: Expression, formulation: str | None, constraints: str | None, external: External | None,
-    structure: Structure, p: Partition,
-) -> tuple[Solution, Expression]:  # fmt: skip
+    m: Model,
+    q: Expression,
+    v: Expression,
+    force: Expression,
+    formulation: str | None,
+    constraints: str | None,
+    external: External | None,
+    structure: Structure,
+    p: Partition,
+) -> tuple[Solution, Expression]:
     """The motion and the constraint forces under forces along all velocities, and how far the state violates closure."""
     phi, J, gamma, rate = residual(m, q, v, p, aligned_loops(m, p.rows))
     M, h = trees.equations_of_motion(m, q, v, formulation, external or {})
@@ -196,9 +280,15 @@ def _of_couplings(m: Model, p: Partition, reaction: Expression) -> Expression:
 
 
 def transmitted(
-    m: Model, q: Expression, v: Expression, a: Expression, p: Partition, reaction: Expression, external: External,
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    p: Partition,
+    reaction: Expression,
+    external: External,
     aligned: tuple[str, ...],
-) -> Expression:  # fmt: skip
+) -> Expression:
     """The rows of `reactions`, from what the loops' independent rows carry, some of which may be aligned as in `residual`."""
     loops, applied = _loop_wrenches(m, q, p, reaction, aligned)
     total = wrenches(m, q, v, external)
@@ -215,21 +305,30 @@ def _loop_wrenches(
     loops: list[Expression] = []
     applied: dict[str, Expression] = {}
     for loop in m.loops:
-        between = relative(*(on_body(placed, end.body, end.at) for end in (loop.first, loop.second)))
+        between = relative(
+            *(on_body(placed, end.body, end.at) for end in (loop.first, loop.second))
+        )
         count = loop.kind.rows
         values = zeros(count)
         for k, row in enumerate(p.rows):
             if start <= row < start + count:
                 values[row - start] = reaction[k]
         if loop.name in aligned:
-            turn, _ = relative(placed[carrier(m)], on_body(placed, loop.second.body, loop.second.at))
+            turn, _ = relative(
+                placed[carrier(m)], on_body(placed, loop.second.body, loop.second.at)
+            )
             values = constant(turn).T @ values
         loops.append(constant(loop.kind.covectors(*between)) @ values)
         start += count
-        second, first = fixed(loop.second.at), compose(fixed(loop.first.at), between)  # the second frame on either body
+        second, first = (
+            fixed(loop.second.at),
+            compose(fixed(loop.first.at), between),
+        )  # the second frame on either body
         for end, here, sign in ((loop.second, second, 1), (loop.first, first, -1)):
             if end.body != GROUND:
-                applied[end.body] = applied.get(end.body, zeros(6)) + wrench_to_parent(here, sign * loops[-1])
+                applied[end.body] = applied.get(end.body, zeros(6)) + wrench_to_parent(
+                    here, sign * loops[-1]
+                )
     return loops, applied
 
 

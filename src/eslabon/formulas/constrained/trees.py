@@ -44,12 +44,21 @@ External = Mapping[str, Expression]
 def formulated(name: str | None) -> ModuleType:
     """The formulation of that name; without one, the one with the fewest operations."""
     if name in METHODS:
-        raise ModelError(f"{name!r} is a method for constraints, not a formulation; pass constraints={name!r}.")
-    return FORMULATIONS[choice(name, "formulation", FORMULATIONS) if name is not None else "newton_euler"]
+        raise ModelError(
+            f"{name!r} is a method for constraints, not a formulation; pass constraints={name!r}."
+        )
+    return FORMULATIONS[
+        choice(name, "formulation", FORMULATIONS) if name is not None else "newton_euler"
+    ]
 
 
 def joint_forces(
-    m: Model, q: Expression, v: Expression, a: Expression, formulation: str | None, external: External
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    formulation: str | None,
+    external: External,
 ) -> Expression:
     """The force along every velocity: rigid-body motion, motors' own inertia, springs and friction, less what is applied."""
     rigid = formulated(formulation).inverse_dynamics(m, q, v, a, wrenches(m, q, v, external))
@@ -90,17 +99,29 @@ def actuation(m: Model, tau: Expression) -> Expression:
 
 
 def forward_dynamics(
-    m: Model, q: Expression, v: Expression, tau: Expression, formulation: str | None = None, external: External | None = None,
-    structure: Structure | None = None, joint_forces: Expression | float = 0.0,
-) -> list[Expression]:  # fmt: skip
+    m: Model,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    formulation: str | None = None,
+    external: External | None = None,
+    structure: Structure | None = None,
+    joint_forces: Expression | float = 0.0,
+) -> list[Expression]:
     """The accelerations under the actuators' forces, and forces along all velocities besides, and the reciprocal condition
     number of the mass matrix."""
     force, floor = actuation(m, tau) + joint_forces, structure.floor if structure else ()
     tree = reduced_links(m)
     if formulation is None and articulated_pays(tree):
-        force = force - joint_resistance(m, q, v) + lagrange.virtual_work(m, q, wrenches(m, q, v, external or {}))
+        force = (
+            force
+            - joint_resistance(m, q, v)
+            + lagrange.virtual_work(m, q, wrenches(m, q, v, external or {}))
+        )
         a, joints = aba.accelerations(m, tree, q, v, force, casadi.densify(motor_inertia(m)))
-        shares = [joint.pivot_condition(floor[link.v]) for joint, link in zip(joints, tree, strict=True)]
+        shares = [
+            joint.pivot_condition(floor[link.v]) for joint, link in zip(joints, tree, strict=True)
+        ]
         return [a, len(shares) / sum((1 / share for share in shares), casadi.SX(0))]
     M, h = equations_of_motion(m, q, v, formulation, external or {})
     solver = factors(M)
@@ -141,20 +162,29 @@ def energy(m: Model, q: Expression, v: Expression) -> Expression:
 
 
 def reactions_under_forces(
-    m: Model, q: Expression, v: Expression, tau: Expression, formulation: str | None = None, external: External | None = None,
+    m: Model,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    formulation: str | None = None,
+    external: External | None = None,
     structure: Structure | None = None,
-) -> list[Expression]:  # fmt: skip
+) -> list[Expression]:
     """The same when the actuators' forces are given, and the motion follows from them."""
     a, condition = forward_dynamics(m, q, v, tau, formulation, external, structure)
     return [reactions(m, q, v, a, external), condition]
 
 
-def reactions(m: Model, q: Expression, v: Expression, a: Expression, external: External | None = None) -> Expression:
+def reactions(
+    m: Model, q: Expression, v: Expression, a: Expression, external: External | None = None
+) -> Expression:
     """A row for each joint: the moment and force it transmits to its child, in the child's axes about its origin."""
     return transmitted(m, q, v, a, wrenches(m, q, v, external or {}))
 
 
-def transmitted(m: Model, q: Expression, v: Expression, a: Expression, applied: External) -> Expression:
+def transmitted(
+    m: Model, q: Expression, v: Expression, a: Expression, applied: External
+) -> Expression:
     """The same under all that is applied to the bodies."""
     tree = links(m)
     rows = rnea.inward(tree, rnea.outward(m, tree, q, v, a), applied)
@@ -168,17 +198,23 @@ def regressor(m: Model, q: Expression, v: Expression, a: Expression) -> Expressi
     return apart(lambda *state: casadi.jacobian(rnea.joint_forces(m, tree, *state), pi), q, v, a)
 
 
-def passive_regressor(m: Model, q: Expression, v: Expression, w: Expression, a: Expression) -> Expression:
+def passive_regressor(
+    m: Model, q: Expression, v: Expression, w: Expression, a: Expression
+) -> Expression:
     """Y with M a + C(q, v) w + g = Y pi, where dM/dt - 2 C is skew (Slotine and Li, 1987); pi as in `regressor`, which it is
     for w = v."""
     pi, tree = _of_unknown_inertia(m)
-    return apart(lambda *state: casadi.jacobian(passive_rnea.joint_forces(m, tree, *state), pi), q, v, w, a)
+    return apart(
+        lambda *state: casadi.jacobian(passive_rnea.joint_forces(m, tree, *state), pi), q, v, w, a
+    )
 
 
 def _of_unknown_inertia(m: Model) -> tuple[Expression, list[Link]]:
     """Symbols for the inertial parameters of all bodies, and the links that have them."""
     pi = casadi.SX.sym("pi", 10 * len(m.bodies))
-    return pi, [replace(link, inertia=_inertia(pi[10 * k : 10 * k + 10])) for k, link in enumerate(links(m))]
+    return pi, [
+        replace(link, inertia=_inertia(pi[10 * k : 10 * k + 10])) for k, link in enumerate(links(m))
+    ]
 
 
 def _inertia(pi: Expression) -> Inertia:

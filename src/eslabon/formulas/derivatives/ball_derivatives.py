@@ -65,7 +65,9 @@ class BallSensitivities:
         self.m, self.seen = m, Outward(m, q, v, a)
         self.parts = {name: parts_of(m, x, v, a) for name, x in self.seen.joints.items()}
 
-    def derivatives(self, ball: Ball, reaction: Expression, turning: bool, aligned: bool) -> BallDerivatives:
+    def derivatives(
+        self, ball: Ball, reaction: Expression, turning: bool, aligned: bool
+    ) -> BallDerivatives:
         """For the forces of its three rows. Without `turning` they are right along motions that keep the loops closed;
         `aligned` rows are in the axes of the carrying body, and so are their forces."""
         nv, R2 = self.m.nv, ball.R2
@@ -93,7 +95,9 @@ class BallSensitivities:
             speed, gap_q, gap_v = R2.T @ speed, R2.T @ gap_q, R2.T @ gap_v
         return BallDerivatives(speed, forces, gap_q, gap_v)
 
-    def _forces(self, order: Sequence[tuple[Part, int, Expression]], held: Expression) -> Expression:
+    def _forces(
+        self, order: Sequence[tuple[Part, int, Expression]], held: Expression
+    ) -> Expression:
         """d(J^T lambda)/dq of axes from the second frame on, for the force R2 lambda that the point carries."""
         forces = zeros(self.m.nv, self.m.nv)
         if not order:
@@ -104,7 +108,10 @@ class BallSensitivities:
         for n, (part, sign, _) in enumerate(order):
             own = list(range(first, first + len(part.places)))
             first += len(own)
-            later, places = list(range(first, pi.shape[1])), [k for other, *_ in order[n + 1 :] for k in other.places]
+            later, places = (
+                list(range(first, pi.shape[1])),
+                [k for other, *_ in order[n + 1 :] for k in other.places],
+            )
             within = pairs[own, own]
             forces[part.places, part.places] = within if sign > 0 else within.T
             forces[part.places, places] = pairs[own, later]

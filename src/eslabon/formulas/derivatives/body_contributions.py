@@ -10,7 +10,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from eslabon.compiler.calls import inlined
-from eslabon.formulas.applied_loads import given_wrenches, joint_resistance, motor_inertia, spring_wrenches
+from eslabon.formulas.applied_loads import (
+    given_wrenches,
+    joint_resistance,
+    motor_inertia,
+    spring_wrenches,
+)
 from eslabon.formulas.constrained.eliminated import Eliminated, eliminated
 from eslabon.formulas.constrained.trees import actuation
 from eslabon.formulas.derivatives import loop_derivatives
@@ -30,7 +35,9 @@ External = Mapping[str, Expression]
 def body_forces(m: Model, q: Expression, v: Expression, a: Expression) -> Expression:
     """A column for each body: the joint forces that its inertia and weight need."""
     scale = casadi.SX.sym("scale", len(m.bodies))
-    tree = [replace(link, inertia=_scaled(link.inertia, scale[k])) for k, link in enumerate(links(m))]
+    tree = [
+        replace(link, inertia=_scaled(link.inertia, scale[k])) for k, link in enumerate(links(m))
+    ]
     return casadi.jacobian(rnea.joint_forces(m, tree, q, v, a), scale)
 
 
@@ -39,7 +46,13 @@ def _scaled(x: Inertia, share: Expression) -> Inertia:
 
 
 def other_forces(
-    m: Model, source: str, q: Expression, v: Expression, a: Expression, tau: Expression, external: External
+    m: Model,
+    source: str,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    tau: Expression,
+    external: External,
 ) -> Expression:
     """The joint forces that a source other than a body takes."""
     if source == "motors":
@@ -48,13 +61,24 @@ def other_forces(
         return joint_resistance(m, q, zeros(m.nv)) - virtual_work(m, q, spring_wrenches(m, q, v))
     if source == "friction":
         return joint_resistance(m, q, v) - joint_resistance(m, q, zeros(m.nv))
-    return -virtual_work(m, q, given_wrenches(m, q, external)) if source == "wrenches" else -actuation(m, tau)
+    return (
+        -virtual_work(m, q, given_wrenches(m, q, external))
+        if source == "wrenches"
+        else -actuation(m, tau)
+    )
 
 
 def linear_contributions(
-    m: Model, q: Expression, v: Expression, tau: Expression, partition: Partition | None = None, sources: tuple[str, ...] = (),
-    external: External | None = None, *, structure: Structure,
-) -> list[Expression]:  # fmt: skip
+    m: Model,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    partition: Partition | None = None,
+    sources: tuple[str, ...] = (),
+    external: External | None = None,
+    *,
+    structure: Structure,
+) -> list[Expression]:
     """U, V and W of each body and of each of the `sources`, one below the other, and the part of W that is a body's weight."""
     s = eliminated(m, q, v, external or {}, structure, partition or structure.partition)
     a, held = casadi.densify(s.accelerations(tau)), casadi.SX.sym("a", m.nv)
@@ -62,7 +86,9 @@ def linear_contributions(
     bodies, weights = body_forces(m, q, v, held), body_forces(m, q, still, still)
     forces = casadi.horzsplit(bodies) if m.bodies else []
     forces += [other_forces(m, source, q, v, held, tau, external or {}) for source in sources]
-    slopes = [_slopes(m, casadi.densify(f), q, v, held) for f in (*forces, *casadi.horzsplit(weights))]
+    slopes = [
+        _slopes(m, casadi.densify(f), q, v, held) for f in (*forces, *casadi.horzsplit(weights))
+    ]
     split = Split(s, a)
     made = [split(*casadi.substitute(slope, [held], [a])) for slope in slopes]
     parts, weighing = made[: len(forces)], made[len(forces) :]
@@ -70,9 +96,16 @@ def linear_contributions(
     return [*stacked, casadi.vertcat(*(W for *_, W in weighing)), s.residual, s.condition]
 
 
-def _slopes(m: Model, f: Expression, q: Expression, v: Expression, a: Expression) -> list[Expression]:
+def _slopes(
+    m: Model, f: Expression, q: Expression, v: Expression, a: Expression
+) -> list[Expression]:
     """Joint forces with their derivatives by q (along the velocities), v and a."""
-    return [f, casadi.jacobian(f, q) @ coordinate_rates(m, q), casadi.jacobian(f, v), casadi.jacobian(f, a)]
+    return [
+        f,
+        casadi.jacobian(f, q) @ coordinate_rates(m, q),
+        casadi.jacobian(f, v),
+        casadi.jacobian(f, a),
+    ]
 
 
 class Split:
@@ -84,7 +117,9 @@ class Split:
         self.P = self.Q = self.R = zeros(s.m.nv, n)
         if s.dependent is not None:
             carried = casadi.SX.sym("lambda", len(s.partition.rows))
-            loops = loop_derivatives.derivatives(s.m, s.q, s.v, a, carried, s.partition.rows, s.aligned, turning=False)
+            loops = loop_derivatives.derivatives(
+                s.m, s.q, s.v, a, carried, s.partition.rows, s.aligned, turning=False
+            )
             self.P, self.Q = s.following(-loops.speed_q @ s.N), s.following(-loops.gap_v @ s.N)
             self.R = s.following(-(loops.gap_q @ s.N + loops.gap_v @ self.P))
             turned = casadi.vec(s.N.T @ loops.forces_q @ s.N)

@@ -28,7 +28,10 @@ from eslabon.formulas.constrained.eliminated import Change, eliminated
 from eslabon.formulas.constrained.trees import actuation
 from eslabon.formulas.derivatives import loop_derivatives
 from eslabon.formulas.derivatives.measured_outputs import Output, output_changes
-from eslabon.formulas.derivatives.state_derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
+from eslabon.formulas.derivatives.state_derivatives import (
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+)
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.closure import Partition, Structure
 from eslabon.formulas.kinematics.symbols import zeros
@@ -60,15 +63,24 @@ class Linearized(NamedTuple):
     condition: Expression
 
 
-def linearized(m: Model, q: Expression, v: Expression, tau: Expression, **options: Any) -> list[Expression]:
+def linearized(
+    m: Model, q: Expression, v: Expression, tau: Expression, **options: Any
+) -> list[Expression]:
     """All of the linear model about a state."""
     return list(linear_model(m, q, v, tau, **options))
 
 
 def linear_model(
-    m: Model, q: Expression, v: Expression, tau: Expression, partition: Partition | None = None, outputs: tuple[Output, ...] = (),
-    external: External | None = None, *, structure: Structure,
-) -> Linearized:  # fmt: skip
+    m: Model,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    partition: Partition | None = None,
+    outputs: tuple[Output, ...] = (),
+    external: External | None = None,
+    *,
+    structure: Structure,
+) -> Linearized:
     """The linear model about a state, with the outputs that are asked for."""
     p = partition or structure.partition
     # The changes of reactions are those of forces in axes that turn with the bodies.
@@ -87,25 +99,42 @@ def linear_model(
         Y = s.multipliers(carried)
         V, W = V - Y.T @ loops.gap_v, W - s.N.T @ loops.forces_q - Y.T @ loops.gap_q
     V, W = V @ s.N, W @ s.N + V @ P
-    z = Change(*casadi.horzsplit(s.reduced.solve(casadi.horzcat(-W, -V, F)), [0, n, 2 * n, 2 * n + m.nu]))
-    A = casadi.vertcat(casadi.horzcat(displacement_rates(m, v)[i, :] @ s.N, casadi.SX.eye(n)), z.of_state)
+    z = Change(
+        *casadi.horzsplit(s.reduced.solve(casadi.horzcat(-W, -V, F)), [0, n, 2 * n, 2 * n + m.nu])
+    )
+    A = casadi.vertcat(
+        casadi.horzcat(displacement_rates(m, v)[i, :] @ s.N, casadi.SX.eye(n)), z.of_state
+    )
     y = Change.none(0, n, m.nu)
     if outputs:
         dq, dv, da = Change(s.N, nothing, still), Change(P, s.N, still), z.through(s.N)
         if m.closed:
-            R, Q = s.following(-(loops.gap_q @ s.N + loops.gap_v @ P)), s.following(-loops.gap_v @ s.N)
+            R, Q = (
+                s.following(-(loops.gap_q @ s.N + loops.gap_v @ P)),
+                s.following(-loops.gap_v @ s.N),
+            )
             da, G_q = da + Change(R, Q, still), G_q - loops.forces_q
         forces = da.through(s.M) + dq.through(G_q) + dv.through(G_v) + Change(nothing, nothing, -B)
-        y = output_changes(s, a, reaction, outputs, external or {}, dq, dv, da, forces.by(s.multipliers))
+        y = output_changes(
+            s, a, reaction, outputs, external or {}, dq, dv, da, forces.by(s.multipliers)
+        )
     B = casadi.vertcat(zeros(n, m.nu), z.tau)
     velocity_map = casadi.horzcat(P, s.N)
-    return Linearized(A, B, a, y.of_state, y.tau, U, V, W, F, s.N, velocity_map, s.needed, s.residual, s.condition)
+    return Linearized(
+        A, B, a, y.of_state, y.tau, U, V, W, F, s.N, velocity_map, s.needed, s.residual, s.condition
+    )
 
 
 def holding(
-    m: Model, q: Expression, v: Expression, a: Expression, partition: Partition | None = None, external: External | None = None, *,
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    partition: Partition | None = None,
+    external: External | None = None,
+    *,
     structure: Structure,
-) -> list[Expression]:  # fmt: skip
+) -> list[Expression]:
     """F and N^T (M v' + h) of F tau = N^T (M v' + h), for given accelerations."""
     s = eliminated(m, q, v, external or {}, structure, partition or structure.partition)
     if m.closed:
@@ -115,9 +144,16 @@ def holding(
 
 
 def linearized_tree(
-    m: Model, q: Expression, v: Expression, tau: Expression, partition: Partition | None = None, outputs: tuple[Output, ...] = (),
-    external: External | None = None, *, structure: Structure,
-) -> list[Expression]:  # fmt: skip
+    m: Model,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    partition: Partition | None = None,
+    outputs: tuple[Output, ...] = (),
+    external: External | None = None,
+    *,
+    structure: Structure,
+) -> list[Expression]:
     """A, B, the accelerations, C and D of a tree, all of whose velocities are independent, and the forces h that hold it."""
     if outputs:
         made = linear_model(m, q, v, tau, partition, outputs, external, structure=structure)
@@ -129,7 +165,9 @@ def linearized_tree(
     return [A, B, by.a, zeros(0, 2 * m.nv), zeros(0, m.nu), by.held, by.condition]
 
 
-def linearized_plain_tree(m: Model, q: Expression, v: Expression, tau: Expression, **options: Any) -> list[Expression]:
+def linearized_plain_tree(
+    m: Model, q: Expression, v: Expression, tau: Expression, **options: Any
+) -> list[Expression]:
     """The same where velocities are rates of coordinates, without the upper halves of A and B, which are [0, 1] and 0, and
     without C and D: nothing is measured that must be computed."""
     A, B, a, _, _, needed, condition = linearized_tree(m, q, v, tau, **options)
@@ -137,36 +175,64 @@ def linearized_plain_tree(m: Model, q: Expression, v: Expression, tau: Expressio
 
 
 def tree_terms(
-    m: Model, q: Expression, v: Expression, a: Expression, partition: Partition | None = None, external: External | None = None, *,
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    partition: Partition | None = None,
+    external: External | None = None,
+    *,
     structure: Structure,
-) -> list[Expression]:  # fmt: skip
+) -> list[Expression]:
     """U, V and W of a tree at given accelerations."""
     by = inverse_dynamics_derivatives(m, q, v, a, external or {})
     return [by.M, by.dv, by.dq]
 
 
 def linear_sensitivity(
-    m: Model, q: Expression, v: Expression, tau: Expression, value: Expression, moved: Expression, sped: Expression, forced: Expression, parameter: str,
-    partition: Partition | None = None, outputs: tuple[Output, ...] = (), external: External | None = None, *,
+    m: Model,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    value: Expression,
+    moved: Expression,
+    sped: Expression,
+    forced: Expression,
+    parameter: str,
+    partition: Partition | None = None,
+    outputs: tuple[Output, ...] = (),
+    external: External | None = None,
+    *,
     structure: Structure,
-) -> list[Expression]:  # fmt: skip
+) -> list[Expression]:
     """The derivatives of U, V, W, F, A, B, C, D and the accelerations by a parameter, where the independent coordinates change by
     `moved`, the independent velocities by `sped` and the actuators' forces by `forced`; all else follows, so that the loops stay
     closed."""
     varied, p = m.with_symbols({**m.symbols, parameter: value}), partition or structure.partition
-    made = Linearized(*inlined(linear_model(varied, q, v, tau, p, outputs, external, structure=structure)))
+    made = Linearized(
+        *inlined(linear_model(varied, q, v, tau, p, outputs, external, structure=structure))
+    )
     step_q, step_v = _following(varied, q, v, value, moved, sped, p)
     changing = [made.U, made.V, made.W, made.F, made.A, made.B, made.C, made.D, made.a]
     direction = casadi.vertcat(step_q, step_v, forced, casadi.SX(1))
     stacked = casadi.densify(casadi.vertcat(*(casadi.vec(x) for x in changing)))
     changed = casadi.jtimes(stacked, casadi.vertcat(q, v, tau, value), direction)
     ends = list(accumulate((x.numel() for x in changing), initial=0))
-    parts = [casadi.reshape(changed[b:c], *x.shape) for x, (b, c) in zip(changing, pairwise(ends), strict=True)]
+    parts = [
+        casadi.reshape(changed[b:c], *x.shape)
+        for x, (b, c) in zip(changing, pairwise(ends), strict=True)
+    ]
     return [*parts, made.residual, made.condition]
 
 
 def _following(
-    m: Model, q: Expression, v: Expression, value: Expression, moved: Expression, sped: Expression, p: Partition
+    m: Model,
+    q: Expression,
+    v: Expression,
+    value: Expression,
+    moved: Expression,
+    sped: Expression,
+    p: Partition,
 ) -> tuple[Expression, Expression]:
     """How all coordinates and velocities change with a parameter, and with the independent ones."""
     e, step_q, step_v = list(p.dependent), zeros(m.nv), zeros(m.nv)
@@ -181,13 +247,17 @@ def _following(
     return along @ step_q, step_v
 
 
-def state_matrix(m: Model, q: Expression, v: Expression, tau: Expression, **options: Any) -> list[Expression]:
+def state_matrix(
+    m: Model, q: Expression, v: Expression, tau: Expression, **options: Any
+) -> list[Expression]:
     """A of dx/dt = A x + B u."""
     made = linear_model(m, q, v, tau, **options)
     return [made.A, made.residual, made.condition]
 
 
-def input_matrix(m: Model, q: Expression, v: Expression, tau: Expression, **options: Any) -> list[Expression]:
+def input_matrix(
+    m: Model, q: Expression, v: Expression, tau: Expression, **options: Any
+) -> list[Expression]:
     """B of dx/dt = A x + B u."""
     made = linear_model(m, q, v, tau, **options)
     return [made.B, made.residual, made.condition]

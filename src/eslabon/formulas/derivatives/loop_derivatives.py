@@ -42,9 +42,15 @@ class LoopDerivatives(NamedTuple):
 
 
 def derivatives(
-    m: Model, q: Expression, v: Expression, a: Expression, reaction: Expression, rows: Sequence[int],
-    aligned: tuple[str, ...] = (), turning: bool = True,
-) -> LoopDerivatives:  # fmt: skip
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    reaction: Expression,
+    rows: Sequence[int],
+    aligned: tuple[str, ...] = (),
+    turning: bool = True,
+) -> LoopDerivatives:
     """The derivatives for some rows of the constraints, in their order; `reaction` is lambda of these. Loops are `aligned` as
     in `closure.equations`; without `turning` the derivatives are right along motions that keep the loops closed."""
     t, first, parts = casadi.SX.sym("t"), 0, []
@@ -56,9 +62,16 @@ def derivatives(
         own = [k for k, row in enumerate(rows) if first <= row < first + loop.kind.rows]
         places = [rows[k] - first for k in own]
         if own and loop.name not in walked:
-            of_balls.append((own, _of_ball(seen, plain, reaction[own, :], places, loop.name in aligned, turning)))
+            of_balls.append(
+                (
+                    own,
+                    _of_ball(seen, plain, reaction[own, :], places, loop.name in aligned, turning),
+                )
+            )
         elif own:
-            parts.append(_around(m, loop, walked[loop.name], v, a, reaction[own, :], own, places, t))
+            parts.append(
+                _around(m, loop, walked[loop.name], v, a, reaction[own, :], own, places, t)
+            )
         first += loop.kind.rows
     over = unrolled if sum(len(x.places) for x in parts) <= FEW else repeat
     forces, (speed_q, gap_q, gap_v) = _forces(m, parts, over), _gaps(m, parts, len(rows), over)
@@ -69,14 +82,23 @@ def derivatives(
     if geared:  # their Jacobian is constant, but may depend on the time
         _, _, gamma, rate = equations(m, q, v, tuple(rows[k] for k in geared))
         along = coordinate_rates(m, q)
-        speed_q[geared, :], gap_q[geared, :] = (casadi.jacobian(x, q) @ along for x in (rate, -gamma))
+        speed_q[geared, :], gap_q[geared, :] = (
+            casadi.jacobian(x, q) @ along for x in (rate, -gamma)
+        )
         gap_v[geared, :] = -casadi.jacobian(gamma, v)
     found = [speed_q, forces, gap_q, gap_v]
-    return LoopDerivatives(*(casadi.substitute(found, [t], [casadi.SX(m.time)]) if m.rheonomic else found))
+    return LoopDerivatives(
+        *(casadi.substitute(found, [t], [casadi.SX(m.time)]) if m.rheonomic else found)
+    )
 
 
 def _of_ball(
-    seen: BallSensitivities, loop: Loop, reaction: Expression, rows: Sequence[int], aligned: bool, turning: bool
+    seen: BallSensitivities,
+    loop: Loop,
+    reaction: Expression,
+    rows: Sequence[int],
+    aligned: bool,
+    turning: bool,
 ) -> BallDerivatives:
     """The derivatives of some rows of a ball joint."""
     whole = zeros(3)
@@ -105,12 +127,27 @@ class Around(NamedTuple):
 
 
 def _around(
-    m: Model, loop: Loop, x: Circuit, v: Expression, a: Expression, reaction: Expression, places: list[int], rows: Sequence[int], t: Expression
-) -> Around:  # fmt: skip
+    m: Model,
+    loop: Loop,
+    x: Circuit,
+    v: Expression,
+    a: Expression,
+    reaction: Expression,
+    places: list[int],
+    rows: Sequence[int],
+    t: Expression,
+) -> Around:
     c, force = closing(loop.kind, t, rows), casadi.SX.sym("f", len(rows))
     W = c.G.T @ force
     speed = c.G @ c.V + casadi.jacobian(c.residual, t)
-    wanted = [c.G, c.by_pose(c.second), casadi.jacobian(c.second, c.V), W, c.by_pose(W), c.by_pose(speed)]
+    wanted = [
+        c.G,
+        c.by_pose(c.second),
+        casadi.jacobian(c.second, c.V),
+        W,
+        c.by_pose(W),
+        c.by_pose(speed),
+    ]
     axes, A = _axes(m, x, v, a)
     G, by_pose, by_V, W, W_by_pose, by_speed = casadi.substitute(
         c.at(wanted, x, A), [force], [casadi.densify(reaction)]
@@ -120,11 +157,14 @@ def _around(
         before = len(along)
         along += [list(range(before + (len(own) if turned else 0)))] * len(own)
     S, rate, second, drift = (
-        casadi.horzcat(*(getattr(y, name) for _, y, _ in axes)) for name in ("S", "rate", "second", "drift")
+        casadi.horzcat(*(getattr(y, name) for _, y, _ in axes))
+        for name in ("S", "rate", "second", "drift")
     )
     by_V = by_V - G @ ad(x.V, casadi.SX.eye(6))
     order = [k for own, _, _ in axes for k in own]
-    return Around(places, order, along, S, rate, second, drift, W, W_by_pose, G, by_pose, by_V, by_speed)
+    return Around(
+        places, order, along, S, rate, second, drift, W, W_by_pose, G, by_pose, by_V, by_speed
+    )
 
 
 def _forces(m: Model, parts: Sequence[Around], over: Callable[..., Any]) -> Expression:
@@ -150,13 +190,17 @@ def _forces(m: Model, parts: Sequence[Around], over: Callable[..., Any]) -> Expr
     return casadi.sparsify(made)
 
 
-def _gaps(m: Model, parts: Sequence[Around], rows: int, over: Callable[..., Any]) -> list[Expression]:
+def _gaps(
+    m: Model, parts: Sequence[Around], rows: int, over: Callable[..., Any]
+) -> list[Expression]:
     """The derivatives of J v + Phi_t by q and of J v' - gamma by q and by v, loops with as many rows together."""
     made = [zeros(rows, m.nv) for _ in range(3)]
     for count in {len(x.rows) for x in parts}:
         alike = [x for x in parts if len(x.rows) == count]
         axes = casadi.horzcat(*(casadi.vertcat(x.S, x.rate, x.second, x.drift) for x in alike))
-        given = casadi.horzcat(*(stack(*map(casadi.vec, (x.G, x.by_pose, x.by_V, x.speed_by_pose))) for x in alike))
+        given = casadi.horzcat(
+            *(stack(*map(casadi.vec, (x.G, x.by_pose, x.by_V, x.speed_by_pose))) for x in alike)
+        )
         places = [(x.rows, place) for x in alike for place in x.places]
         owner = [n for n, x in enumerate(alike) for _ in x.places]
         found = over(_gap(count), (axes, range(len(owner))), (given, owner))
@@ -196,7 +240,9 @@ def _gap(rows: int) -> casadi.Function:
     return function(f"gap{rows}", (24, 24 * rows), formula)
 
 
-def _axes(m: Model, x: Circuit, v: Expression, a: Expression) -> tuple[list[tuple[list[int], Axes, bool]], Expression]:
+def _axes(
+    m: Model, x: Circuit, v: Expression, a: Expression
+) -> tuple[list[tuple[list[int], Axes, bool]], Expression]:
     """The axes from the first frame on: their places among the velocities, how they are carried, and whether they are
     fixed in what carries them and not in what they carry; and the relative acceleration of the second frame."""
     V, A = zeros(6), zeros(6)
@@ -206,7 +252,13 @@ def _axes(m: Model, x: Circuit, v: Expression, a: Expression) -> tuple[list[tupl
         own = S @ v[places]
         V0, A0 = V, A
         V, A = V + own, A + S @ a[places] + ad(V, own)
-        made.append((places, Axes.carried(S, V, A, -own) if outward else Axes.carried(S, V0, A0, own), outward))
+        made.append(
+            (
+                places,
+                Axes.carried(S, V, A, -own) if outward else Axes.carried(S, V0, A0, own),
+                outward,
+            )
+        )
     return made, A
 
 

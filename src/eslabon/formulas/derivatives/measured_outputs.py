@@ -26,9 +26,16 @@ class Output(NamedTuple):
 
 
 def output_changes(
-    s: Eliminated, a: Expression, reaction: Expression, outputs: tuple[Output, ...], external: External, dq: Change, dv: Change,
-    da: Change, dreaction: Change,
-) -> Change:  # fmt: skip
+    s: Eliminated,
+    a: Expression,
+    reaction: Expression,
+    outputs: tuple[Output, ...],
+    external: External,
+    dq: Change,
+    dv: Change,
+    da: Change,
+    dreaction: Change,
+) -> Change:
     """How the outputs change, row by row, with q, v, the accelerations and the multipliers."""
     rows: list[tuple[int, Change]] = []
     for (of, name, order), places in _grouped(outputs).items():
@@ -43,7 +50,9 @@ def output_changes(
                 change = change + part.through(matrix)
         rows += [(k, change.row(place)) for k, place in places]
     rows.sort(key=lambda row: row[0])
-    return Change(*(casadi.vertcat(*(getattr(row, part) for _, row in rows)) for part in ("x", "y", "tau")))
+    return Change(
+        *(casadi.vertcat(*(getattr(row, part) for _, row in rows)) for part in ("x", "y", "tau"))
+    )
 
 
 def _grouped(outputs: tuple[Output, ...]) -> dict[tuple[str, str, int], list[tuple[int, int]]]:
@@ -55,7 +64,13 @@ def _grouped(outputs: tuple[Output, ...]) -> dict[tuple[str, str, int], list[tup
 
 
 def _partial_derivatives(
-    s: Eliminated, a: Expression, reaction: Expression, of: str, name: str, order: int, external: External
+    s: Eliminated,
+    a: Expression,
+    reaction: Expression,
+    of: str,
+    name: str,
+    order: int,
+    external: External,
 ) -> list[Expression]:
     """Of a frame's twist or acceleration, or of a wrench, by q, v, the accelerations and the multipliers."""
     m, q, v = s.m, s.q, s.v
@@ -71,7 +86,9 @@ def _partial_derivatives(
     return casadi.substitute(partial, [held, carried], [a, reaction])
 
 
-def _reaction(s: Eliminated, a: Expression, reaction: Expression, name: str, external: External) -> Expression:
+def _reaction(
+    s: Eliminated, a: Expression, reaction: Expression, name: str, external: External
+) -> Expression:
     """The wrench of a joint or loop, as `reactions` gives it."""
     m, names = s.m, [j.name for j in s.m.joints] + [loop.name for loop in s.m.loops]
     if m.closed:

@@ -33,7 +33,12 @@ PRESCRIBED = ("hybrid_dynamics",)  # what takes accelerations as they are given,
 
 
 def along_closed(
-    m: Model, *own: Expression, of: Formula, parameter: str | tuple[str, ...], held: HeldMotion, **options: Any
+    m: Model,
+    *own: Expression,
+    of: Formula,
+    parameter: str | tuple[str, ...],
+    held: HeldMotion,
+    **options: Any,
 ) -> list[Expression]:
     """The values of a formula differentiated by one parameter, or by several, along the closed configuration; then by how much
     the state violates closure, which part of a parameter's change nothing makes up for, and how far the state is from one
@@ -41,7 +46,9 @@ def along_closed(
     varied, values = with_values(m, parameter)
     given = dict(zip(of.input_names, own, strict=True))
     found = _values(of, varied, own, options)
-    steps, (residual, opening, condition) = following(varied, given, values, held, of.name not in PRESCRIBED)
+    steps, (residual, opening, condition) = following(
+        varied, given, values, held, of.name not in PRESCRIBED
+    )
     count = len(of.outputs)
     if of.checks:  # the last of them says how far the formula itself is from having an answer
         condition = 1 / (1 / condition + 1 / found[-1])
@@ -56,14 +63,23 @@ def along_frozen(
     varied, values = with_values(m, parameter)
     given = dict(zip(of.input_names, own, strict=True))
     found = _values(of, varied, own, options)
-    count, still = len(of.outputs), {name: zeros(x.numel(), values.numel()) for name, x in given.items()}
+    count, still = (
+        len(of.outputs),
+        {name: zeros(x.numel(), values.numel()) for name, x in given.items()},
+    )
     made = derivatives(found[:count], given, values, still, several=True)
     return with_numbers(m, parameter, values, [*made, *found[count:]])
 
 
-def _values(of: Formula, m: Model, own: Sequence[Expression], options: dict[str, Any]) -> list[Expression]:
+def _values(
+    of: Formula, m: Model, own: Sequence[Expression], options: dict[str, Any]
+) -> list[Expression]:
     """What a formula gives, its checks included, to be differentiated."""
-    wanted = options if of.prepare is not None else {k: x for k, x in options.items() if k != "structure"}
+    wanted = (
+        options
+        if of.prepare is not None
+        else {k: x for k, x in options.items() if k != "structure"}
+    )
     found = of.function(m, *own, **wanted)
     listed = found if isinstance(found, list) else [found]
     return [casadi.densify(x) for x in inlined(listed[: len(of.outputs) + len(of.checks)])]
@@ -81,9 +97,15 @@ def with_numbers(
 ) -> list[Expression]:
     """The model's numbers in place of symbols that are not its own."""
     names = parameter if isinstance(parameter, tuple) else (parameter,)
-    new = {name: x for name, x in zip(names, casadi.vertsplit(values), strict=True) if name not in m.symbols}
+    new = {
+        name: x
+        for name, x in zip(names, casadi.vertsplit(values), strict=True)
+        if name not in m.symbols
+    }
     put: Any = casadi.substitute
-    return put(made, [*new.values()], [casadi.SX(m.parameters[name]) for name in new]) if new else made
+    return (
+        put(made, [*new.values()], [casadi.SX(m.parameters[name]) for name in new]) if new else made
+    )
 
 
 def derivatives(
@@ -103,7 +125,9 @@ def derivatives(
     for x in found:
         flat = casadi.vec(x.T if several else x)
         if flat.numel() < values.numel():
-            changed = casadi.jtimes(flat, arguments, casadi.SX.eye(flat.numel()), True).T @ directions
+            changed = (
+                casadi.jtimes(flat, arguments, casadi.SX.eye(flat.numel()), True).T @ directions
+            )
         else:
             changed = casadi.jtimes(flat, arguments, directions)
         made.append(casadi.densify(changed if several else changed.reshape(x.shape)))
@@ -120,7 +144,11 @@ class Rows(NamedTuple):
 
 
 def following(
-    m: Model, given: Mapping[str, Expression], values: Expression, held: HeldMotion, accelerated: bool = True
+    m: Model,
+    given: Mapping[str, Expression],
+    values: Expression,
+    held: HeldMotion,
+    accelerated: bool = True,
 ) -> tuple[dict[str, Expression], list[Expression]]:
     """How the coordinates, velocities and accelerations of a closed state change with parameters; forces do not, nor
     accelerations that are prescribed.
@@ -147,7 +175,10 @@ def following(
         state, direction = casadi.vertcat(q, values), casadi.vertcat(steps["q"], along)
         steps["v"][e, :] = -dependent.solve(casadi.jtimes(rows.speed[kept, :], state, direction))
     if a is not None and rows.left is not None:
-        state, direction = casadi.vertcat(q, v, values), casadi.vertcat(steps["q"], steps["v"], along)
+        state, direction = (
+            casadi.vertcat(q, v, values),
+            casadi.vertcat(steps["q"], steps["v"], along),
+        )
         steps["a"][e, :] = -dependent.solve(casadi.jtimes(rows.left[kept, :], state, direction))
     return steps, [residual, _opening(rows.opened, rows.J @ moved), dependent.condition]
 
@@ -155,32 +186,56 @@ def following(
 def _opening(opened: Expression, moved: Expression) -> Expression:
     """The largest part of a change of rows that no motion makes up for, of all parameters."""
     columns = zip(casadi.horzsplit(opened), casadi.horzsplit(opened + moved), strict=True)
-    parts = [casadi.norm_2(left) / casadi.fmax(casadi.norm_2(whole), SLIGHT) for whole, left in columns]
+    parts = [
+        casadi.norm_2(left) / casadi.fmax(casadi.norm_2(whole), SLIGHT) for whole, left in columns
+    ]
     return casadi.mmax(casadi.vertcat(*parts))
 
 
 def held_rows(
-    m: Model, q: Expression, v: Expression | None, a: Expression | None, values: Expression, held: HeldMotion
+    m: Model,
+    q: Expression,
+    v: Expression | None,
+    a: Expression | None,
+    values: Expression,
+    held: HeldMotion,
 ) -> tuple[Rows, Expression]:
     """The rows of all loops and couplings, then of frames that are held; and by how much the state violates closure."""
     still = zeros(m.nv) if v is None else v
     phi, J, gamma, rate = closure.equations(m, q, still, tuple(range(len(closure.row_names(m)))))
     speed, left = (None if v is None else J @ v + rate), (None if a is None else J @ a - gamma)
     parts = [Rows(casadi.jacobian(phi, values), J, speed, left)]
-    parts += [_of_frame(m, q, v, a, values, frame, casadi.SX(casadi.DM(C))) for frame, C in held.frames]
+    parts += [
+        _of_frame(m, q, v, a, values, frame, casadi.SX(casadi.DM(C))) for frame, C in held.frames
+    ]
     residuals = [phi, *(x for x in (speed, left) if x is not None)]
-    opened, J = (casadi.densify(casadi.vertcat(*x)) for x in zip(*((p.opened, p.J) for p in parts), strict=True))
-    speeds, lefts = [p.speed for p in parts if p.speed is not None], [p.left for p in parts if p.left is not None]
+    opened, J = (
+        casadi.densify(casadi.vertcat(*x))
+        for x in zip(*((p.opened, p.J) for p in parts), strict=True)
+    )
+    speeds, lefts = (
+        [p.speed for p in parts if p.speed is not None],
+        [p.left for p in parts if p.left is not None],
+    )
     moving = [casadi.densify(casadi.vertcat(*x)) if x else None for x in (speeds, lefts)]
     return Rows(opened, J, *moving), violation(*residuals) if m.closed else zeros(1)
 
 
 def _of_frame(
-    m: Model, q: Expression, v: Expression | None, a: Expression | None, values: Expression, frame: str, C: Expression
+    m: Model,
+    q: Expression,
+    v: Expression | None,
+    a: Expression | None,
+    values: Expression,
+    frame: str,
+    C: Expression,
 ) -> Rows:
     """The rows C of a frame's displacement, twist and its rate, in the ground's axes at its origin."""
     R, p = frames.placement(m, q, frames.chosen_frame(m, frame))
-    turned = [vect(casadi.reshape(x, 3, 3) @ R.T) for x in casadi.horzsplit(casadi.jacobian(casadi.vec(R), values))]
+    turned = [
+        vect(casadi.reshape(x, 3, 3) @ R.T)
+        for x in casadi.horzsplit(casadi.jacobian(casadi.vec(R), values))
+    ]
     opened = casadi.vertcat(casadi.horzcat(*turned), casadi.jacobian(p, values))
     speed = None if v is None else C @ frames.velocity(m, q, v, frame, "aligned")
     left = None if a is None else C @ frames.acceleration(m, q, v, a, frame, "aligned")

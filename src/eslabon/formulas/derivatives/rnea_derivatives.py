@@ -106,18 +106,28 @@ class Composite:
         """One body: its particles have the velocities u + w x r, and the accelerations a + U r."""
         (w, u), (turning, rise) = angular_and_linear(V), angular_and_linear(A)
         U = skew(turning) + skew(w) @ skew(w)
-        p, G = inertia.mass * u + cross(w, inertia.first), u @ inertia.first.T + skew(w) @ inertia.second
+        p, G = (
+            inertia.mass * u + cross(w, inertia.first),
+            u @ inertia.first.T + skew(w) @ inertia.second,
+        )
         return Composite(inertia, p, G, inertia.wrench(U, rise + cross(w, u)))
 
     def __add__(self, other: Composite) -> Composite:
-        return Composite(self.inertia + other.inertia, self.p + other.p, self.G + other.G, self.wrench + other.wrench)
+        return Composite(
+            self.inertia + other.inertia,
+            self.p + other.p,
+            self.G + other.G,
+            self.wrench + other.wrench,
+        )
 
     def in_parent_frame(self, pose: Pose) -> Composite:
         """The same about the parent's frame."""
         R, reach = pose
         p = R @ self.p
         moved = self.inertia.moments_in_parent_frame(pose)
-        return Composite(moved, p, R @ self.G @ R.T + p @ reach.T, wrench_to_parent(pose, self.wrench))
+        return Composite(
+            moved, p, R @ self.G @ R.T + p @ reach.T, wrench_to_parent(pose, self.wrench)
+        )
 
     @traced_once
     def wrenches(self, x: Axes) -> Wrenches:
@@ -132,9 +142,12 @@ class Composite:
         turned = casadi.vertcat(-cross(moment, w) - cross(force, u), -cross(force, w))  # S x* f
         own = coriolis(x.rate) + self.inertia.momentum(x.second)
         return Wrenches(
-            self.inertia.momentum(x.S), own + turned, coriolis(x.S) + self.inertia.momentum(x.drift),
-            2 * (turn.T @ w + cross(self.p, u)), own,
-        )  # fmt: skip
+            self.inertia.momentum(x.S),
+            own + turned,
+            coriolis(x.S) + self.inertia.momentum(x.drift),
+            2 * (turn.T @ w + cross(self.p, u)),
+            own,
+        )
 
 
 class Wrenches(NamedTuple):
@@ -152,7 +165,9 @@ class Wrenches(NamedTuple):
         return Wrenches(inertial, moved, rate, pose[0] @ self.dual, self.own)
 
 
-def of_links(m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Expression) -> Derivatives:
+def of_links(
+    m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Expression
+) -> Derivatives:
     """Everything in body axes: an entry costs the way of a wrench from joint to joint, a body next to nothing."""
     poses, axes, bodies = _in_bodies(m, tree, q, v, a)
     made = Derivatives(*(zeros(m.nv, m.nv) for _ in range(3)))
@@ -174,14 +189,18 @@ def of_links(m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Ex
                 F = F.to_parent(pose)
             i = tree[i].parent
             x, there = axes[i], tree[i].v
-            made.M[there, here], made.W[there, here], made.V[there, here] = (x.S.T @ y for y in F[:3])
+            made.M[there, here], made.W[there, here], made.V[there, here] = (
+                x.S.T @ y for y in F[:3]
+            )
             made.M[here, there] = made.M[there, here].T
             made.W[here, there] = F.dual.T @ x.rate[:3, :] + F.inertial.T @ x.second
             made.V[here, there] = F.dual.T @ x.S[:3, :] + F.inertial.T @ x.drift
     return made
 
 
-Steps = tuple[Pose, Pose]  # from a body to its joint's seat, and from there to the parent: each with few entries
+Steps = tuple[
+    Pose, Pose
+]  # from a body to its joint's seat, and from there to the parent: each with few entries
 
 
 def _in_bodies(
@@ -194,7 +213,11 @@ def _in_bodies(
     for k, link in enumerate(tree):
         turn, shift = link.turn(q)
         poses.append(((turn, zeros(3)), (link.R, link.p + link.R @ shift)))
-        carried = (V[link.parent], A[link.parent]) if link.parent >= 0 else (zeros(6), stack(zeros(3), -gravity(m)))
+        carried = (
+            (V[link.parent], A[link.parent])
+            if link.parent >= 0
+            else (zeros(6), stack(zeros(3), -gravity(m)))
+        )
         V0, A0 = (_to_child(poses[k], x) for x in carried)
         S, own, rate = link.motion(q, v, a)
         axes.append(Axes.carried(S, V0, A0, own))
@@ -211,7 +234,9 @@ def _to_child(steps: Steps, x: Expression) -> Expression:
     return casadi.vertcat(turn.T @ (R.T @ w), turn.T @ (R.T @ u))
 
 
-def in_ground(m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Expression) -> Derivatives:
+def in_ground(
+    m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Expression
+) -> Derivatives:
     """Everything seen from the ground: a body costs more, an entry much less."""
     return Ground(m, tree, q, v).derivatives(a)
 
@@ -223,10 +248,19 @@ class Ground:
     def __init__(self, m: Model, tree: Sequence[Link], q: Expression, v: Expression) -> None:
         self.m, self.tree = m, tree
         self.parents, self.bodies = [link.parent for link in tree], range(len(tree))
-        self.owner = [k for k, link in enumerate(tree) for _ in range(link.kind.nv)]  # of each velocity
+        self.owner = [
+            k for k, link in enumerate(tree) for _ in range(link.kind.nv)
+        ]  # of each velocity
         axes = [link.motion(q, v, v)[:2] for link in tree]
-        joints = [stack(flat(R), p, own) for (R, p), (_, own) in zip((x.pose(q) for x in tree), axes, strict=True)]
-        self.ground = stack(flat(casadi.SX.eye(3)), zeros(3)), zeros(6), stack(zeros(3), -gravity(m))
+        joints = [
+            stack(flat(R), p, own)
+            for (R, p), (_, own) in zip((x.pose(q) for x in tree), axes, strict=True)
+        ]
+        self.ground = (
+            stack(flat(casadi.SX.eye(3)), zeros(3)),
+            zeros(6),
+            stack(zeros(3), -gravity(m)),
+        )
         back = [(k, self.parents, first) for k, first in enumerate(self.ground)]
         self.poses, self.V, self.A, self.own = scan(_outward(), self._all(joints), back=back)
         inertias = [stack(x.inertia.mass, x.inertia.first, _upper(x.inertia.second)) for x in tree]
@@ -248,13 +282,18 @@ class Ground:
             if self.parents[k] >= 0:
                 first[self.parents[k]], beside[k] = k, first[self.parents[k]]
         order = list(reversed(self.bodies))
-        back = [(1, [n - 1 - x[k] if x[k] >= 0 else -1 for k in order], zeros(rows)) for x in (first, beside)]
+        back = [
+            (1, [n - 1 - x[k] if x[k] >= 0 else -1 for k in order], zeros(rows))
+            for x in (first, beside)
+        ]
         sums, _ = scan(_sums(rows), (shares, order), back=back)
         return sums[:, order]
 
     def equations_of_motion(self) -> tuple[Expression, Expression]:
         """M, and the forces h that hold the accelerations at zero."""
-        inertial, bias = repeat(_inertial(), (self.S, range(self.m.nv)), (self.composites, self.owner))
+        inertial, bias = repeat(
+            _inertial(), (self.S, range(self.m.nv)), (self.composites, self.owner)
+        )
         rows, columns = on_paths(self.tree, self.m.nv)
         entries = repeat(_power(), (self.S, rows), (inertial, columns))
         return _filled(self.m.nv, rows, columns, entries, entries), bias.T
@@ -262,21 +301,36 @@ class Ground:
     def derivatives(self, a: Expression) -> Derivatives:
         """W, V and M at these accelerations."""
         nv = self.m.nv
-        lifted = [S @ a[x.v] if x.kind.nv else zeros(6) for S, x in zip(self.local, self.tree, strict=True)]
-        lift = scan(_lift(), self._all(self.poses), self._all(lifted), back=[(0, self.parents, zeros(6))])
+        lifted = [
+            S @ a[x.v] if x.kind.nv else zeros(6)
+            for S, x in zip(self.local, self.tree, strict=True)
+        ]
+        lift = scan(
+            _lift(), self._all(self.poses), self._all(lifted), back=[(0, self.parents, zeros(6))]
+        )
         more = self._inward(repeat(_push(), self._all(self.shares), self._all(lift)))
         carried = [self.parents[k] + 1 for k in self.owner]
         V, A, lift = (
-            casadi.horzcat(x, y) for x, y in zip((*self.ground[1:], zeros(6)), (self.V, self.A, lift), strict=True)
+            casadi.horzcat(x, y)
+            for x, y in zip((*self.ground[1:], zeros(6)), (self.V, self.A, lift), strict=True)
         )
         axes, across, within = repeat(
-            _joint(), (self.S, range(nv)), (self.own, self.owner), *((x, carried) for x in (V, A, lift)),
-            (self.composites, self.owner), (more, self.owner),
-        )  # fmt: skip
+            _joint(),
+            (self.S, range(nv)),
+            (self.own, self.owner),
+            *((x, carried) for x in (V, A, lift)),
+            (self.composites, self.owner),
+            (more, self.owner),
+        )
         rows, columns = on_paths(self.tree, nv)
-        taken = [j + nv * (self.owner[i] == self.owner[j]) for i, j in zip(rows, columns, strict=True)]
+        taken = [
+            j + nv * (self.owner[i] == self.owner[j]) for i, j in zip(rows, columns, strict=True)
+        ]
         entries = repeat(_entry(), (axes, rows), (casadi.horzcat(across, within), taken))
-        filled = (_filled(nv, rows, columns, entries[k, :], entries[n, :]) for k, n in ((0, 1), (2, 3), (4, 4)))
+        filled = (
+            _filled(nv, rows, columns, entries[k, :], entries[n, :])
+            for k, n in ((0, 1), (2, 3), (4, 4))
+        )
         return Derivatives(*filled)
 
 
@@ -286,7 +340,9 @@ def _upper(moments: Expression) -> Expression:
 
 def _inertia(numbers: Expression) -> Inertia:
     mass, x, y, z, xx, xy, xz, yy, yz, zz = casadi.vertsplit(numbers)
-    return Inertia.of_moments(mass, stack(x, y, z), casadi.blockcat([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    return Inertia.of_moments(
+        mass, stack(x, y, z), casadi.blockcat([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    )
 
 
 def _pose(numbers: Expression) -> Pose:
@@ -304,7 +360,9 @@ def function(name: str, sizes: Sequence[int], formula: Callable[..., Any]) -> ca
 def _outward() -> casadi.Function:
     """Pose, twist and acceleration of a body whose joint has a pose and a twist of its own, from its parent's."""
 
-    def formula(joint: Expression, parent: Expression, V: Expression, A: Expression) -> tuple[Expression, ...]:
+    def formula(
+        joint: Expression, parent: Expression, V: Expression, A: Expression
+    ) -> tuple[Expression, ...]:
         R, p = compose(_pose(parent), _pose(joint[:12]))
         own = twist_to_parent((R, p), joint[12:])
         return stack(flat(R), p), V + own, A + ad(V, own), own
@@ -315,7 +373,9 @@ def _outward() -> casadi.Function:
 @cache
 def _lift() -> casadi.Function:
     """What the joints' accelerations add to a body's."""
-    return function("lift", (12, 6, 6), lambda pose, own, parent: parent + twist_to_parent(_pose(pose), own))
+    return function(
+        "lift", (12, 6, 6), lambda pose, own, parent: parent + twist_to_parent(_pose(pose), own)
+    )
 
 
 @cache
@@ -324,7 +384,9 @@ def _body() -> casadi.Function:
 
     def formula(pose: Expression, V: Expression, A: Expression, inertia: Expression) -> Expression:
         x = Composite.of(_inertia(inertia).moments_in_parent_frame(_pose(pose)), V, A)
-        return stack(x.inertia.mass, x.inertia.first, _upper(x.inertia.second), x.p, flat(x.G), x.wrench)
+        return stack(
+            x.inertia.mass, x.inertia.first, _upper(x.inertia.second), x.p, flat(x.G), x.wrench
+        )
 
     return function("body", (12, 6, 6, 10), formula)
 
@@ -338,7 +400,9 @@ def _push() -> casadi.Function:
 @cache
 def _sums(rows: int) -> casadi.Function:
     """A body with all beyond it, and the same with its siblings."""
-    return function("sums", (rows,) * 3, lambda own, below, beside: (own + below, own + below + beside))
+    return function(
+        "sums", (rows,) * 3, lambda own, below, beside: (own + below, own + below + beside)
+    )
 
 
 @cache
@@ -349,7 +413,9 @@ def _axis() -> casadi.Function:
 @cache
 def _inertial() -> casadi.Function:
     """I S, and S . f."""
-    return function("inertial", (6, 28), lambda S, x: (_inertia(x[:10]).momentum(S), casadi.dot(S, x[22:])))
+    return function(
+        "inertial", (6, 28), lambda S, x: (_inertia(x[:10]).momentum(S), casadi.dot(S, x[22:]))
+    )
 
 
 @cache
@@ -362,15 +428,22 @@ def _joint() -> casadi.Function:
     """What an axis is to the axes beyond it, and the wrenches it sends toward the ground and to its own joint."""
 
     def formula(
-        S: Expression, own: Expression, V: Expression, A: Expression, lift: Expression, x: Expression, more: Expression
+        S: Expression,
+        own: Expression,
+        V: Expression,
+        A: Expression,
+        lift: Expression,
+        x: Expression,
+        more: Expression,
     ) -> tuple[Expression, ...]:
         axes = Axes.carried(S, V, A + lift, own)
         G = casadi.reshape(x[13:22], 3, 3)
         F = Composite(_inertia(x[:10]), x[10:13], G, x[22:] + more).wrenches(axes)
         return (
             stack(axes.S, axes.rate[:3], axes.second, axes.drift),
-            stack(F.inertial, F.moved, F.rate, F.dual), stack(F.inertial, F.own, F.rate, F.dual),
-        )  # fmt: skip
+            stack(F.inertial, F.moved, F.rate, F.dual),
+            stack(F.inertial, F.own, F.rate, F.dual),
+        )
 
     return function("joint", (6, 6, 6, 6, 6, 28, 6), formula)
 
@@ -383,14 +456,19 @@ def _entry() -> casadi.Function:
         S, turned, second, drift = axis[:6], axis[6:9], axis[9:15], axis[15:]
         inertial, moved, rate, dual = wrenches[:6], wrenches[6:12], wrenches[12:18], wrenches[18:]
         return stack(
-            casadi.dot(S, moved), casadi.dot(dual, turned) + casadi.dot(inertial, second),
-            casadi.dot(S, rate), casadi.dot(dual, S[:3]) + casadi.dot(inertial, drift), casadi.dot(S, inertial),
-        )  # fmt: skip
+            casadi.dot(S, moved),
+            casadi.dot(dual, turned) + casadi.dot(inertial, second),
+            casadi.dot(S, rate),
+            casadi.dot(dual, S[:3]) + casadi.dot(inertial, drift),
+            casadi.dot(S, inertial),
+        )
 
     return function("entry", (21, 21), formula)
 
 
-def _filled(n: int, rows: list[int], columns: list[int], above: Expression, below: Expression) -> Expression:
+def _filled(
+    n: int, rows: list[int], columns: list[int], above: Expression, below: Expression
+) -> Expression:
     """A matrix of entries above the diagonal and below it."""
     off = [k for k, (i, j) in enumerate(zip(rows, columns, strict=True)) if i != j]
     values = casadi.horzcat(above, below[:, off]).T

@@ -67,13 +67,21 @@ def inverse_dynamics_derivatives(
 
 
 def _forces(
-    m: Model, q: Expression, v: Expression, external: External, W: Expression, V: Expression, M: Expression
+    m: Model,
+    q: Expression,
+    v: Expression,
+    external: External,
+    W: Expression,
+    V: Expression,
+    M: Expression,
 ) -> ForceDerivatives:
     W_applied, V_applied = _applied(m, q, v, external)
     return ForceDerivatives(W + W_applied, V + V_applied, M + casadi.diag(motor_inertia(m)))
 
 
-def _applied(m: Model, q: Expression, v: Expression, external: External) -> tuple[Expression, Expression]:
+def _applied(
+    m: Model, q: Expression, v: Expression, external: External
+) -> tuple[Expression, Expression]:
     """The derivatives of springs, friction and wrenches by q and v."""
     x, y = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)
     force = joint_resistance(m, x, y) - virtual_work(m, x, wrenches(m, x, y, external))
@@ -98,9 +106,16 @@ class Solved(NamedTuple):
 
 
 def solved(
-    m: Model, q: Expression, v: Expression, force: Expression, external: External, structure: Structure, p: Partition,
-    regularization: tuple[float, ...] = (), columns: int = 1,
-) -> Solved:  # fmt: skip
+    m: Model,
+    q: Expression,
+    v: Expression,
+    force: Expression,
+    external: External,
+    structure: Structure,
+    p: Partition,
+    regularization: tuple[float, ...] = (),
+    columns: int = 1,
+) -> Solved:
     """Forward dynamics under forces along all velocities, by factors that serve so many derivatives too."""
     tree = serial(m)
     seen = Ground(m, tree, q, v) if large(tree) else None
@@ -119,9 +134,13 @@ def solved(
         mass = factors_for(M, columns)
         a = mass.solve(force - h)
         floor = mass.pivot_condition(structure.floor)
-        return Solved(a, zeros(0), lambda f, gap: mass.solve_negative(f), casadi.SX(0), floor, forces(a), h)
+        return Solved(
+            a, zeros(0), lambda f, gap: mass.solve_negative(f), casadi.SX(0), floor, forces(a), h
+        )
     phi, J, gamma, rate = loops.residual(m, q, v, p, aligned_loops(m, p.rows))
-    given = Constrained(M, force - h, J, gamma, p, structure.penalty, regularization, structure.floor)
+    given = Constrained(
+        M, force - h, J, gamma, p, structure.penalty, regularization, structure.floor
+    )
     found = multipliers_for(given, columns)
     a, reaction = found.solve(given.force, gamma)
     left = loops.violation(phi, J @ v + rate)
@@ -129,11 +148,20 @@ def solved(
 
 
 def forward_dynamics_derivatives(
-    m: Model, q: Expression, v: Expression, tau: Expression, external: External | None = None, *, structure: Structure,
-    partition: Partition | None = None, regularization: tuple[float, ...] = (), joint_forces: Expression | float = 0.0,
-    joint_forces_by: tuple[Expression | float, Expression | float] = (0.0, 0.0), by: tuple[str, ...] = ("q", "v", "tau"),
+    m: Model,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    external: External | None = None,
+    *,
+    structure: Structure,
+    partition: Partition | None = None,
+    regularization: tuple[float, ...] = (),
+    joint_forces: Expression | float = 0.0,
+    joint_forces_by: tuple[Expression | float, Expression | float] = (0.0, 0.0),
+    by: tuple[str, ...] = ("q", "v", "tau"),
     directions: Mapping[str, tuple[Expression, Expression]] | None = None,
-) -> Sensitivities:  # fmt: skip
+) -> Sensitivities:
     """Forward dynamics, of a tree or with loops, and its derivatives by q, v and tau: (nv, nv) or (nv, nu).
 
     Forces along all velocities may be added, with their derivatives by q and v. With `regularization` the solver is that
@@ -151,11 +179,24 @@ def forward_dynamics_derivatives(
         by = tuple(changes)
     widths = [changes[name][0].shape[1] for name in by]
     at = solved(
-        m, q, v, trees.actuation(m, tau) + joint_forces, external or {}, structure, p, regularization, sum(widths)
+        m,
+        q,
+        v,
+        trees.actuation(m, tau) + joint_forces,
+        external or {},
+        structure,
+        p,
+        regularization,
+        sum(widths),
     )
-    held = loop_derivatives.derivatives(m, q, v, at.a, at.reaction, p.rows, aligned_loops(m, p.rows))
+    held = loop_derivatives.derivatives(
+        m, q, v, at.a, at.reaction, p.rows, aligned_loops(m, p.rows)
+    )
     B = {"tau": one[:, list(m.actuated_velocities)]}
-    forces_q, forces_v = at.forces.dq - held.forces_q - joint_forces_by[0], at.forces.dv - joint_forces_by[1]
+    forces_q, forces_v = (
+        at.forces.dq - held.forces_q - joint_forces_by[0],
+        at.forces.dv - joint_forces_by[1],
+    )
     excess = [forces_q @ changes[x][0] + forces_v @ changes[x][1] - B.get(x, 0) for x in by]
     gap = [held.gap_q @ changes[x][0] + held.gap_v @ changes[x][1] for x in by]
     found = at.compensate(casadi.horzcat(*excess), casadi.horzcat(*gap))
@@ -181,8 +222,12 @@ def acceleration_by_parameter(
     if m.closed:
         _, J, gamma, _ = loops.residual(m, q, v, p, aligned_loops(m, p.rows))
         needed, gap = needed - J.T @ force, J @ a - gamma
-    slopes: list[Expression] = [casadi.jacobian(casadi.densify(x), parameter) for x in (needed, gap)]
-    found: list[Expression] = casadi.substitute(slopes, [a, force], [casadi.densify(at.a), casadi.densify(at.reaction)])
+    slopes: list[Expression] = [
+        casadi.jacobian(casadi.densify(x), parameter) for x in (needed, gap)
+    ]
+    found: list[Expression] = casadi.substitute(
+        slopes, [a, force], [casadi.densify(at.a), casadi.densify(at.reaction)]
+    )
     return [at.compensate(*found), at.residual, at.condition]
 
 
@@ -206,14 +251,25 @@ def of_inverse_dynamics(
 
 
 def of_forward_dynamics(
-    m: Model, by: str | Expression, q: Expression, v: Expression, tau: Expression, formulation: str | None = None, constraints: str | None = None,
-    external: External | None = None, *, structure: Structure, partition: Partition | None = None,
-) -> list[Expression] | None:  # fmt: skip
+    m: Model,
+    by: str | Expression,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    formulation: str | None = None,
+    constraints: str | None = None,
+    external: External | None = None,
+    *,
+    structure: Structure,
+    partition: Partition | None = None,
+) -> list[Expression] | None:
     """The derivative of the accelerations by a part of the state or by a parameter, and forward dynamics' checks."""
     if formulation is not None or constraints is not None:
         return None
     if isinstance(by, str):
-        found = forward_dynamics_derivatives(m, q, v, tau, external, structure=structure, partition=partition, by=(by,))
+        found = forward_dynamics_derivatives(
+            m, q, v, tau, external, structure=structure, partition=partition, by=(by,)
+        )
         made = [found.a_by[by], found.residual, found.condition]
     else:
         p = partition or structure.partition
@@ -228,10 +284,15 @@ def tree_force_derivatives(
     m: Model, q: Expression, v: Expression, a: Expression, external: External | None = None
 ) -> list[Expression]:
     """The derivatives of the actuators' forces of a tree by q, v and a."""
-    return [x[list(m.actuated_velocities), :] for x in inverse_dynamics_derivatives(m, q, v, a, external)]
+    return [
+        x[list(m.actuated_velocities), :]
+        for x in inverse_dynamics_derivatives(m, q, v, a, external)
+    ]
 
 
-def closed_force_derivatives(m: Model, q: Expression, v: Expression, a: Expression, **options: Any) -> list[Expression]:
+def closed_force_derivatives(
+    m: Model, q: Expression, v: Expression, a: Expression, **options: Any
+) -> list[Expression]:
     """The same with loops, and the checks of inverse dynamics."""
     forces, *checks = inlined(loops.inverse_dynamics(m, q, v, a, **options))
     forces = casadi.densify(forces)
@@ -239,10 +300,18 @@ def closed_force_derivatives(m: Model, q: Expression, v: Expression, a: Expressi
 
 
 def acceleration_derivatives(
-    m: Model, q: Expression, v: Expression, tau: Expression, external: External | None = None, *, structure: Structure,
+    m: Model,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    external: External | None = None,
+    *,
+    structure: Structure,
     partition: Partition | None = None,
-) -> list[Expression]:  # fmt: skip
+) -> list[Expression]:
     """The derivatives of the accelerations by q, v and tau, and the checks of forward dynamics."""
-    found = forward_dynamics_derivatives(m, q, v, tau, external, structure=structure, partition=partition)
+    found = forward_dynamics_derivatives(
+        m, q, v, tau, external, structure=structure, partition=partition
+    )
     checks = [found.residual, found.condition] if m.closed else [found.condition]
     return [*found.a_by.values(), *checks]

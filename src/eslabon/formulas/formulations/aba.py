@@ -18,7 +18,12 @@ from eslabon.numerics.spatial import ad, ad_dual, motion_transform
 
 
 def accelerations(
-    m: Model, tree: Sequence[Link], q: Expression, v: Expression, tau: Expression, motors: Expression
+    m: Model,
+    tree: Sequence[Link],
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    motors: Expression,
 ) -> tuple[Expression, list[Factors]]:
     """v' for the joint forces tau, and the factors of the joints' own inertias D; `motors` are added to these."""
     X = [motion_transform(link.pose(q)) for link in tree]

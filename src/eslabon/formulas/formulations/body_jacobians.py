@@ -24,7 +24,9 @@ class Fixed:
 
 def in_ground(m: Model, q: Expression, v: Expression) -> dict[str, Fixed]:
     """A_i and R_i (Rojas, 4.3), and their rates, taken exactly along the motion v."""
-    placed = {GROUND: (casadi.SX.eye(3), zeros(3, m.nv), zeros(3, m.nv))}  # turn, A, velocity of origin
+    placed = {
+        GROUND: (casadi.SX.eye(3), zeros(3, m.nv), zeros(3, m.nv))
+    }  # turn, A, velocity of origin
     made = {}
     along = coordinate_rates(m, q) @ v
 

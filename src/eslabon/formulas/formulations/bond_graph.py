@@ -39,7 +39,9 @@ class AtState:
     It is differentiated by its states, so that these are symbols of its own; `at` puts in what they stand for.
     """
 
-    def __init__(self, m: Model, q: Expression, v: Expression, wrenches: Mapping[str, Expression]) -> None:
+    def __init__(
+        self, m: Model, q: Expression, v: Expression, wrenches: Mapping[str, Expression]
+    ) -> None:
         from eslabon.bonds.evaluation import Evaluation
         from eslabon.bonds.rigid_bodies import displacement_names, speed_names
 
@@ -61,14 +63,20 @@ class AtState:
 
 
 def inverse_dynamics(
-    m: Model, q: Expression, v: Expression, a: Expression, wrenches: Mapping[str, Expression] | None = None
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    wrenches: Mapping[str, Expression] | None = None,
 ) -> Expression:
     """The joint forces: what the sinks of the velocities are given, taken away."""
     if not m.nv:
         return zeros(0)
     state = AtState(m, q, v, wrenches or {})
     e = state.evaluation
-    inertial = e.in_rates("xd_rate")[: m.nv, :] @ e.rate_along(e.xd, casadi.vertcat(a, e.forces[m.nv :]))
+    inertial = e.in_rates("xd_rate")[: m.nv, :] @ e.rate_along(
+        e.xd, casadi.vertcat(a, e.forces[m.nv :])
+    )
     return state.at(-e.forces[: m.nv] - inertial)[0]
 
 

@@ -29,7 +29,11 @@ def of_links(tree: Sequence[Link], q: Expression, nv: int) -> Expression:
     """The mass matrix of a tree of links."""
     if depth(tree) > DEEP:
         return in_ground(tree, q, nv)
-    M, composite, poses = zeros(nv, nv), [link.inertia for link in tree], [link.pose(q) for link in tree]
+    M, composite, poses = (
+        zeros(nv, nv),
+        [link.inertia for link in tree],
+        [link.pose(q) for link in tree],
+    )
     still = zeros(nv)
     S = [motion(link.kind, q[link.q], still[link.v], still[link.v])[0] for link in tree]
     for k in reversed(range(len(tree))):

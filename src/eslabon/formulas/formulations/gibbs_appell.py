@@ -39,13 +39,19 @@ def energy_of_acceleration(m: Model, q: Expression, v: Expression, a: Expression
         spin = turn.T @ rate(turn)  # the skew matrix of w in body axes
         w = casadi.vertcat(spin[2, 1], spin[0, 2], spin[1, 0])
         turning, I = rate(w), constant(body.inertia_matrix())
-        total += body.mass * (casadi.dot(acceleration, acceleration) / 2 - casadi.dot(g, acceleration))
+        total += body.mass * (
+            casadi.dot(acceleration, acceleration) / 2 - casadi.dot(g, acceleration)
+        )
         total += casadi.dot(turning, I @ turning) / 2 + casadi.dot(turning, cross(w, I @ w))
     return total
 
 
 def inverse_dynamics(
-    m: Model, q: Expression, v: Expression, a: Expression, wrenches: Mapping[str, Expression] | None = None
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    wrenches: Mapping[str, Expression] | None = None,
 ) -> Expression:
     """tau = dS/dv', less what wrenches on the bodies do of the work."""
     forces = casadi.gradient(energy_of_acceleration(m, q, v, a), a)

@@ -32,7 +32,11 @@ def matrices(m: Model, q: Expression, v: Expression) -> tuple[Expression, Expres
 
 
 def inverse_dynamics(
-    m: Model, q: Expression, v: Expression, a: Expression, wrenches: Mapping[str, Expression] | None = None
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    wrenches: Mapping[str, Expression] | None = None,
 ) -> Expression:
     """The joint forces (Rojas, eq. 4.3.33), less what wrenches on the bodies do of the work."""
     mass, bias = equations_of_motion(m, q, v, wrenches)

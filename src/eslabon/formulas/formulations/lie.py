@@ -17,7 +17,11 @@ from eslabon.numerics.spatial import ad, ad_dual, cross, twist_to_child
 
 
 def inverse_dynamics(
-    m: Model, q: Expression, v: Expression, a: Expression, wrenches: Mapping[str, Expression] | None = None
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    wrenches: Mapping[str, Expression] | None = None,
 ) -> Expression:
     """The joint forces by virtual work (Yime, eqs. 37-43)."""
     V, A, down = {GROUND: zeros(6)}, {GROUND: zeros(6)}, {GROUND: gravity(m)}
@@ -30,6 +34,11 @@ def inverse_dynamics(
         down[body.name] = g = pose[0].T @ down[joint.parent]
         inertia = inertia_of(body)
         M, weight = inertia.matrix(), stack(cross(inertia.first, g), inertia.mass * g)
-        load = M @ A[body.name] + ad_dual(W, M @ W) - weight - (wrenches or {}).get(body.name, zeros(6))
+        load = (
+            M @ A[body.name]
+            + ad_dual(W, M @ W)
+            - weight
+            - (wrenches or {}).get(body.name, zeros(6))
+        )
         forces += jacobians[body.name].T @ load
     return forces

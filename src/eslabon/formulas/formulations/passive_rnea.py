@@ -33,9 +33,16 @@ def joint_forces(
         pose = link.pose(q)
         followed = twist_to_child(pose, W)
         A = twist_to_child(pose, A) + _rate(link, q, v, w, a) - ad(own, followed)
-        V, W = twist_to_child(pose, V) + own, followed + (S @ w[link.v, :] if link.kind.nv else zeros(6))
+        V, W = (
+            twist_to_child(pose, V) + own,
+            followed + (S @ w[link.v, :] if link.kind.nv else zeros(6)),
+        )
         inertia = link.inertia
-        bent = ad_dual(V, inertia.momentum(W)) + ad_dual(W, inertia.momentum(V)) + inertia.momentum(ad(V, W))
+        bent = (
+            ad_dual(V, inertia.momentum(W))
+            + ad_dual(W, inertia.momentum(V))
+            + inertia.momentum(ad(V, W))
+        )
         moved.append((V, W, A))
         carried.append(inertia.momentum(A) + bent / 2)
         poses.append(pose)

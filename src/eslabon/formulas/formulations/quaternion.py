@@ -55,7 +55,9 @@ def bodies_in_ground(m: Model, q: Expression) -> dict[str, Turned]:
             u = column(joint.kind.axes[0])
             axis = turned(before, u / casadi.norm_2(u))
             if turns:
-                quaternion = casadi.SX(quaternion_product(before, quaternion_about(joint.kind.axes[0], q[place])))
+                quaternion = casadi.SX(
+                    quaternion_product(before, quaternion_about(joint.kind.axes[0], q[place]))
+                )
             else:
                 origin = origin + q[place] * axis
             joints = (*joints, (place, turns, axis, origin))
@@ -98,7 +100,9 @@ def matrices(m: Model, q: Expression, v: Expression) -> tuple[Expression, Expres
     return D, _christoffel(slopes, v), g
 
 
-def _slopes(n: int, here: Turned, Jv: Expression, Jw: Expression, k: int) -> tuple[Expression, Expression]:
+def _slopes(
+    n: int, here: Turned, Jv: Expression, Jw: Expression, k: int
+) -> tuple[Expression, Expression]:
     """dJv/dq_k and dJw/dq_k for a joint k that turns."""
     dJv, dJw = zeros(3, n), zeros(3, n)
     place_k, _, axis_k, _ = here.joints[k]
@@ -130,7 +134,11 @@ def _christoffel(slopes: list[Expression], v: Expression) -> Expression:
 
 
 def inverse_dynamics(
-    m: Model, q: Expression, v: Expression, a: Expression, wrenches: Mapping[str, Expression] | None = None
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    wrenches: Mapping[str, Expression] | None = None,
 ) -> Expression:
     """tau = D v' + C v + g (Méndez, eq. 28), less what wrenches on the bodies do of the work."""
     D, bias = equations_of_motion(m, q, v, wrenches)

@@ -20,7 +20,9 @@ from eslabon.numerics.scalars import Expression
 from eslabon.numerics.spatial import Pose, angular_and_linear, cross, skew, wrench_to_parent
 from eslabon.numerics.traced_steps import traced_once
 
-Wrenches = Mapping[str, Expression]  # by body: moment and force on it, in its own axes about its own origin
+Wrenches = Mapping[
+    str, Expression
+]  # by body: moment and force on it, in its own axes about its own origin
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,13 @@ class Motion:
     a: Expression  # acceleration of the frame's origin, gravity taken off
 
 
-def outward(m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Expression) -> list[Motion]:
+def outward(
+    m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Expression
+) -> list[Motion]:
     """The motion of every body, from the ground to the tips (Rojas, eqs. 2.6.15-2.6.24, in body axes)."""
-    ground = Motion(zeros(6, 0), zeros(3, 3), zeros(3), zeros(3), zeros(3), zeros(3, 3), -gravity(m))
+    ground = Motion(
+        zeros(6, 0), zeros(3, 3), zeros(3), zeros(3), zeros(3), zeros(3, 3), -gravity(m)
+    )
     moved: list[Motion] = []
     for link in tree:
         parent = moved[link.parent] if link.parent >= 0 else ground
@@ -47,12 +53,16 @@ def outward(m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Exp
 
 
 @traced_once
-def _carried(parent: Motion, seat: Pose, joint: Pose, motion: tuple[Expression, Expression, Expression]) -> Motion:
+def _carried(
+    parent: Motion, seat: Pose, joint: Pose, motion: tuple[Expression, Expression, Expression]
+) -> Motion:
     """A body's motion from its parent's: by the seat of its joint, the joint's own pose, and S, the twist S v and its rate."""
     (R, p), (turn, shift), (S, twist, rate) = seat, joint, motion
     (spin, slide), (spin_rate, slide_rate) = angular_and_linear(twist), angular_and_linear(rate)
     reach = p + R @ shift
-    w, turning, origin = (turn.T @ (R.T @ x) for x in (parent.w, parent.turning, parent.a + parent.U @ reach))
+    w, turning, origin = (
+        turn.T @ (R.T @ x) for x in (parent.w, parent.turning, parent.a + parent.U @ reach)
+    )
     turning += spin_rate + cross(w, spin)
     origin += slide_rate + 2 * cross(w, slide) + cross(spin, slide)
     w += spin
@@ -74,7 +84,12 @@ def inward(tree: Sequence[Link], moved: Sequence[Motion], wrenches: Wrenches) ->
 
 
 def joint_forces(
-    m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Expression, wrenches: Wrenches | None = None
+    m: Model,
+    tree: Sequence[Link],
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    wrenches: Wrenches | None = None,
 ) -> Expression:
     """tau_i = S_i^T wrench_i (Rojas, 4.4)."""
     moved = outward(m, tree, q, v, a)

@@ -23,7 +23,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 from eslabon.formulas.kinematics.symbols import constant, motion, zeros
-from eslabon.formulas.kinematics.tree import chain, compose, coordinates, fixed, joint_transform, velocities
+from eslabon.formulas.kinematics.tree import (
+    chain,
+    compose,
+    coordinates,
+    fixed,
+    joint_transform,
+    velocities,
+)
 from eslabon.model import GROUND, Joint, Loop, Model, Pose
 from eslabon.model.constraints import Point
 from eslabon.numerics.scalars import Expression, casadi
@@ -84,7 +91,9 @@ class Carried(NamedTuple):
 class Outward:
     """Bodies and joints from the body that carries all ball loops out to their ends, in its axes."""
 
-    def __init__(self, m: Model, q: Expression, v: Expression | None, a: Expression | None = None) -> None:
+    def __init__(
+        self, m: Model, q: Expression, v: Expression | None, a: Expression | None = None
+    ) -> None:
         self.m, self.q, self.v, self.a = m, q, v, a
         self.root = carrier(m)
         self.bodies = {self.root: Moving(casadi.SX.eye(3), zeros(3))}
@@ -120,11 +129,16 @@ class Ball:
         self.seen, self.loop = seen, loop
         self.first, self.second = (seen.bodies[end.body] for end in (loop.first, loop.second))
         turn, _ = fixed(loop.second.at)
-        self.p, self.R2 = self._place(loop.first.body, loop.first.at), self.second.R @ constant(turn)
+        self.p, self.R2 = (
+            self._place(loop.first.body, loop.first.at),
+            self.second.R @ constant(turn),
+        )
         sides = [seen.path(end.body) for end in (loop.first, loop.second)]
         common = sum(a.name == b.name for a, b in zip(*sides, strict=False))
         inner, outer = ([seen.joints[x.name] for x in side[common:] if x.nv] for side in sides)
-        self.joints = [(x, 1) for x in reversed(outer)] + [(x, -1) for x in inner]  # from the second frame on
+        self.joints = [(x, 1) for x in reversed(outer)] + [
+            (x, -1) for x in inner
+        ]  # from the second frame on
 
     def _place(self, body: str, at: Pose) -> Expression:
         moving, (_, shift) = self.seen.bodies[body], fixed(at)
@@ -158,7 +172,9 @@ class Ball:
         f2, a2 = _of_point(self.second.V, self.second.A, self.p - self.second.o)
         return c - a2 - 2 * cross(angular_and_linear(self.second.V)[0], nu - f2)
 
-    def constraint_rows(self, aligned: bool) -> tuple[Expression, Expression, Expression, Expression]:
+    def constraint_rows(
+        self, aligned: bool
+    ) -> tuple[Expression, Expression, Expression, Expression]:
         """Phi, J, gamma and Phi_t, as in `loop_motion.held`."""
         rows = self.residual, self.J, self.gamma
         phi, J, gamma = rows if aligned else (self.R2.T @ x for x in rows)

@@ -45,7 +45,9 @@ class Closure(NamedTuple):
     rate: Any
 
 
-def equations(m: Model, q: Any, v: Any | None, rows: tuple[int, ...], aligned: tuple[str, ...] = ()) -> Closure:
+def equations(
+    m: Model, q: Any, v: Any | None, rows: tuple[int, ...], aligned: tuple[str, ...] = ()
+) -> Closure:
     """The closure equations of some of the rows; without velocities gamma is left out. The rows of the loops `aligned`, which
     are ball joints, are in the axes of the body that carries all such loops, and not in those of the second frame."""
     from eslabon.formulas.kinematics.ball_loops import Ball, Outward, is_ball

@@ -39,7 +39,9 @@ def chosen_frame(m: Model, name: str | None) -> Frame:
         return m.frame(name)
     moving = moving_bodies(m)
     named = [f for f in m.frames if f.body in moving]
-    inner = {j.parent for j in m.joints} | {end.body for loop in m.loops for end in (loop.first, loop.second)}
+    inner = {j.parent for j in m.joints} | {
+        end.body for loop in m.loops for end in (loop.first, loop.second)
+    }
     choices = named or [m.frame(b.name) for b in m.bodies if b.name in moving - inner]
     if len(choices) == 1:
         return choices[0]
@@ -77,7 +79,9 @@ def default_frame(m: Model) -> str | None:
 def _farthest_body(m: Model) -> str | None:
     """The moving body with most joints between it and the ground, counted over loops too; the last of several."""
     neighbours: dict[str, set[str]] = {}
-    for a, b in [(j.parent, j.child) for j in m.joints] + [(x.first.body, x.second.body) for x in m.loops]:
+    for a, b in [(j.parent, j.child) for j in m.joints] + [
+        (x.first.body, x.second.body) for x in m.loops
+    ]:
         neighbours.setdefault(a, set()).add(b)
         neighbours.setdefault(b, set()).add(a)
     distance, queue = {GROUND: 0}, deque([GROUND])
@@ -103,13 +107,18 @@ def placement(m: Model, q: Array, frame: Frame) -> Placement:
 def pose(m: Model, q: Array, frame: str | None = None) -> Array:
     """The 4x4 pose T of a frame on the ground."""
     R, p = placement(m, q, chosen_frame(m, frame))
-    return block([[R, matrix([[x] for x in components(p, 3)])], [matrix([[0.0] * 3]), matrix([[1.0]])]])
+    return block(
+        [[R, matrix([[x] for x in components(p, 3)])], [matrix([[0.0] * 3]), matrix([[1.0]])]]
+    )
 
 
 def jacobian(m: Model, q: Array, frame: str | None = None, axes: str = "body") -> Array:
     """The 6 x nv Jacobian J with twist = J v, a column Ad S_j for each velocity on the way (Yime, eq. 10)."""
     chosen = chosen_frame(m, frame)
-    J, here = casadi.SX(6, m.nv), fixed(chosen.at)  # the frame, seen from each joint on the way back to the ground
+    J, here = (
+        casadi.SX(6, m.nv),
+        fixed(chosen.at),
+    )  # the frame, seen from each joint on the way back to the ground
     for joint in reversed(chain(m, chosen.body)):
         if joint.nv:
             J[:, m.velocities[joint.name]] = twist_to_child(
@@ -125,7 +134,9 @@ def velocity(m: Model, q: Array, v: Array, frame: str | None = None, axes: str =
     return _in_axes(placement(m, q, chosen), axes, _twist(m, q, v, None, chosen)[0])
 
 
-def acceleration(m: Model, q: Array, v: Array, a: Array, frame: str | None = None, axes: str = "body") -> Array:
+def acceleration(
+    m: Model, q: Array, v: Array, a: Array, frame: str | None = None, axes: str = "body"
+) -> Array:
     """The rate of the frame's twist, component by component in the axes it is given in (Yime, eq. 11).
 
     In "aligned" axes the linear part is the classical acceleration of the frame's origin, R (v' + w x v).

@@ -25,7 +25,9 @@ from eslabon.numerics.scalars import Array, Expression, block, casadi, is_symbol
 from eslabon.numerics.spatial import Inertia, Pose
 
 Places = slice
-Moved = tuple[JointKind, np.ndarray, np.ndarray]  # a link's new kind, and where its new frame stands in the old one
+Moved = tuple[
+    JointKind, np.ndarray, np.ndarray
+]  # a link's new kind, and where its new frame stands in the old one
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,9 @@ class Link:
         R, p = self.turn(q)
         return self.R @ R, self.p + self.R @ p
 
-    def motion(self, q: Expression, v: Expression, a: Expression) -> tuple[Expression, Expression, Expression]:
+    def motion(
+        self, q: Expression, v: Expression, a: Expression
+    ) -> tuple[Expression, Expression, Expression]:
         """The motion subspace S, the relative twist S v and its rate S a + S' v, in the outer frame."""
         return motion(self.kind, q[self.q], v[self.v], a[self.v])
 
@@ -113,11 +117,17 @@ def inertia_of(body: Body) -> Inertia:
 def _described(m: Model) -> list[Link]:
     return [
         Link(
-            joint.child, parent, _numbers(joint.at.rotation()), _column(joint.at.translation()), joint.kind,
-            m.coordinates[joint.name], m.velocities[joint.name], _inertia(body),
+            joint.child,
+            parent,
+            _numbers(joint.at.rotation()),
+            _column(joint.at.translation()),
+            joint.kind,
+            m.coordinates[joint.name],
+            m.velocities[joint.name],
+            _inertia(body),
         )
         for joint, body, parent in zip(m.joints, m.bodies, m.parents, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _inertia(body: Body) -> Inertia:
@@ -133,7 +143,9 @@ def _numbers(x: Array) -> Array:
 
 
 def _column(x: Array) -> Array:
-    return _numbers(casadi.vertcat(*x) if isinstance(x, tuple) and is_symbolic(*x) else x).reshape((3, 1))
+    return _numbers(casadi.vertcat(*x) if isinstance(x, tuple) and is_symbolic(*x) else x).reshape(
+        (3, 1)
+    )
 
 
 def _symbolic(link: Link) -> Link:
@@ -147,7 +159,9 @@ def _in_symbols(x: Inertia) -> Inertia:
 def _entries(tree: Sequence[Link]) -> int:
     """How many numbers the recursion has to work with: a measure of its cost."""
     offsets = sum(3 * _count(link.p) for link in tree if link.parent >= 0)
-    moments = (x for link in tree for x in (link.inertia.mass, link.inertia.first, link.inertia.second))
+    moments = (
+        x for link in tree for x in (link.inertia.mass, link.inertia.first, link.inertia.second)
+    )
     return offsets + sum(map(_count, moments))
 
 
@@ -170,7 +184,15 @@ def _rebuilt(tree: Sequence[Link], change: Callable[[Link], Moved | None]) -> li
         kind, Q, t = new
         moved[k] = (Q, t)
         inertia = in_parent_frame(link.inertia, (Q.T, -Q.T @ t))
-        made.append(replace(link, R=tidy(R @ Q), p=tidy(p + R @ t, _size(p) + _size(t)), kind=kind, inertia=inertia))
+        made.append(
+            replace(
+                link,
+                R=tidy(R @ Q),
+                p=tidy(p + R @ t, _size(p) + _size(t)),
+                kind=kind,
+                inertia=inertia,
+            )
+        )
     return made
 
 
@@ -201,7 +223,11 @@ def aligned(tree: Sequence[Link]) -> list[Link]:
 
     def change(link: Link) -> Moved | None:
         axes = link.kind.axes
-        if len(axes) != 1 or not all(isinstance(x, float) for x in axes[0]) or axes[0] == (0.0, 0.0, 1.0):
+        if (
+            len(axes) != 1
+            or not all(isinstance(x, float) for x in axes[0])
+            or axes[0] == (0.0, 0.0, 1.0)
+        ):
             return None
         u = np.array(axes[0]) / np.linalg.norm(axes[0])
         b1, b2 = perpendicular(tuple(float(x) for x in u))
@@ -217,7 +243,9 @@ def aligned(tree: Sequence[Link]) -> list[Link]:
 def shift_along_axis(tree: Sequence[Link]) -> list[Link]:
     """Hinges moved along their axes, from the tips inward, so that the next joint stands level with them."""
     ahead: dict[int, float] = {}  # how far along its axis each hinge moves
-    first: dict[int, int] = {link.parent: k for k, link in reversed(list(enumerate(tree)))}  # child of each
+    first: dict[int, int] = {
+        link.parent: k for k, link in reversed(list(enumerate(tree)))
+    }  # child of each
     for k in reversed(range(len(tree))):
         link = tree[k]
         if k not in first or link.parent < 0 or not _count(link.p) or not _hinge_about_z(link.kind):
@@ -227,7 +255,9 @@ def shift_along_axis(tree: Sequence[Link]) -> list[Link]:
         if not is_symbolic(level):
             ahead[k] = level.item()
     moves = {id(tree[k]): np.array([[0.0], [0.0], [t]]) for k, t in ahead.items() if t}
-    return _rebuilt(tree, lambda link: (link.kind, np.eye(3), moves[id(link)]) if id(link) in moves else None)
+    return _rebuilt(
+        tree, lambda link: (link.kind, np.eye(3), moves[id(link)]) if id(link) in moves else None
+    )
 
 
 def _hinge_about_z(kind: JointKind) -> bool:
@@ -257,13 +287,18 @@ def _divided(kind: JointKind, inertia: Inertia) -> tuple[Inertia, Inertia]:
     With the projector P onto what the joint leaves in place, and E the pseudo-inertia, P E P is the parent's.
     """
     points = kind.fixed_points()
-    if any(is_symbolic(*point) for point in points):  # an axis made of parameters: not worth the products
+    if any(
+        is_symbolic(*point) for point in points
+    ):  # an axis made of parameters: not worth the products
         return inertia, NOTHING
     still: np.ndarray = np.reshape(points, (-1, 4))
     P = still.T @ still
     E = block([[inertia.second, inertia.first], [inertia.first.T, inertia.mass * np.ones((1, 1))]])
     given = P @ E @ P
-    kept, handed = (Inertia.of_moments(x[3, 3], x[:3, 3:], x[:3, :3]) for x in (_numbers(E - given), _numbers(given)))
+    kept, handed = (
+        Inertia.of_moments(x[3, 3], x[:3, 3:], x[:3, :3])
+        for x in (_numbers(E - given), _numbers(given))
+    )
     return kept, handed
 
 

@@ -44,23 +44,32 @@ class Circuit:
     path: Path
 
 
-def circuits(m: Model, q: Expression, v: Expression | None, loops: Sequence[Loop] | None = None) -> dict[str, Circuit]:
+def circuits(
+    m: Model, q: Expression, v: Expression | None, loops: Sequence[Loop] | None = None
+) -> dict[str, Circuit]:
     """The relative motion of the frames of loops, all if none are named; at rest without velocities."""
     loops = m.loops if loops is None else loops
     paths = [_path(m, loop) for loop in loops]
     passed = {joint.name: joint for path in paths for joint, _ in path}
     poses = {name: _symbolic(joint_transform(m, q, joint)) for name, joint in passed.items()}
-    return {loop.name: _walked(m, q, v, loop, path, poses) for loop, path in zip(loops, paths, strict=True)}
+    return {
+        loop.name: _walked(m, q, v, loop, path, poses)
+        for loop, path in zip(loops, paths, strict=True)
+    }
 
 
 def _path(m: Model, loop: Loop) -> Path:
     """The joints from the second frame to the first."""
     first, second = (chain(m, end.body) for end in (loop.first, loop.second))
     common = sum(a.name == b.name for a, b in zip(first, second, strict=False))
-    return [(joint, True) for joint in reversed(second[common:])] + [(joint, False) for joint in first[common:]]
+    return [(joint, True) for joint in reversed(second[common:])] + [
+        (joint, False) for joint in first[common:]
+    ]
 
 
-def _walked(m: Model, q: Expression, v: Expression | None, loop: Loop, path: Path, poses: dict[str, Pose]) -> Circuit:
+def _walked(
+    m: Model, q: Expression, v: Expression | None, loop: Loop, path: Path, poses: dict[str, Pose]
+) -> Circuit:
     here = _symbolic(fixed(loop.second.at))
     J, V, drift = casadi.SX(6, m.nv), casadi.SX(6, 1), casadi.SX(6, 1)
     for joint, inward in path:
@@ -74,7 +83,9 @@ def _walked(m: Model, q: Expression, v: Expression | None, loop: Loop, path: Pat
             rates = velocities(m, v, joint)
             V, drift = _moving(V, drift, S, rates)
             change = joint.kind.motion_rate(own, rates)
-            if is_symbolic(change):  # otherwise the twists are fixed in the body, and the change is zero
+            if is_symbolic(
+                change
+            ):  # otherwise the twists are fixed in the body, and the change is zero
                 drift += sign * twist_to_child(here, change @ rates)
         if inward:
             here = compose(poses[joint.name], here)
@@ -83,7 +94,9 @@ def _walked(m: Model, q: Expression, v: Expression | None, loop: Loop, path: Pat
 
 
 @traced_once
-def _moving(V: Expression, drift: Expression, S: Expression, rates: Expression) -> tuple[Expression, Expression]:
+def _moving(
+    V: Expression, drift: Expression, S: Expression, rates: Expression
+) -> tuple[Expression, Expression]:
     """The twist and its drift with a joint more."""
     own = S @ rates
     return V + own, drift - ad(V, own)
@@ -107,19 +120,28 @@ class Closing(NamedTuple):
         """The Jacobian by a twist of the second frame."""
         return casadi.jacobian(x, self.pose) @ self.rates
 
-    def at(self, expressions: list[Expression], x: Circuit, A: Expression | None = None) -> list[Expression]:
+    def at(
+        self, expressions: list[Expression], x: Circuit, A: Expression | None = None
+    ) -> list[Expression]:
         """The expressions where a circuit stands."""
         seen = [casadi.densify(y) for y in (x.R, x.p, x.V, casadi.SX(6, 1) if A is None else A)]
-        found: list[Expression] = casadi.substitute(expressions, [self.R, self.p, self.V, self.A], seen)
+        found: list[Expression] = casadi.substitute(
+            expressions, [self.R, self.p, self.V, self.A], seen
+        )
         return [casadi.sparsify(y) for y in found]
 
 
 def closing(kind: ClosureKind, t: Expression, rows: Sequence[int] | None = None) -> Closing:
     """The residual Phi of a cut joint, or some rows of it; its derivative is G V + Phi_t and the second one
     G A + G' V + 2 Phi_Vt V + Phi_tt. The kind may depend on the time `t`."""
-    R, p, V, A = (casadi.SX.sym(name, *shape) for name, shape in (("R", (3, 3)), ("p", (3,)), ("V", (6,)), ("A", (6,))))
+    R, p, V, A = (
+        casadi.SX.sym(name, *shape)
+        for name, shape in (("R", (3, 3)), ("p", (3,)), ("V", (6,)), ("A", (6,)))
+    )
     pose, basis = casadi.vertcat(casadi.vec(R), p), casadi.SX.eye(3)
-    rates = casadi.diagcat(casadi.horzcat(*(casadi.vec(R @ casadi.skew(basis[:, k])) for k in range(3))), R)
+    rates = casadi.diagcat(
+        casadi.horzcat(*(casadi.vec(R @ casadi.skew(basis[:, k])) for k in range(3))), R
+    )
     residual = casadi.SX(kind.residual(R, p))
     residual = residual if rows is None else residual[list(rows), :]
     G = casadi.jacobian(residual, pose) @ rates
@@ -147,11 +169,15 @@ def _held(c: Closing, t: Expression) -> list[Expression]:
 
 
 @traced_once
-def _closed(R: Expression, p: Expression, V: Expression, kind: ClosureKind) -> tuple[Expression, ...]:
+def _closed(
+    R: Expression, p: Expression, V: Expression, kind: ClosureKind
+) -> tuple[Expression, ...]:
     """The same of a kind without symbols, for the pose and twist of its second frame in the first."""
     t = casadi.SX.sym("t")
     c = closing(kind, t)
-    return tuple(casadi.substitute(_held(c, t), [c.R, c.p, c.V, c.A], [R, p, V, casadi.SX.zeros(6)]))
+    return tuple(
+        casadi.substitute(_held(c, t), [c.R, c.p, c.V, c.A], [R, p, V, casadi.SX.zeros(6)])
+    )
 
 
 def _symbolic(placed: Placement) -> Pose:

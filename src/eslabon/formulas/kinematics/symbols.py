@@ -49,17 +49,23 @@ def joint_motion(
     m: Model, joint: Joint, q: Expression, v: Expression, a: Expression
 ) -> tuple[Expression, Expression, Expression]:
     """The motion subspace S, the relative twist S v and its rate S a + S' v, in the outer frame."""
-    return motion(joint.kind, coordinates(m, q, joint), velocities(m, v, joint), velocities(m, a, joint))
+    return motion(
+        joint.kind, coordinates(m, q, joint), velocities(m, v, joint), velocities(m, a, joint)
+    )
 
 
-def motion(kind: JointKind, q: Expression, v: Expression, a: Expression) -> tuple[Expression, Expression, Expression]:
+def motion(
+    kind: JointKind, q: Expression, v: Expression, a: Expression
+) -> tuple[Expression, Expression, Expression]:
     """The same, of the joint's own coordinates, velocities and accelerations."""
     if not kind.nv:
         return zeros(6, 0), zeros(6), zeros(6)
     return _motion_of_plain(q, v, a, kind=kind) if kind.is_plain else _motion(q, v, a, kind)
 
 
-def _motion(q: Expression, v: Expression, a: Expression, kind: JointKind) -> tuple[Expression, Expression, Expression]:
+def _motion(
+    q: Expression, v: Expression, a: Expression, kind: JointKind
+) -> tuple[Expression, Expression, Expression]:
     S = constant(kind.motion(q))
     return S, S @ v, S @ a + constant(kind.motion_rate(q, v)) @ v
 

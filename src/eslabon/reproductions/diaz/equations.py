@@ -101,5 +101,7 @@ def explicit_error(m: es.Mechanism, q: Floats, v: Floats, tau: Floats) -> float:
     worst = 0.0
     for state in zip(q, v, tau, strict=True):
         mine = explicit(m, *state)
-        worst = max([worst, *(greatest(m.forward_dynamics(*state, constraints=x) - mine) for x in METHODS)])
+        worst = max(
+            [worst, *(greatest(m.forward_dynamics(*state, constraints=x) - mine) for x in METHODS)]
+        )
     return worst

@@ -59,7 +59,14 @@ class Augmented(Reduced):
 
     def rates(self, t: float, y: Floats) -> Floats:
         q, v = self.state(y)
-        return np.concatenate([v, self.m.forward_dynamics(q, v, self.tau(t), constraints="multipliers", tolerance=1.0)])
+        return np.concatenate(
+            [
+                v,
+                self.m.forward_dynamics(
+                    q, v, self.tau(t), constraints="multipliers", tolerance=1.0
+                ),
+            ]
+        )
 
     def projected(self, y: Floats) -> Floats:
         return np.concatenate(self.loops.projected(*self.state(y))) if self.project else y
@@ -91,7 +98,9 @@ def integrate(form: Reduced, v: Floats, end: float, method: str, tolerance: floa
         return form.rates(t, y)
 
     begun = perf_counter()
-    solver = getattr(scipy.integrate, method)(rates, 0.0, form.start(v), end, rtol=tolerance, atol=tolerance)
+    solver = getattr(scipy.integrate, method)(
+        rates, 0.0, form.start(v), end, rtol=tolerance, atol=tolerance
+    )
     ts, ys = [0.0], [solver.y.copy()]
     while solver.status == "running":
         solver.step()

@@ -37,7 +37,9 @@ def printed_angles(q: Floats) -> Floats:
 
 def exact_torque(t: float) -> Floats:
     m, times, (q, _, _), _ = motion()
-    return m.inverse_dynamics(*m.complete([0.785 + t], [1.0], [0.0], guess=q[np.abs(times - t).argmin()]))
+    return m.inverse_dynamics(
+        *m.complete([0.785 + t], [1.0], [0.0], guess=q[np.abs(times - t).argmin()])
+    )
 
 
 @cache
@@ -48,7 +50,9 @@ def forward_runs() -> dict[str, Answer]:
     m, t, (q, v, _), tau = motion()
     spline = CubicSpline(t, tau)
     return {
-        "exact torque, 1e-12": integrate(Reduced(m, exact_torque, q[0]), v[0], 2.5, "DOP853", 1e-12),
+        "exact torque, 1e-12": integrate(
+            Reduced(m, exact_torque, q[0]), v[0], 2.5, "DOP853", 1e-12
+        ),
         "251 samples, 1e-12": integrate(Reduced(m, spline, q[0]), v[0], 2.5, "DOP853", 1e-12),
         "251 samples, Adams, 1e-6": integrate(Reduced(m, spline, q[0]), v[0], 2.5, "LSODA", 1e-6),
     }
@@ -88,9 +92,20 @@ def _start() -> list[Row]:
     bars = np.array([p["L1"], p["L2"], p["L3"]])
     gap = np.array([bars @ np.cos(printed) - p["L4"], bars @ np.sin(printed)])
     return [
-        number("theta2, rad (L101)", "0.323", theta2, reason=phrase(CUT_OFF, exact=theta2, rounded=theta2)),
+        number(
+            "theta2, rad (L101)",
+            "0.323",
+            theta2,
+            reason=phrase(CUT_OFF, exact=theta2, rounded=theta2),
+        ),
         number("theta3, rad (L101)", "-1.892", theta3),
-        statement("printed angles", "close", "({:.4f}, {:.4f}) m".format(*gap), greatest(gap), tolerance=2e-3),
+        statement(
+            "printed angles",
+            "close",
+            "({:.4f}, {:.4f}) m".format(*gap),
+            greatest(gap),
+            tolerance=2e-3,
+        ),
     ]
 
 
@@ -100,19 +115,37 @@ def _equations() -> list[Row]:
     power = (by_q * v).sum(-1) + (by_v * a).sum(-1)
     error = explicit_error(m, q[::25], v[::25], tau[::25])
     return [
-        statement("torque by virtual work", "tau w1 = dT/dt", "rate of m.energy", greatest(tau[:, 0] - power)),
+        statement(
+            "torque by virtual work",
+            "tau w1 = dT/dt",
+            "rate of m.energy",
+            greatest(tau[:, 0] - power),
+        ),
         statement("eq. 4 number by number", "accelerations", "a1 = 0", error),
     ]
 
 
 def torque() -> Section:
     _, t, (q, v, _), tau = motion()
-    rows = [number(f"t = {s}: torque, N m", text, tau[round(100 * float(s)), 0]) for s, text in TORQUES]
+    rows = [
+        number(f"t = {s}: torque, N m", text, tau[round(100 * float(s)), 0]) for s, text in TORQUES
+    ]
     lines = [
-        (f"{t[k]:g}", *(f"{x:.6f}" for x in (*printed_angles(q[k]), v[k, 1] + 1, v[k, 2], tau[k, 0])))
+        (
+            f"{t[k]:g}",
+            *(f"{x:.6f}" for x in (*printed_angles(q[k]), v[k, 1] + 1, v[k, 2], tau[k, 0])),
+        )
         for k in range(0, 251, 50)
     ]
-    columns = ("t, s", "theta1", "theta2", "theta3", "theta2', rad/s", "theta3', rad/s", "torque, N m")
+    columns = (
+        "t, s",
+        "theta1",
+        "theta2",
+        "theta3",
+        "theta2', rad/s",
+        "theta3', rad/s",
+        "torque, N m",
+    )
     shown = Exhibit(columns, tuple(lines), "The motion in the paper's angles, rad")
     text = "The torque that keeps bar 1 at 1 rad/s."
     return Section("Example 1: the torque", text, tuple(rows), RECOMPUTED, (shown,))
@@ -126,10 +159,21 @@ def figure() -> Figure:
     _, theta2, theta3 = printed_angles(q).T
     off = {"": departure(samples)[1:]}
     panels = [
-        Panel("Angle of bar 1 (figure 2)", "θ1 [rad]", t, {"forward dynamics": theta1, "0.785 + t": 0.785 + t}),
+        Panel(
+            "Angle of bar 1 (figure 2)",
+            "θ1 [rad]",
+            t,
+            {"forward dynamics": theta1, "0.785 + t": 0.785 + t},
+        ),
         Panel("Torque from inverse dynamics", "torque [N m]", t, {"τ1": tau[:, 0]}),
         Panel("The other angles", "angle [rad]", t, {"θ2": theta2, "θ3": theta3}),
-        Panel("θ1 less the straight line, 251 samples", "|departure| [rad]", samples.t[1:], off, logarithmic="y"),
+        Panel(
+            "θ1 less the straight line, 251 samples",
+            "|departure| [rad]",
+            samples.t[1:],
+            off,
+            logarithmic="y",
+        ),
     ]
     line = (("bar1", ORIGIN), ("bar2", ORIGIN), ("bar2", (3.0, 0.0, 0.0)), ("bar3", ORIGIN))
     drawing = moved("Four-bar", m, t, q, (0, 100, 250), [line], pivots=("bar1", "bar3"))

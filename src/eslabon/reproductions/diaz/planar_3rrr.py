@@ -20,12 +20,18 @@ ANGLES = ("1.047", "-0.865", "1.116", "2.751", "-1.424", "0.679", "-2.718")
 PRINTED = np.array([float(x) for x in ANGLES])
 DEPENDENT = (2, 3, 5, 7)
 PUSH = np.array([0.1, 0.1, -0.1])
-AFTER = ("1.10188183", "-0.95807413", "1.13974961", "2.79747542", "-1.46230170", "0.59455333", "-2.69078113")
+AFTER = (
+    "1.10188183",
+    "-0.95807413",
+    "1.13974961",
+    "2.79747542",
+    "-1.46230170",
+    "0.59455333",
+    "-2.69078113",
+)
 
 BAR_5 = "L_1,4,5 must read L_1,4,6, as the masses do: with bar 5 of 0.4 m the loop is open by the difference, in m."
-PLATE = (
-    "A triangular plate of side {side:.3f} m has the printed moment; the side L3 is 0.4 m. The printed moment is used."
-)
+PLATE = "A triangular plate of side {side:.3f} m has the printed moment; the side L3 is 0.4 m. The printed moment is used."
 SHAPES = (
     "As printed the shapes do not fit (X^T D_ie: {i}x{e} times {i}x{e}); the difference is how many columns are left over. With "
     "D_ei eq. 4, number by number, gives the accelerations of all three compiled ways."
@@ -72,7 +78,10 @@ def base_sides() -> tuple[float, float]:
             J = m.constraint_jacobian(q, parameters=values)[rows]
             limits = [(-5e-4 - x, 5e-4 - x) for x in change]
             step = linprog(
-                [0] * m.nq + [sign], A_eq=np.column_stack([J, by_b]), b_eq=-left, bounds=[*limits, (None, None)]
+                [0] * m.nq + [sign],
+                A_eq=np.column_stack([J, by_b]),
+                b_eq=-left,
+                bounds=[*limits, (None, None)],
             )
             change, b = change + step.x[:-1], b + float(step.x[-1])
         found.append(b)
@@ -89,7 +98,11 @@ def sections() -> tuple[Section, ...]:
 def data_and_forms() -> Section:
     run, other = one_second().values()
     same = greatest(run.q[-1] - other.q[-1])
-    rows = (*_data(), *_equations(run), statement("after 1 s (L117)", "both forms identical", "angles apart", same))
+    rows = (
+        *_data(),
+        *_equations(run),
+        statement("after 1 s (L117)", "both forms identical", "angles apart", same),
+    )
     shortest, longest = base_sides()
     text = phrase(
         "Planar 3-RRR from rest under 0.1, 0.1, -0.1 N m for 1 s. theta1, theta4, theta6 are printed and kept; the others are "
@@ -133,7 +146,11 @@ def _equations(run: Answer) -> list[Row]:
     return [
         statement("D over the legs (7)", "block diagonal", "greatest outside", across),
         erratum(
-            "S in eq. 4 (L52)", "- X^T D_ie", "- X^T D_ei", (float(e - i), mended), reason=phrase(SHAPES, i=i, e=e)
+            "S in eq. 4 (L52)",
+            "- X^T D_ie",
+            "- X^T D_ei",
+            (float(e - i), mended),
+            reason=phrase(SHAPES, i=i, e=e),
         ),
     ]
 
@@ -145,7 +162,13 @@ def end() -> Section:
     shortest, longest = base_sides()
     rows = [
         *numbers([phrase("theta{k} after 1 s, rad", k=k) for k in range(1, 8)], AFTER, run.q[-1]),
-        statement("kinetic energy, J", f"work {work:.10f}", f"{energy:.10f}", abs(energy - work), tolerance=1e-12),
+        statement(
+            "kinetic energy, J",
+            f"work {work:.10f}",
+            f"{energy:.10f}",
+            abs(energy - work),
+            tolerance=1e-12,
+        ),
         number("shortest base side, m", "1.30063", shortest),
         number("longest base side, m", "1.30119", longest),
     ]
@@ -153,7 +176,9 @@ def end() -> Section:
         (f"theta{k}", *(f"{x:.8f}" for x in line))
         for k, line in enumerate(zip(run.q[0], run.q[-1], run.v[-1], strict=True), start=1)
     ]
-    shown = Exhibit(("", "start, rad", "after 1 s, rad", "rate, rad/s"), tuple(lines), "Start and end")
+    shown = Exhibit(
+        ("", "start, rad", "after 1 s, rad", "rate, rad/s"), tuple(lines), "Start and end"
+    )
     text = "After one second, and the base that the printed digits allow."
     return Section("Example 2: the end", text, tuple(rows), RECOMPUTED, (shown,))
 
@@ -162,7 +187,9 @@ def figure() -> Figure:
     """Figure 4, and what belongs to it."""
     m, home = start()
     form = Reduced(m, push, home)
-    run = integrate(form, np.zeros(m.nv), 1.0, "RK45", 1e-11)  # of small steps, which make smooth curves
+    run = integrate(
+        form, np.zeros(m.nv), 1.0, "RK45", 1e-11
+    )  # of small steps, which make smooth curves
     t, q, v = run.t, run.q, run.v
     a = m.forward_dynamics(q, v, PUSH)
     energies = {
@@ -179,9 +206,13 @@ def figure() -> Figure:
         Panel("Accelerations", "acceleration [rad/s²]", t, each(a)),
         Panel("Energy", "energy [mJ]", t, energies),
     ]
-    drawing = moved("Planar 3-RRR", m, t, q, (0, -1), three_legs(m, "bar"), pivots=("bar1", "bar4", "bar6"))
+    drawing = moved(
+        "Planar 3-RRR", m, t, q, (0, -1), three_legs(m, "bar"), pivots=("bar1", "bar4", "bar6")
+    )
     caption = (
         "The planar 3-RRR at the start and after one second; how its seven angles, rates and accelerations change under constant "
         "torques; and kinetic energy, which is the work that the motors have done."
     )
-    return Figure("figure_4_planar_3rrr", "Example 2: 0.1, 0.1, -0.1 N m from rest", panels, drawing, caption)
+    return Figure(
+        "figure_4_planar_3rrr", "Example 2: 0.1, 0.1, -0.1 N m from rest", panels, drawing, caption
+    )

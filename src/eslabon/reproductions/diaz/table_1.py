@@ -29,7 +29,10 @@ TEXT = (
     "the reduced form takes {reduced:.0f} µs and one with multipliers {drifting:.0f}, because the dependent coordinates are found by "
     "Newton's iteration in Python; the accelerations themselves are compiled, and take a few microseconds in either form."
 )
-PRINTED = (("G-A augmented", "ode23t", "", "61", "3421.9", "", ""), ("GAE", "ode113", "1e-06", "lost", "lost", "", ""))
+PRINTED = (
+    ("G-A augmented", "ode23t", "", "61", "3421.9", "", ""),
+    ("GAE", "ode113", "1e-06", "lost", "lost", "", ""),
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,14 @@ class Cost:
 
     def line(self) -> tuple[str, ...]:
         work = str(self.evaluations), f"{self.seconds * 1e3:.1f}"
-        return self.form, METHODS[self.method], f"{self.tolerance:.0e}", *work, f"{self.gap:.0e}", f"{self.error:.0e}"
+        return (
+            self.form,
+            METHODS[self.method],
+            f"{self.tolerance:.0e}",
+            *work,
+            f"{self.gap:.0e}",
+            f"{self.error:.0e}",
+        )
 
 
 def forms() -> dict[str, Reduced]:
@@ -61,7 +71,9 @@ def forms() -> dict[str, Reduced]:
 def cost(form: str, method: str, tolerance: float) -> Cost:
     """What one second of example 2 takes, and how good it is; the time is the best of a few."""
     m, _ = start()
-    runs = [integrate(forms()[form], np.zeros(m.nv), 1.0, method, tolerance) for _ in range(REPEATS)]
+    runs = [
+        integrate(forms()[form], np.zeros(m.nv), 1.0, method, tolerance) for _ in range(REPEATS)
+    ]
     best = min(runs, key=lambda run: run.seconds)
     error = greatest(best.q[-1] - one_second()["reduced"].q[-1])
     return Cost(form, method, tolerance, best.evaluations, best.seconds, best.gap(m), error)
@@ -83,11 +95,16 @@ def sections() -> tuple[Section, ...]:
     ours, theirs = made[REDUCED, "LSODA", 1e-6], made[DRIFTING, "BDF", 1e-6]
     counts = f"{ours.evaluations} and {theirs.evaluations} evaluations"
     less = ours.evaluations - theirs.evaluations
-    row = statement("Adams and implicit, 1e-06", "GAE costs less (L117)", counts, less, tolerance=-1)
-    pairs = [(made[REDUCED, k, x], made[DRIFTING, k, x]) for k in ("LSODA", "RK45") for x in TOLERANCES]
+    row = statement(
+        "Adams and implicit, 1e-06", "GAE costs less (L117)", counts, less, tolerance=-1
+    )
+    pairs = [
+        (made[REDUCED, k, x], made[DRIFTING, k, x]) for k in ("LSODA", "RK45") for x in TOLERANCES
+    ]
     most = max(abs(one.evaluations - two.evaluations) for one, two in pairs)
     reduced, drifting = (
-        1e6 * c.seconds / c.evaluations for c in (made[form, "RK45", 1e-9] for form in (REDUCED, DRIFTING))
+        1e6 * c.seconds / c.evaluations
+        for c in (made[form, "RK45", 1e-9] for form in (REDUCED, DRIFTING))
     )
     columns = ("form", "integrator", "tolerance", "evaluations", "ms", "gap, m", "error, rad")
     lines = (*PRINTED, *(c.line() for c in made.values()))
@@ -99,7 +116,9 @@ def sections() -> tuple[Section, ...]:
 def figure() -> Figure:
     """Evaluations, accuracy and closure of the three forms over the tolerance, all with the same Runge-Kutta method."""
     tolerances = np.logspace(-4, -10, 7)
-    made = {form: [cost(form, "RK45", x) for x in tolerances] for form in (REDUCED, DRIFTING, PROJECTED)}
+    made = {
+        form: [cost(form, "RK45", x) for x in tolerances] for form in (REDUCED, DRIFTING, PROJECTED)
+    }
 
     def panel(title: str, label: str, value: Callable[[Cost], float], axes: str) -> Panel:
         curves = {form: np.array([value(c) for c in line]) for form, line in made.items()}
@@ -115,4 +134,9 @@ def figure() -> Figure:
         "What the explicit form and the multipliers cost with the same integrator, and what they give: without projection the "
         "multipliers let the loops open, the explicit form keeps them closed to round-off."
     )
-    return Figure("table_1_work", "Table 1 redone: 1 s of example 2 with Runge-Kutta 5(4)", panels, caption=caption)
+    return Figure(
+        "table_1_work",
+        "Table 1 redone: 1 s of example 2 with Runge-Kutta 5(4)",
+        panels,
+        caption=caption,
+    )

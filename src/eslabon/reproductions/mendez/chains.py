@@ -59,7 +59,10 @@ def kinematics() -> Section:
     m = random_chain(rng, ["revolute"] * 4)
     q, v, a = rng.normal(size=(3, 4))
     pose = m.pose(q, "tip")
-    twist, change = m.velocity(q, v, "tip", axes="aligned"), m.acceleration(q, v, a, "tip", axes="aligned")
+    twist, change = (
+        m.velocity(q, v, "tip", axes="aligned"),
+        m.acceleration(q, v, a, "tip", axes="aligned"),
+    )
     rows: list[Row] = []
     for who, by in (("its sums", by_quaternions), ("Rojas 2.6", forward)):
         point = by(m, q, v, a, "tip")
@@ -112,7 +115,9 @@ def dynamics() -> Section:
         "Christoffel's C from exact derivatives of quaternion Jacobians, prismatic joints included. Random chains RRR "
         "and RPR in space, against formulations derived in other ways. Relative errors."
     )
-    return Section("5.3 D, C and g for n bodies", text, tuple(rows), ("", "compared with", "on random data"))
+    return Section(
+        "5.3 D, C and g for n bodies", text, tuple(rows), ("", "compared with", "on random data")
+    )
 
 
 def _evaluated(m: es.Mechanism, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:

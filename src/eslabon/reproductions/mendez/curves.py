@@ -41,7 +41,9 @@ def tip() -> tuple[Floats, Floats]:
     """Velocity and acceleration of the tip by the paper's sums, in the plane."""
     m, _, *states = motion()
     points = [by_quaternions(m, q, v, a, "tip") for q, v, a in zip(*states, strict=True)]
-    return np.array([p.velocity[:2] for p in points]), np.array([p.acceleration[:2] for p in points])
+    return np.array([p.velocity[:2] for p in points]), np.array(
+        [p.acceleration[:2] for p in points]
+    )
 
 
 def moving() -> Figure:
@@ -50,27 +52,54 @@ def moving() -> Figure:
     torques = m.inverse_dynamics(q, v, a, "quaternion")
     panels = [
         Panel("Angles", "angle [°]", t, {"θ1": np.degrees(q[:, 0]), "θ2": np.degrees(q[:, 1])}),
-        Panel("Velocity of the tip (18)", "velocity [m/s]", t, {"x": velocity[:, 0], "y": velocity[:, 1]}),
         Panel(
-            "Acceleration of the tip (19)", "acceleration [m/s²]", t, {"x": acceleration[:, 0], "y": acceleration[:, 1]}
+            "Velocity of the tip (18)",
+            "velocity [m/s]",
+            t,
+            {"x": velocity[:, 0], "y": velocity[:, 1]},
+        ),
+        Panel(
+            "Acceleration of the tip (19)",
+            "acceleration [m/s²]",
+            t,
+            {"x": acceleration[:, 0], "y": acceleration[:, 1]},
         ),
         Panel("Torques (28)", "torque [N m]", t, {"τ1": torques[:, 0], "τ2": torques[:, 1]}),
     ]
     line: Any = (("bar1", ORIGIN), ("bar2", ORIGIN), ("tip", ORIGIN))
     drawing = moved("The planar arm", m, t, q, (0, 25, 50, 150), [line], ("bar1",))
-    return Figure("planar_arm_motion", "The planar arm along a motion, by quaternions", panels, drawing, MOVING)
+    return Figure(
+        "planar_arm_motion",
+        "The planar arm along a motion, by quaternions",
+        panels,
+        drawing,
+        MOVING,
+    )
 
 
 def slipped() -> Figure:
     m, t, q, v, a = motion()
     n, kinetic, potential = m.parameters, *m.energy(q, v).T
     spin, angle = np.cumsum(v, axis=1), np.cumsum(q, axis=1)
-    second = (n["l1"] + n["lc2"] * np.exp(1j * q[:, 1])) * np.exp(1j * angle[:, 0])  # centre of mass of bar 2
-    twice = kinetic + (n["m1"] * (n["lc1"] * spin[:, 0]) ** 2 + n["m2"] * np.abs(second) ** 2 * spin[:, 1] ** 2) / 2
-    right = np.hypot(*(n["l1"] * spin[:, :1] * _across(angle[:, 0]) + n["lc2"] * spin[:, 1:] * _across(angle[:, 1])).T)
+    second = (n["l1"] + n["lc2"] * np.exp(1j * q[:, 1])) * np.exp(
+        1j * angle[:, 0]
+    )  # centre of mass of bar 2
+    twice = (
+        kinetic
+        + (n["m1"] * (n["lc1"] * spin[:, 0]) ** 2 + n["m2"] * np.abs(second) ** 2 * spin[:, 1] ** 2)
+        / 2
+    )
+    right = np.hypot(
+        *(
+            n["l1"] * spin[:, :1] * _across(angle[:, 0])
+            + n["lc2"] * spin[:, 1:] * _across(angle[:, 1])
+        ).T
+    )
     wrong = np.abs(n["l1"] * spin[:, 0] + n["lc2"] * spin[:, 1])
     acceleration = tip()[1]
-    tangential = np.array([m.jacobian(x, "tip", axes="aligned")[3:5] @ y for x, y in zip(q, a, strict=True)])
+    tangential = np.array(
+        [m.jacobian(x, "tip", axes="aligned")[3:5] @ y for x, y in zip(q, a, strict=True)]
+    )
     panels = [
         Panel("Kinetic energy, erratum 9", "energy [J]", t, {"right": kinetic, "as printed": twice}),
         Panel("Potential energy, erratum 10", "energy [J]", t, {"right": potential, "as printed": -potential}),
@@ -78,7 +107,12 @@ def slipped() -> Figure:
         Panel("Acceleration of the tip, erratum 4", "acceleration [m/s²]", t,
               {"right": np.hypot(*acceleration.T), "without brackets": np.hypot(*tangential.T)}),
     ]  # fmt: skip
-    return Figure("errata_in_use", "What the errata of the print change along the motion", panels, caption=SLIPPED)
+    return Figure(
+        "errata_in_use",
+        "What the errata of the print change along the motion",
+        panels,
+        caption=SLIPPED,
+    )
 
 
 def _across(angle: Floats) -> Floats:
@@ -88,18 +122,41 @@ def _across(angle: Floats) -> Floats:
 def swinging() -> Figure:
     m, t = es.load("mendez_2r"), np.linspace(0, 4, 401)
     start = np.radians([0.0, 40.0])
-    run, other = (m.simulate(start, None, t, formulation=f, rtol=1e-10, atol=1e-12) for f in ("quaternion", "lagrange"))
+    run, other = (
+        m.simulate(start, None, t, formulation=f, rtol=1e-10, atol=1e-12)
+        for f in ("quaternion", "lagrange")
+    )
     kinetic, potential = m.energy(run.q, run.v).T
     apart = np.maximum(np.abs(run.q - other.q).max(axis=1), 1e-16)
     panels = [
-        Panel("Angles", "angle [°]", run.t, {"θ1": np.degrees(run.q[:, 0]), "θ2": np.degrees(run.q[:, 1])}),
-        Panel("Energy", "energy [J]", run.t, {"kinetic": kinetic, "potential": potential, "sum": kinetic + potential}),
-        Panel("Departure of the sum", "|change| [J]", run.t[1:], {"": _positive(kinetic + potential)}, logarithmic="y"),
-        Panel("Quaternions and Lagrange", "|Δθ| [rad]", run.t[1:], {"": apart[1:]}, logarithmic="y"),
+        Panel(
+            "Angles",
+            "angle [°]",
+            run.t,
+            {"θ1": np.degrees(run.q[:, 0]), "θ2": np.degrees(run.q[:, 1])},
+        ),
+        Panel(
+            "Energy",
+            "energy [J]",
+            run.t,
+            {"kinetic": kinetic, "potential": potential, "sum": kinetic + potential},
+        ),
+        Panel(
+            "Departure of the sum",
+            "|change| [J]",
+            run.t[1:],
+            {"": _positive(kinetic + potential)},
+            logarithmic="y",
+        ),
+        Panel(
+            "Quaternions and Lagrange", "|Δθ| [rad]", run.t[1:], {"": apart[1:]}, logarithmic="y"
+        ),
     ]
     drawing_line: Any = (("bar1", ORIGIN), ("bar2", ORIGIN), ("tip", ORIGIN))
     drawing = moved("Free swing", m, run.t, run.q, (0, 40, 80, 120), [drawing_line], ("bar1",))
-    return Figure("free_swing", "The planar arm let go, integrated by quaternions", panels, drawing, SWINGING)
+    return Figure(
+        "free_swing", "The planar arm let go, integrated by quaternions", panels, drawing, SWINGING
+    )
 
 
 def _positive(total: Floats) -> Floats:

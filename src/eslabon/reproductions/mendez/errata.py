@@ -31,7 +31,12 @@ NOTATION = (
     ("2", "(11), (12)", "P_v, Q_v", "the vector parts of P_1 and P_2"),
     ("5", "(19)", "the number stands twice", "acceleration L192, Lagrangian L204"),
     ("7", "L235", "y_1 = (v_x, ...)", "the direction is v"),
-    ("14", "L268", "local and global P_1, P_2", "the global second one turns about the turned axis (13)"),
+    (
+        "14",
+        "L268",
+        "local and global P_1, P_2",
+        "the global second one turns about the turned axis (13)",
+    ),
     ("15", "(28)", "tau_i = a vector", "tau"),
     ("16", "L45", "(R^4, *) is a group", "without the zero quaternion"),
     ("17", "Figs. 3, 4", "the caption of Fig. 2", "inertia axes; the two-bar arm"),
@@ -51,7 +56,9 @@ def shown() -> Section:
         "put to the same test and pass it (1e-9). Chains of two and four random bodies, and mendez_2r at home."
     )
     listed = Exhibit(("no.", "where", "printed", "meant"), NOTATION, "Notation and omissions")
-    return Section("Errata", text, rows, ("no. and place", "as printed", "as it must read"), (listed,))
+    return Section(
+        "Errata", text, rows, ("no. and place", "as printed", "as it must read"), (listed,)
+    )
 
 
 # -- kinematics -------------------------------------------------------------------------------------------------------
@@ -110,7 +117,10 @@ def _kinematic() -> list[Row]:
     position = four.m.pose(four.q, "tip")[:3, 3]
 
     def eq17(right: Callable[[Floats], Floats]) -> Floats:
-        parts = [quaternion_product(quaternion_product(p, quaternion_from_vector(l)), right(p)) for p, l in pairs]
+        parts = [
+            quaternion_product(quaternion_product(p, quaternion_from_vector(l)), right(p))
+            for p, l in pairs
+        ]
         return four.base + sum((vector_part(x) for x in parts), np.zeros(3))
 
     acceleration = four.motion()[1]
@@ -213,7 +223,9 @@ def _planar() -> list[Row]:
         return float(sum(mass * (w @ w) / 2 + I * rate**2 / 2 for mass, w, I, rate in parts))
 
     own = [n["I1"], n["I2"]]
-    about_ground = [I + mass * (c @ c) for I, mass, c in zip(own, (n["m1"], n["m2"]), centres, strict=True)]
+    about_ground = [
+        I + mass * (c @ c) for I, mass, c in zip(own, (n["m1"], n["m2"]), centres, strict=True)
+    ]
     lower = q - 0.4
     drop = float(m.energy(q, v)[1] - m.energy(lower, v)[1])
     weight = -n["g"] * np.array([0.0, 1.0, 0.0])
@@ -278,7 +290,9 @@ def rotation_counts() -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Multiplications and additions by quaternions and by matrices: of turning a vector, and of composing two rotations."""
     p, r, u = casadi.SX.sym("p", 4), casadi.SX.sym("r", 4), casadi.SX.sym("u", 3)
     R, S = casadi.SX.sym("R", 3, 3), casadi.SX.sym("S", 3, 3)
-    whole = quaternion_product(quaternion_product(p, quaternion_from_vector(u)), quaternion_conjugate(p))
+    whole = quaternion_product(
+        quaternion_product(p, quaternion_from_vector(u)), quaternion_conjugate(p)
+    )
     turn = _count([p, u], vector_part(whole)), _count([R, u], R @ u)
     return turn, (_count([p, r], quaternion_product(p, r)), _count([R, S], R @ S))
 
@@ -286,11 +300,21 @@ def rotation_counts() -> tuple[tuple[Any, Any], tuple[Any, Any]]:
 def efficiency() -> Section:
     (turn, turn_matrix), (compose, compose_matrix) = rotation_counts()
     rows = (
-        _fewer("turning a vector", turn, turn_matrix, "p u p~ takes more than R u; what is saved is in composing."),
+        _fewer(
+            "turning a vector",
+            turn,
+            turn_matrix,
+            "p u p~ takes more than R u; what is saved is in composing.",
+        ),
         _fewer("composing two rotations", compose, compose_matrix, ""),
     )
     text = "L315 says it is proved that a rotation takes fewer operations with quaternions than by other methods; no count is given."
-    return Section("6 The claim of fewer operations", text, rows, ("", "the paper", "multiplications and additions"))
+    return Section(
+        "6 The claim of fewer operations",
+        text,
+        rows,
+        ("", "the paper", "multiplications and additions"),
+    )
 
 
 def _count(inputs: list[Any], output: Any) -> tuple[int, int]:
@@ -300,4 +324,6 @@ def _count(inputs: list[Any], output: Any) -> tuple[int, int]:
 
 def _fewer(what: str, ours: tuple[int, int], matrix: tuple[int, int], reason: str) -> Row:
     text = f"quaternions {ours[0]} + {ours[1]}, matrices {matrix[0]} + {matrix[1]}"
-    return statement(what, "fewer than others", text, sum(ours) - sum(matrix), tolerance=-1, reason=reason)
+    return statement(
+        what, "fewer than others", text, sum(ours) - sum(matrix), tolerance=-1, reason=reason
+    )

@@ -31,9 +31,17 @@ def names() -> dict[str, Any]:
     import sympy
 
     m = es.load("mendez_2r")
-    letters = {name: sympy.Symbol(name, real=True) for name in (*m.parameters, "q1", "q2", "v1", "v2", "a1", "a2")}
+    letters = {
+        name: sympy.Symbol(name, real=True)
+        for name in (*m.parameters, "q1", "q2", "v1", "v2", "a1", "a2")
+    }
     q1, q2 = letters["q1"], letters["q2"]
-    made = {"c1": sympy.cos(q1), "c2": sympy.cos(q2), "c12": sympy.cos(q1 + q2), "s2": sympy.sin(q2)}
+    made = {
+        "c1": sympy.cos(q1),
+        "c2": sympy.cos(q2),
+        "c12": sympy.cos(q1 + q2),
+        "s2": sympy.sin(q2),
+    }
     return letters | made | {"h": letters["m2"] * letters["l1"] * letters["lc2"] * sympy.sin(q2)}
 
 
@@ -47,7 +55,12 @@ def quaternion_model() -> dict[str, Any]:
         "model", [q, v, *parameters.values()], outputs, ["q", "v", *parameters], ["D", "C", "G"]
     )  # fmt: skip
     D, C, g = equations(f).expanded()
-    entries = {f"{name}{i + 1}{j + 1}": M[i, j] for name, M in (("D", D), ("C", C)) for i in (0, 1) for j in (0, 1)}
+    entries = {
+        f"{name}{i + 1}{j + 1}": M[i, j]
+        for name, M in (("D", D), ("C", C))
+        for i in (0, 1)
+        for j in (0, 1)
+    }
     return entries | {"g1": g[0], "g2": g[1]}
 
 
@@ -64,7 +77,12 @@ def model() -> Section:
         "v = theta'. The paper stops before these equations and leaves the direct computation of D and C open (L307-311). Equal "
         "means that SymPy reduces the difference to zero."
     )
-    return Section("5.3 The planar arm in closed form", text, tuple(rows), ("", "textbook", "eslabon, quaternion"))
+    return Section(
+        "5.3 The planar arm in closed form",
+        text,
+        tuple(rows),
+        ("", "textbook", "eslabon, quaternion"),
+    )
 
 
 def from_energies() -> Section:
@@ -76,11 +94,17 @@ def from_energies() -> Section:
     lagrangian, torques = _lagrangian(n), []
     for k in (0, 1):
         momentum = sympy.diff(lagrangian, v[k])
-        rate = sum(sympy.diff(momentum, q[j]) * v[j] + sympy.diff(momentum, v[j]) * a[j] for j in (0, 1))
+        rate = sum(
+            sympy.diff(momentum, q[j]) * v[j] + sympy.diff(momentum, v[j]) * a[j] for j in (0, 1)
+        )
         torques.append(rate - sympy.diff(lagrangian, q[k]))
     rows: list[Row] = []
     for formulation in ("quaternion", "lagrange", "newton_euler"):
-        found = es.load("mendez_2r").equations("inverse_dynamics", formulation=formulation).expanded()[0]
+        found = (
+            es.load("mendez_2r")
+            .equations("inverse_dynamics", formulation=formulation)
+            .expanded()[0]
+        )
         for k in (0, 1):
             left = reduced(torques[k] - found[k], q)
             says, does = "(20) applied to (27), corrected", f"difference reduces to {left}"
@@ -112,5 +136,9 @@ def _lagrangian(n: dict[str, Any]) -> Any:
     total = sympy.Integer(0)
     for k, (centre, spin) in enumerate(zip(centres, (v1, v1 + v2), strict=True), start=1):
         velocity = centre.diff(q1) * v1 + centre.diff(q2) * v2
-        total += n[f"m{k}"] * velocity.dot(velocity) / 2 + n[f"I{k}"] * spin**2 / 2 - n[f"m{k}"] * n["g"] * centre[1]
+        total += (
+            n[f"m{k}"] * velocity.dot(velocity) / 2
+            + n[f"I{k}"] * spin**2 / 2
+            - n[f"m{k}"] * n["g"] * centre[1]
+        )
     return total

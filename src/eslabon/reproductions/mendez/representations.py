@@ -37,8 +37,14 @@ def _formulations() -> dict[str, Floats]:
     """Operations of inverse dynamics for chains of one body and more."""
     names = {"quaternion": "quaternions", "lagrange": "Lagrange", "newton_euler": "Newton-Euler"}
     chains = [random_chain(np.random.default_rng(7), ["revolute"] * k) for k in LENGTHS]
-    counts = {name: [m.operations("inverse_dynamics", formulation=f) for m in chains] for f, name in names.items()}
-    return {name: np.array([float(c.multiplications + c.additions) for c in found]) for name, found in counts.items()}
+    counts = {
+        name: [m.operations("inverse_dynamics", formulation=f) for m in chains]
+        for f, name in names.items()
+    }
+    return {
+        name: np.array([float(c.multiplications + c.additions) for c in found])
+        for name, found in counts.items()
+    }
 
 
 def _drift() -> dict[str, Floats]:
@@ -50,6 +56,11 @@ def _drift() -> dict[str, Floats]:
         q = np.asarray(quaternion_product(p.astype(np.float32), q), np.float32)
         R = rotation_from_quaternion(p).astype(np.float32) @ R
         wide = R.astype(float)
-        lost.append((abs(float(np.linalg.norm(q.astype(float))) - 1), float(np.abs(wide.T @ wide - np.eye(3)).max())))
+        lost.append(
+            (
+                abs(float(np.linalg.norm(q.astype(float))) - 1),
+                float(np.abs(wide.T @ wide - np.eye(3)).max()),
+            )
+        )
     length, angles = np.maximum(np.array(lost), 1e-9).T
     return {"length of the quaternion": length, "right angles of the matrix": angles}

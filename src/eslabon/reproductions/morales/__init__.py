@@ -73,9 +73,7 @@ INTEGRAL = (
     "Rebuilt from the printed bond numbers, matrices and causal paths, with integral causality preferred: half arrows show where power "
     "counts as positive, strokes where effort is given."
 )
-DERIVATIVE = (
-    "The same with derivative causality preferred, as steady states need it; bonds have the numbers of the first graph."
-)
+DERIVATIVE = "The same with derivative causality preferred, as steady states need it; bonds have the numbers of the first graph."
 TEXT = (
     "What the thesis prints, beside what the graphs give: junction structures entry by entry, Euler and Lagrange's equations, "
     "steady states, linear models, observers. Nearly all printed numbers follow from the printed formulas; where these are wrong, "
@@ -105,7 +103,11 @@ def report() -> Report:
 def figures() -> tuple[Picture, ...]:
     """Where igraph is there the graphs of figures 4.17, 4.20, 4.23 and 4.25; and 4.24, 4.26, 4.27, 5.5, 5.10, 5.13 and 5.16
     anew."""
-    curves = [figure for module in (steady_states, linear_models, observers) for figure in module.figures()]
+    curves = [
+        figure
+        for module in (steady_states, linear_models, observers)
+        for figure in module.figures()
+    ]
     return *graphs(), *curves
 
 
@@ -114,7 +116,11 @@ def graphs() -> list[GraphFigure]:
     for label, robot, name, causality in GRAPHS:
         title = phrase("Figure {label}: bond graph of the {robot}", label=label, robot=robot)
         file = f"figure_{label.replace('.', '_')}_{name}"
-        made.append(GraphFigure(file, title, name, causality, INTEGRAL if causality == "integral" else DERIVATIVE))
+        made.append(
+            GraphFigure(
+                file, title, name, causality, INTEGRAL if causality == "integral" else DERIVATIVE
+            )
+        )
     try:
         made[0].svg()
     except MissingDependencyError:

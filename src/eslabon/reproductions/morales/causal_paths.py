@@ -16,7 +16,12 @@ GRAPHS = {
     "(5.79)": "morales_stanford",
 }
 PATHS = {
-    "(5.30)": ("2 4 5 9 11 17 20 22 24", "24 22 20 17 11 9 5 4 2", "2 4 5 7 10 16 18 22 24", "24 22 18 16 10 7 5 4 2"),
+    "(5.30)": (
+        "2 4 5 9 11 17 20 22 24",
+        "24 22 20 17 11 9 5 4 2",
+        "2 4 5 7 10 16 18 22 24",
+        "24 22 18 16 10 7 5 4 2",
+    ),
     "(5.47)": (
         "2 4 5 7 10 16 18 22 24",
         "24 22 18 16 10 7 5 4 2",
@@ -44,10 +49,11 @@ PATHS = {
     ),
 }
 MISSING = "Bond 17 ends at the transformer tfy, from which 20 leads to link 1; without it 17 and 22 do not meet."
-PLATFORM = (
-    "No causal path leads from y to ig, which has the state p31: by the thesis' own criterion it is not observable."
-)
-STATES = {"morales_puma": ("i2", "i1", "c2", "c1"), "morales_stanford": ("i2", "i1", "i3", "ig", "c2", "c1", "c3")}
+PLATFORM = "No causal path leads from y to ig, which has the state p31: by the thesis' own criterion it is not observable."
+STATES = {
+    "morales_puma": ("i2", "i1", "c2", "c1"),
+    "morales_stanford": ("i2", "i1", "i3", "ig", "c2", "c1", "c3"),
+}
 
 
 def collapsed(bonds: str) -> str:
@@ -90,7 +96,11 @@ def sections() -> tuple[Section, ...]:
         says = "every state" if not blind else phrase("all but {names}", names=", ".join(blind))
         rows.append(
             statement(
-                phrase("{where}: y reaches", where=where), "every state", says, float(len(blind)), reason=PLATFORM
+                phrase("{where}: y reaches", where=where),
+                "every state",
+                says,
+                float(len(blind)),
+                reason=PLATFORM,
             )
         )
     text = (
@@ -104,11 +114,21 @@ def sections() -> tuple[Section, ...]:
 def _listed(where: str, printed: list[str], found: set[str]) -> list[Row]:
     """A row for those that are there, and one for each that is not."""
     right = [k for k, path in enumerate(printed, start=1) if path in found]
-    rows = [statement(phrase("{where}: paths", where=where), ", ".join(f"T{k}" for k in right), "the same", 0.0)]
+    rows = [
+        statement(
+            phrase("{where}: paths", where=where),
+            ", ".join(f"T{k}" for k in right),
+            "the same",
+            0.0,
+        )
+    ]
     for k, path in enumerate(printed, start=1):
         if path not in found:
             nearest = max(
-                found, key=lambda own: len(set(own.split()) & set(path.split())) - abs(len(own) - len(path)) / 100
+                found,
+                key=lambda own: (
+                    len(set(own.split()) & set(path.split())) - abs(len(own) - len(path)) / 100
+                ),
             )
             rows.append(statement(f"{where}: T{k}", path, nearest, 1.0, reason=MISSING))
     return rows

@@ -47,7 +47,9 @@ REASONS = {
 def driven(block: str, ports: str) -> BondGraph:
     """A block of the library with a source of effort at each port."""
     sources = {f"s{k}": "Se" for k in range(1, len(ports.split()) + 1)}
-    bonds = [f"{source} -> body.{port}" for source, port in zip(sources, ports.split(), strict=True)]
+    bonds = [
+        f"{source} -> body.{port}" for source, port in zip(sources, ports.split(), strict=True)
+    ]
     return BondGraph(f"driven_{block}", {"body": BondGraph.load(block), **sources}, bonds)
 
 
@@ -66,7 +68,9 @@ def rates(g: BondGraph) -> tuple[list[Any], dict[str, Any]]:
     back = {value: sympy.Symbol(name, real=True) for name, value in names.items()}
     made = [sympy.simplify(x).xreplace({**renamed, **back}) for x in list(found)]
     return made, letters(
-        *short.values(), *(f"x{k + 1}" for k in range(len(g.states))), *(f"u{k + 1}" for k in range(len(g.inputs)))
+        *short.values(),
+        *(f"x{k + 1}" for k in range(len(g.states))),
+        *(f"u{k + 1}" for k in range(len(g.inputs))),
     )
 
 

@@ -9,7 +9,9 @@ from eslabon.reproductions.comparison import THESIS, Section
 from eslabon.reproductions.morales.matrices import letters
 from eslabon.reproductions.verdicts import formula
 
-SQUARE = "Kinetic energy (A.20) has n²: the inertia behind a gear counts by the square of its ratio."
+SQUARE = (
+    "Kinetic energy (A.20) has n²: the inertia behind a gear counts by the square of its ratio."
+)
 DAMPING = "(A.24) has n²: friction behind a gear counts by the square of its ratio."
 
 

@@ -12,9 +12,7 @@ from eslabon.reproductions.comparison import THESIS, Row, Section
 from eslabon.reproductions.morales.matrices import arranged, block, letters, read
 from eslabon.reproductions.verdicts import formula, greatest, statement
 
-SPRING = (
-    "The spring c1 (bond 23) acts on joint 1; without this entry q23 would not act on anything, and S11 is not skew."
-)
+SPRING = "The spring c1 (bond 23) acts on joint 1; without this entry q23 would not act on anything, and S11 is not skew."
 TURNED = (
     "The momenta p12 = ix f12 and p13 = iy f13 act through the gyrators of the ring, one of them through sin q3 and the other "
     "through cos q3: the graph gives this, and only with it is the model Euler-Lagrange's (below)."
@@ -27,7 +25,16 @@ NAMES = {
     "z_d (4.75)": ("f8 f12 f12 f19", "zd", "The inertia iy is at bond 13."),
     "D_out (4.75)": ("e6 f21", "D_out", "R1 is given the flow f21, and answers with the effort."),
 }
-OTHER_NUMBERS = {"44": "50", "53": "31", "25": "23", "43": "53", "20": "19", "32": "42", "35": "43", "40": "48"}
+OTHER_NUMBERS = {
+    "44": "50",
+    "53": "31",
+    "25": "23",
+    "43": "53",
+    "20": "19",
+    "32": "42",
+    "35": "43",
+    "40": "48",
+}
 FIRST = ("2", "24", "44", "53"), ("3", "25", "43")  # inertias and compliances of figure 4.25
 SECOND = ("8", "12", "13", "20", "32", "35", "40")
 
@@ -50,13 +57,17 @@ def puma() -> Section:
     rows = []
     for what, (printed, of, reason) in NAMES.items():
         wrong = sum(a != b for a, b in zip(printed.split(), key[of], strict=True))
-        rows.append(statement(what, printed.replace(" ", ", "), ", ".join(key[of]), wrong, reason=reason))
+        rows.append(
+            statement(what, printed.replace(" ", ", "), ", ".join(key[of]), wrong, reason=reason)
+        )
     names = letters("p12", "p13", "q3")
     right = symbolic("morales_puma", "integral", "S11")
     names["h1"] = right[1, 0]
     S11 = ("0 -h1 -1 0", "h1 0 0 0", "1 0 0 0", "0 1 0 0")
     rows += block("S11 (4.82)", S11, right, names, {(2, 4): SPRING})
-    rows.append(formula("h1 (4.81)", "p13*cos(q3) + p12*sin(q3)", names.pop("h1"), names, reason=TURNED))
+    rows.append(
+        formula("h1 (4.81)", "p13*cos(q3) + p12*sin(q3)", names.pop("h1"), names, reason=TURNED)
+    )
     ends = ("0 0", "0 0")
     blocks = {
         "S12 (4.83)": ("S12", ("-1 0", "0 -1", *ends)),
@@ -74,7 +85,9 @@ def puma() -> Section:
         "and causal paths leave. Its own junction structure is beside the printed one, entry by entry, as SymPy reduces the "
         "difference; entries that agree share a row."
     )
-    return Section("4.3.6 PUMA: the junction structure S", text, (*rows, dependent("morales_puma")), THESIS)
+    return Section(
+        "4.3.6 PUMA: the junction structure S", text, (*rows, dependent("morales_puma")), THESIS
+    )
 
 
 def dependent(name: str) -> Row:
@@ -85,14 +98,21 @@ def dependent(name: str) -> Row:
     s, c, q53 = np.sin(at["q3"]), np.cos(at["q3"]), at.get("q53", 0.0)
     printed = np.eye(g.order)
     printed[0, 0] += (p["iz"] + q53**2 * p.get("my", 0.0)) / p["i2"]
-    printed[1, 1] += (p["ix"] * s**2 + p["iy"] * c**2 + p["i"] + p.get("mz", 0.0) * (q53 * c) ** 2) / p["i1"]
+    printed[1, 1] += (
+        p["ix"] * s**2 + p["iy"] * c**2 + p["i"] + p.get("mz", 0.0) * (q53 * c) ** 2
+    ) / p["i1"]
     if g.order == 7:
         printed[0, 3] = q53 * p["my"] * c / p["ig"]
         printed[2, 2] += p["mx"] / p["i3"]
         printed[2, 3] = p["mx"] * s / p["ig"]
     found = g.junction_structure().fields(x, np.zeros(len(g.inputs)))["E"]
     where = "(4.147), (4.148)" if g.order == 7 else "(4.95), (4.96)"
-    return statement(f"E {where}", "1 - S14 Fd^-1 S31 F", "the same, at a random state", greatest(found - printed))
+    return statement(
+        f"E {where}",
+        "1 - S14 Fd^-1 S31 F",
+        "the same, at a random state",
+        greatest(found - printed),
+    )
 
 
 def puma_derivative() -> Section:
@@ -106,19 +126,40 @@ def puma_derivative() -> Section:
         *(f"{zeros} -1 0",) * 2, *(f"{zeros} 0 -q3",) * 2, *(f"{zeros} 0 -1",) * 2,
         "1 1 0 0 0 0 0 p12*q3-p13*q3", "0 0 q3 q3 1 1 -p12*q3+p13*q3 0",
     )  # fmt: skip
-    right = arranged(symbolic("morales_puma", "derivative", "J11"), zd, rates, (J.key["zd"], J.key["xd_rate"]))
+    right = arranged(
+        symbolic("morales_puma", "derivative", "J11"), zd, rates, (J.key["zd"], J.key["xd_rate"])
+    )
     reasons = {(i, j): SIGNS for i in range(1, 9) for j in range(1, 9)}
-    reasons |= dict.fromkeys(((3, 8), (4, 8), (8, 3), (8, 4)), ANGLE) | dict.fromkeys(((7, 8), (8, 7)), RING)
+    reasons |= dict.fromkeys(((3, 8), (4, 8), (8, 3), (8, 4)), ANGLE) | dict.fromkeys(
+        ((7, 8), (8, 7)), RING
+    )
     rows = block("J11 (4.202)", J11, right, names, reasons)
-    ends = {"J12 (4.203)": ("J12", "D_out", ("-1 0", "0 -1")), "J13 (4.204)": ("J13", "u", ("1 0", "0 1"))}
+    ends = {
+        "J12 (4.203)": ("J12", "D_out", ("-1 0", "0 -1")),
+        "J13 (4.204)": ("J13", "u", ("1 0", "0 1")),
+    }
     for what, (of, columns, lines) in ends.items():
-        found = arranged(symbolic("morales_puma", "derivative", of), zd, J.key[columns], (J.key["zd"], J.key[columns]))
+        found = arranged(
+            symbolic("morales_puma", "derivative", of),
+            zd,
+            J.key[columns],
+            (J.key["zd"], J.key[columns]),
+        )
         rows += block(what, (*("0 0",) * 6, *lines), found, names)
     rows.append(
-        statement("J13 (4.204): rows", "9", "8", 1.0, reason="z_d has eight entries; a row of zeros is too many.")
+        statement(
+            "J13 (4.204): rows",
+            "9",
+            "8",
+            1.0,
+            reason="z_d has eight entries; a row of zeros is too many.",
+        )
     )
     found = arranged(
-        symbolic("morales_puma", "derivative", "J21"), J.key["D_in"], rates, (J.key["D_in"], J.key["xd_rate"])
+        symbolic("morales_puma", "derivative", "J21"),
+        J.key["D_in"],
+        rates,
+        (J.key["D_in"], J.key["xd_rate"]),
     )
     rows += block("J21 (4.205)", (f"{zeros} 1 0", f"{zeros} 0 1"), found, names)
     text = "All storages in derivative causality, as steady states need it; entries in the order of (4.196)."
@@ -195,7 +236,9 @@ def stanford_derivative() -> Section:
     def found(of: str, rows: list[str], columns: Any) -> Any:
         own = {"J1": J.key["zd"], "J2": J.key["D_in"]}[of[:2]]
         across = {"1": J.key["xd_rate"], "2": J.key["D_out"], "3": J.key["u"]}[of[2]]
-        return arranged(symbolic("morales_stanford_constant", "derivative", of), rows, columns, (own, across))
+        return arranged(
+            symbolic("morales_stanford_constant", "derivative", of), rows, columns, (own, across)
+        )
 
     zero = "0 0 0 0 0 0 0"
     D_in, D_out, u = list(J.key["D_in"]), list(J.key["D_out"]), list(J.key["u"])
@@ -205,16 +248,28 @@ def stanford_derivative() -> Section:
     rows += block("J12, first (4.221)", (*("0 0 0",) * 3, "0 0 1", "-1 0 -h6", "0 -1 h7-h9", "0 0 h8"),
                   found("J12", z1, D_out), names)  # fmt: skip
     rows += block(
-        "J13, first (4.222)", (*("0 0 0 0",) * 4, "1 0 0 0", "0 1 0 0", "0 0 1 0"), found("J13", z1, u), names
+        "J13, first (4.222)",
+        (*("0 0 0 0",) * 4, "1 0 0 0", "0 1 0 0", "0 0 1 0"),
+        found("J13", z1, u),
+        names,
     )
     upper, lower = found("J11", z1, rate2), found("J11", z2, rate1)
     differences = [x for x in lower - upper.T if x != 0]
     reason = "J11 as a whole is skew-symmetric, as power is conserved: the second block is minus the transpose."
     rows.append(
-        statement("J11, second (4.223)", "(J11 of 1, 2)^T", "-(J11 of 1, 2)^T", float(len(differences)), reason=reason)
+        statement(
+            "J11, second (4.223)",
+            "(J11 of 1, 2)^T",
+            "-(J11 of 1, 2)^T",
+            float(len(differences)),
+            reason=reason,
+        )
     )
     rows += block(
-        "J12, second (4.224)", (*("0 0 0",) * 4, "0 0 cos(q3)", "0 0 sin(q3)", "0 0 0"), found("J12", z2, D_out), names
+        "J12, second (4.224)",
+        (*("0 0 0",) * 4, "0 0 cos(q3)", "0 0 sin(q3)", "0 0 0"),
+        found("J12", z2, D_out),
+        names,
     )
     shifted = "The frictions are given f3, f25 and -e53: all three entries stand one column too far to the right."
     rows += block("J21, first (4.225)", ("0 0 0 0 0 1 0", "0 0 0 0 0 0 1", "0 0 0 0 -1 0 0"), found("J21", D_in, rate1), names,

@@ -33,11 +33,16 @@ def energies(p: Any, q: Any, v: Any, g: float = 0.0) -> tuple[Any, Any]:
 
     lib: Any = casadi if isinstance(q[0], casadi.SX) else sympy
     s, c = lib.sin(q[1]), lib.cos(q[1])
-    kinetic = ((p["i1"] + p["i"] + p["ix"] * s**2 + p["iy"] * c**2) * v[0] ** 2 + (p["i2"] + p["iz"]) * v[1] ** 2) / 2
+    kinetic = (
+        (p["i1"] + p["i"] + p["ix"] * s**2 + p["iy"] * c**2) * v[0] ** 2
+        + (p["i2"] + p["iz"]) * v[1] ** 2
+    ) / 2
     if len(q) == 2:
         return kinetic, 0
     m = p["m"]
-    kinetic += (p["i3"] * v[2] ** 2 + m * (v[2] ** 2 + q[2] ** 2 * v[1] ** 2 + (q[2] * c * v[0]) ** 2)) / 2
+    kinetic += (
+        p["i3"] * v[2] ** 2 + m * (v[2] ** 2 + q[2] ** 2 * v[1] ** 2 + (q[2] * c * v[0]) ** 2)
+    ) / 2
     return kinetic, m * g * q[2] * s
 
 
@@ -62,7 +67,9 @@ def robot_form(joints: int) -> tuple[Any, Any, Any]:
     M = sympy.hessian(energies(p, q, v)[0], v)
 
     def christoffel(i: int, j: int, k: int) -> Any:
-        return (sympy.diff(M[i, j], q[k]) + sympy.diff(M[i, k], q[j]) - sympy.diff(M[j, k], q[i])) / 2
+        return (
+            sympy.diff(M[i, j], q[k]) + sympy.diff(M[i, k], q[j]) - sympy.diff(M[j, k], q[i])
+        ) / 2
 
     pairs = [(i, j) for i in range(joints) for j in range(i + 1, joints)]
     C = sympy.Matrix(joints, joints, lambda i, j: sympy.factor(christoffel(i, j, j)))
@@ -70,7 +77,9 @@ def robot_form(joints: int) -> tuple[Any, Any, Any]:
     return M.applyfunc(sympy.expand), C, B
 
 
-def accelerations(p: Any, springs: tuple[float, ...], q: Floats, v: Floats, tau: Floats, g: float = 0.0) -> Floats:
+def accelerations(
+    p: Any, springs: tuple[float, ...], q: Floats, v: Floats, tau: Floats, g: float = 0.0
+) -> Floats:
     """Euler and Lagrange's equations solved, with the springs of the joints; all numbers."""
     n = len(q)
     x, y = casadi.SX.sym("q", n), casadi.SX.sym("v", n)
@@ -101,8 +110,12 @@ def puma_errors(S11: Any) -> float:
         f, S = structure.fields(x, u), {n: structure.at(x, u, n) for n in ("S11", "S13", "S14")}
         p12, p13 = p["ix"] * np.sin(q[1]) * v[0], p["iy"] * np.cos(q[1]) * v[0]
         changed = S11(S["S11"].copy(), p12, p13, q[1])
-        right = (changed + S["S14"] @ np.linalg.solve(f["Fd"], f["Z1_rate"])) @ f["F"] @ x + S["S13"] @ u
-        worst = max(worst, greatest(np.linalg.solve(f["E"], right)[:2] / [p["i2"], p["i1"]] - a[::-1]))
+        right = (changed + S["S14"] @ np.linalg.solve(f["Fd"], f["Z1_rate"])) @ f["F"] @ x + S[
+            "S13"
+        ] @ u
+        worst = max(
+            worst, greatest(np.linalg.solve(f["E"], right)[:2] / [p["i2"], p["i1"]] - a[::-1])
+        )
     return worst
 
 
@@ -185,7 +198,13 @@ def models() -> Section:
     names = letters("q3", "q53", "f2", "f50", "n")
     acting = symbolic("morales_stanford_constant", "integral", "S11")[0, 2] * names["f50"]
     rows.append(
-        formula("Stanford: V, first row (4.167)", "-n*q3*f50", acting, names, reason="It is -n q53 f50 in (4.166).")
+        formula(
+            "Stanford: V, first row (4.167)",
+            "-n*q3*f50",
+            acting,
+            names,
+            reason="It is -n q53 f50 in (4.166).",
+        )
     )
     text = phrase(
         "Accelerations at {samples} random states against the Euler-Lagrange equations, ix and iy unequal; the difference is the "
@@ -193,4 +212,6 @@ def models() -> Section:
         "Coriolis term at all and nothing of this shows. With the corrections both graphs equal Euler and Lagrange's models.",
         samples=SAMPLES,
     )
-    return Section("4.3.6, 4.3.8 The bond graphs against Euler and Lagrange", text, tuple(rows), FORMS)
+    return Section(
+        "4.3.6, 4.3.8 The bond graphs against Euler and Lagrange", text, tuple(rows), FORMS
+    )

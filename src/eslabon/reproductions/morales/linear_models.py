@@ -84,7 +84,12 @@ def puma() -> Section:
         rows.append(_entry(i, j, PUMA_A[i][j], right[i, j], reason, "(5.73)"))
     C = 1 / p["i2"]
     rows.append(
-        statement("C (5.44)", "(1/i2, 0, 0, 0)", "the same", greatest(output(g, puma_linear())[0] - [C, 0, 0, 0]))
+        statement(
+            "C (5.44)",
+            "(1/i2, 0, 0, 0)",
+            "the same",
+            greatest(output(g, puma_linear())[0] - [C, 0, 0, 0]),
+        )
     )
     text = (
         "The printed numbers follow from the printed formulas; the exact Jacobian of the graph's state equations is beside them, "
@@ -110,15 +115,38 @@ def output(g: BondGraph, lm: LinearGraph, *names: str) -> Floats:
 def stanford_formulas(p: Any, x: Any) -> Any:
     """(5.60) with (5.55) and (5.59), as they stand in the print; x has the names of L3109."""
     s, c = casadi.sin(x["q3"]), casadi.cos(x["q3"])
-    q, mx, my, mz, f2, f24, f31, f50 = x["q53"], p["mx"], p["my"], p["mz"], x["f2"], x["f24"], x["f31"], x["f50"]
+    q, mx, my, mz, f2, f24, f31, f50 = (
+        x["q53"],
+        p["mx"],
+        p["my"],
+        p["mz"],
+        x["f2"],
+        x["f24"],
+        x["f31"],
+        x["f50"],
+    )
     h1 = x["p12"] * c - x["p13"] * s + q**2 * mx * f24 * s * c
-    h2, h3, h8, h9, h13 = q * mz * f2, q * mz * f2 * s, q * my * f24 * c**2, q * mx * f24 * s * c**2, mz * f2 * c
+    h2, h3, h8, h9, h13 = (
+        q * mz * f2,
+        q * mz * f2 * s,
+        q * my * f24 * c**2,
+        q * mx * f24 * s * c**2,
+        mz * f2 * c,
+    )
     G1 = q * mz * f2 * f24 - q * mx * f24**2 * s**2 + q * mz * f2 * f31 * c
     G2 = -2 * q**2 * mx * f24**2 * s**2 - q * mz * f2 * f50 - q * mz * f2 * f31 * c
-    G3 = x["p13"] * f2 * c + x["p12"] * f2 * s + q**2 * mx * f24 * f2 * s**2 - q * my * f24 * f50 * s * c
+    G3 = (
+        x["p13"] * f2 * c
+        + x["p12"] * f2 * s
+        + q**2 * mx * f24 * f2 * s**2
+        - q * my * f24 * f50 * s * c
+    )
     G3 += -2 * q * my * f24 * f31 * s * c - 2 * q * mx * f24 * f31 * s**3
     G4 = (
-        2 * q**2 * mx * f24 * s**2 - q * my * f24 * f50 * s * c - q * my * f24 * f31 * s * c - q * mx * f24 * f31 * s**3
+        2 * q**2 * mx * f24 * s**2
+        - q * my * f24 * f50 * s * c
+        - q * my * f24 * f31 * s * c
+        - q * mx * f24 * f31 * s**3
     )
     G5 = mz * f2 * f31 * s - q * my * f24**2 * s * c
     G6 = q * mz * f2**2 - q * my * f24**2 * s * c
@@ -152,8 +180,18 @@ def stanford_linear(name: str) -> LinearGraph:
     """The Jacobian at the printed point, under the sources that hold its positions; q23 = 0, which nothing depends on."""
     g = BondGraph.load(name)
     p, x = g.parameters, {key: float(text) for key, text in POINT.items()}
-    u = g.inverse_statics({"q3": x["q3"], "q53": x["q53"], "q23": 0.0}, {"e30": p["R3"] * x["f31"]}).u
-    at = [p["i2"] * x["f2"], p["i1"] * x["f24"], p["i3"] * x["f50"], p["ig"] * x["f31"], x["q3"], 0.0, x["q53"]]
+    u = g.inverse_statics(
+        {"q3": x["q3"], "q53": x["q53"], "q23": 0.0}, {"e30": p["R3"] * x["f31"]}
+    ).u
+    at = [
+        p["i2"] * x["f2"],
+        p["i1"] * x["f24"],
+        p["i3"] * x["f50"],
+        p["ig"] * x["f31"],
+        x["q3"],
+        0.0,
+        x["q53"],
+    ]
     return g.linearize(at, u)
 
 
@@ -161,26 +199,49 @@ def stanford() -> tuple[Section, Section]:
     formulas, noise = stanford_printed()
     rows = []
     for i, j in _entries(STANFORD_A, formulas):
-        rows.append(number(f"A({i + 1},{j + 1}) (5.80)", STANFORD_A[i][j], formulas[i, j], noise=noise[i, j]))
+        rows.append(
+            number(
+                f"A({i + 1},{j + 1}) (5.80)", STANFORD_A[i][j], formulas[i, j], noise=noise[i, j]
+            )
+        )
     text = (
         "The 7 x 7 matrix from (5.55), (5.59) and (5.60) as they stand in the print, slips included, at the point of L3109. The "
         "point has four or five digits; half a unit of their last ones counts as noise. All other entries are 0."
     )
-    first = Section("5.4.4 Stanford: A of (5.80) from the printed formulas", text, tuple(rows), THESIS, (point(),))
+    first = Section(
+        "5.4.4 Stanford: A of (5.80) from the printed formulas",
+        text,
+        tuple(rows),
+        THESIS,
+        (point(),),
+    )
     constant, varying = (stanford_linear(f"morales_stanford{x}").A for x in ("_constant", ""))
     g, x = BondGraph.load("morales_stanford"), stanford_linear("morales_stanford").x
     E = g.junction_structure().fields(x, np.zeros(4))["E"]
     rows = []
     for i, j in _entries(STANFORD_A, varying):
         plain = (i, j) in ((0, 0), (0, 4), (1, 1), (1, 5), (2, 6))
-        rows.append(_entry(i, j, STANFORD_A[i][j], varying[i, j], phrase(INERTIA, E=E[i, i]) if plain else COUPLED))
+        rows.append(
+            _entry(
+                i,
+                j,
+                STANFORD_A[i][j],
+                varying[i, j],
+                phrase(INERTIA, E=E[i, i]) if plain else COUPLED,
+            )
+        )
     text = (
         "The exact Jacobian at the same point, of the graph with (4.169)-(4.171), from which the printed formulas start, and with the "
         "right sign of tyx. The point itself is one of the graph with n = r = s = 2, whose matrix is shown too; the print agrees with "
         "neither."
     )
-    shown = _matrix("n = mz f2, r = mx f24 sin q3, s = my f24 cos q3", varying), _matrix("n = r = s = 2", constant)
-    poles = _poles({"printed A": formulas, "with (4.169)-(4.171)": varying, "n = r = s = 2": constant})
+    shown = (
+        _matrix("n = mz f2, r = mx f24 sin q3, s = my f24 cos q3", varying),
+        _matrix("n = r = s = 2", constant),
+    )
+    poles = _poles(
+        {"printed A": formulas, "with (4.169)-(4.171)": varying, "n = r = s = 2": constant}
+    )
     return first, Section("5.4.4 Stanford: the right A", text, tuple(rows), THESIS, (*shown, poles))
 
 
@@ -205,13 +266,20 @@ def point() -> Exhibit:
 def _entries(printed: Any, right: Floats) -> list[tuple[int, int]]:
     """Where a printed or a right entry is not zero."""
     n = len(printed)
-    return [(i, j) for i in range(n) for j in range(n) if float(printed[i][j]) or abs(right[i, j]) > 1e-9]
+    return [
+        (i, j)
+        for i in range(n)
+        for j in range(n)
+        if float(printed[i][j]) or abs(right[i, j]) > 1e-9
+    ]
 
 
 def _entry(i: int, j: int, printed: str, right: float, reason: str, where: str = "(5.80)") -> Row:
     """An entry whose formula is in question: not a number that a lost digit could spoil."""
     off = max(0.0, abs(right - float(printed)) - last_unit(printed) / 2)
-    return statement(f"A({i + 1},{j + 1}) {where}", printed, figures_of(right), off, tolerance=0.0, reason=reason)
+    return statement(
+        f"A({i + 1},{j + 1}) {where}", printed, figures_of(right), off, tolerance=0.0, reason=reason
+    )
 
 
 def _from_formulas(what: str, printed: Any, formulas: Floats, noise: Floats) -> Row:
@@ -224,14 +292,17 @@ def _from_formulas(what: str, printed: Any, formulas: Floats, noise: Floats) -> 
 def _matrix(title: str, A: Floats) -> Exhibit:
     columns = tuple(str(k + 1) for k in range(len(A)))
     return Exhibit(
-        columns, tuple(tuple(f"{x + 0.0:.4g}" for x in np.where(abs(row) < 1e-12, 0, row)) for row in A), title
+        columns,
+        tuple(tuple(f"{x + 0.0:.4g}" for x in np.where(abs(row) < 1e-12, 0, row)) for row in A),
+        title,
     )
 
 
 def _poles(matrices: dict[str, Floats]) -> Exhibit:
     """Eigenvalues, a line each."""
     return Exhibit(
-        ("", "poles, 1/s"), tuple((title, poles_text(np.linalg.eigvals(A))) for title, A in matrices.items())
+        ("", "poles, 1/s"),
+        tuple((title, poles_text(np.linalg.eigvals(A))) for title, A in matrices.items()),
     )
 
 
@@ -250,7 +321,12 @@ def poles_text(poles: Any) -> str:
 
 
 def responses(
-    g: BondGraph, u: Floats, du: Floats, matrices: dict[str, Floats], t: Floats, B: dict[str, Floats]
+    g: BondGraph,
+    u: Floats,
+    du: Floats,
+    matrices: dict[str, Floats],
+    t: Floats,
+    B: dict[str, Floats],
 ) -> dict[str, Floats]:
     """States after a step of the sources at a steady state: of the graph, and of linear models with that state added."""
     from scipy.signal import StateSpace, lsim
@@ -259,7 +335,9 @@ def responses(
     made = {"nonlinear": g.simulate(rest.x, t, np.asarray(u) + du, rtol=1e-9, atol=1e-11).x}
     for title, A in matrices.items():
         n = len(A)
-        _, x, _ = lsim(StateSpace(A, B[title], np.eye(n), np.zeros((n, len(du)))), np.tile(du, (len(t), 1)), t)
+        _, x, _ = lsim(
+            StateSpace(A, B[title], np.eye(n), np.zeros((n, len(du)))), np.tile(du, (len(t), 1)), t
+        )
         made[title] = rest.x + x
     return made
 
@@ -269,9 +347,15 @@ def figures() -> list[Figure]:
     u, du, t = np.array([4.0, 3.0]), np.array([0.2, 0.2]), np.linspace(0, 8, 801)
     B = {"linear": lm.B, "as printed": np.eye(4)[:, :2]}
     runs = responses(g, u, du, {"linear": lm.A, "as printed": puma_printed(g.parameters)}, t, B)
-    made = [_compared("figure_5_5_puma", "Figure 5.5: PUMA, 0.2 N m more at both joints", g, t, runs)]
+    made = [
+        _compared("figure_5_5_puma", "Figure 5.5: PUMA, 0.2 N m more at both joints", g, t, runs)
+    ]
     g = BondGraph.load("morales_stanford_constant")
-    u, du, t = np.array([2.5, 5.0, 1.0, -0.5]), np.array([0.1, 0.1, 0.1, 0.0]), np.linspace(0, 12, 1201)
+    u, du, t = (
+        np.array([2.5, 5.0, 1.0, -0.5]),
+        np.array([0.1, 0.1, 0.1, 0.0]),
+        np.linspace(0, 12, 1201),
+    )
     rest = g.steady_state(u)
     exact = g.linearize(rest.x, rest.u)
     B = {"linear": exact.B, "as printed": np.eye(7)[:, :4]}

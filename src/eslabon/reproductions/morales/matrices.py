@@ -42,7 +42,11 @@ def block(
     if shape != computed.shape:
         raise ValueError(f"{what} is printed {shape}, and computed {computed.shape}")
     places = [(i, j) for i in range(shape[0]) for j in range(shape[1])]
-    unequal = [(i, j) for i, j in places if sympy.simplify(read(entries[i][j], names) - computed[i, j]) != 0]
+    unequal = [
+        (i, j)
+        for i, j in places
+        if sympy.simplify(read(entries[i][j], names) - computed[i, j]) != 0
+    ]
     right = len(places) - len(unequal)
     rows = []
     if right:
@@ -62,9 +66,15 @@ def block(
     return rows
 
 
-def arranged(matrix: Any, rows: Sequence[str], columns: Sequence[str], by: tuple[Sequence[str], Sequence[str]]) -> Any:
+def arranged(
+    matrix: Any,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    by: tuple[Sequence[str], Sequence[str]],
+) -> Any:
     """The rows and columns of these names, of a matrix whose own are `by`."""
     first, second = (
-        [list(own).index(name) for name in wanted] for own, wanted in zip(by, (rows, columns), strict=True)
+        [list(own).index(name) for name in wanted]
+        for own, wanted in zip(by, (rows, columns), strict=True)
     )
     return matrix.extract(first, second)

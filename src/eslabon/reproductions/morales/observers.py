@@ -33,7 +33,9 @@ PUMA_POLES = ("-1.5146e-28", "-2.6795", "-5.0", "-37.32")  # L3052
 STANFORD_POLES = ("-1.1792", "-4.2265", "13.33", "-15.773", "-23.32")  # L3121, besides the pair
 PAIR = ("-8.2132e-8", "3.6515")
 ZERO = 1e-12  # below which a pole of numbers of this size is nothing
-AT = np.array([2.5, 5.0, 1.0, -0.5])  # sources of the Stanford arm; e25 is not printed, and nothing depends on it
+AT = np.array(
+    [2.5, 5.0, 1.0, -0.5]
+)  # sources of the Stanford arm; e25 is not printed, and nothing depends on it
 ALL = ("f2", "f24", "f50")  # the velocities of the three joints
 LOST_SPRING = "Without the spring -1/c2 of joint 2 in (5.73), q3 acts on nothing: no gain moves the pole at 0, and an error of q3 stays for ever."
 AT_REST = (
@@ -110,7 +112,11 @@ def puma() -> Section:
     )
     ranks = [observability((M, C)).rank for M in (A, lm.A)]
     says = phrase("rank {one} of 4 with (5.73), {two} with the right A", one=ranks[0], two=ranks[1])
-    rows.append(statement("observed from f3 (L3011)", "all four states", says, float(4 - ranks[1]), reason=AT_REST))
+    rows.append(
+        statement(
+            "observed from f3 (L3011)", "all four states", says, float(4 - ranks[1]), reason=AT_REST
+        )
+    )
     left = greatest(error_after(through_graph(g, lm), np.array([0, 0, 0.1, 0.1]), 10.0)[2:]) / 0.1
     rows.append(
         statement(
@@ -121,7 +127,10 @@ def puma() -> Section:
             tolerance=0.02,
         )
     )
-    graph, plain = (poles_text(np.linalg.eigvals(M)) for M in (through_graph(g, lm), lm.A - printed_gains(4) @ C))
+    graph, plain = (
+        poles_text(np.linalg.eigvals(M))
+        for M in (through_graph(g, lm), lm.A - printed_gains(4) @ C)
+    )
     text = phrase(
         "Poles of the printed A - H C with H = -2. The observer drawn as a bond graph has the dependent inertias and the spring in "
         "it, though the matrix has not: as E^-1 (... + H) its poles are {graph}, so that the simulation may well have converged. With "
@@ -146,7 +155,9 @@ def stanford() -> Section:
     real = [k for k in np.argsort(-poles.real) if abs(poles[k].imag) < 1e-9]
     for k, text in zip(real, STANFORD_POLES, strict=True):
         reason = MINUS if float(text) > 0 else ""
-        rows.append(number(f"pole {text} (L3121)", text, poles[k].real, noise=noise[k], reason=reason))
+        rows.append(
+            number(f"pole {text} (L3121)", text, poles[k].real, noise=noise[k], reason=reason)
+        )
     left = max(abs(error_after(F, np.eye(7)[6] * 0.1, t)[6]) for t in np.linspace(998, 1000, 41))
     rows.append(
         statement("it converges (L3130)", "yes", phrase("{x:.0f} % left after 1000 s", x=100 * left / 0.1), left / 0.1, tolerance=0.02,
@@ -165,7 +176,9 @@ def stanford() -> Section:
         )
     )
     g, h = BondGraph.load("morales_stanford"), BondGraph.load("morales_stanford_constant")
-    varied, held = (poles_text(np.linalg.eigvals(through_graph(*x))) for x in ((g, right), (h, constant)))
+    varied, held = (
+        poles_text(np.linalg.eigvals(through_graph(*x))) for x in ((g, right), (h, constant))
+    )
     text = phrase(
         "Poles of the printed A - H C with H = -0.1. As a graph, with E, the observer's are {varied} with (4.169)-(4.171) and "
         "{held} with n = r = s = 2: only constant gyrators, which load the joints by the platform's velocity, let joint 3 be "
@@ -196,7 +209,9 @@ def observer(name: str, *measured: str) -> ObserverGraph:
     rest = plant.steady_state(AT[: len(plant.inputs)] if plant.order == 7 else [2.0, 1.0])
     g = plant.with_detectors(**{f"y{k + 1}": flow for k, flow in enumerate(measured)})
     if measured != ("f2",):
-        return g.observer_graph([-3.0, -4.0, -5.0, -6.0, -7.0, -8.0, -9.0][: plant.order], x=rest.x, u=rest.u)
+        return g.observer_graph(
+            [-3.0, -4.0, -5.0, -6.0, -7.0, -8.0, -9.0][: plant.order], x=rest.x, u=rest.u
+        )
     lm, own = g.linearize(rest.x, rest.u), [0, 2]  # p2 and q3
     gains = np.zeros((4, 1))
     gains[own] = luenberger((lm.A[np.ix_(own, own)], lm.B[own], lm.C[:, own]), [-3.0, -4.0]).gains
@@ -207,7 +222,11 @@ def watched(made: ObserverGraph, t: Floats) -> Response:
     """The graph from its steady state under a step of the sources, its observer from another start."""
     name = made.plant.name
     rest = BondGraph.load(name).steady_state(AT if len(made.states) == 7 else [2.0, 1.0])
-    off = np.where([x == "p31" for x in made.states], 0.0, np.where([x[0] == "p" for x in made.states], 0.02, 0.05))
+    off = np.where(
+        [x == "p31" for x in made.states],
+        0.0,
+        np.where([x[0] == "p" for x in made.states], 0.02, 0.05),
+    )
     step = np.array([0.2, 0.2]) if len(made.states) == 4 else np.array([0.1, 0.1, 0.1, 0.0])
     return made.simulate(rest.x, rest.x + off, t, rest.u + step)
 
@@ -235,9 +254,13 @@ def working() -> Section:
         pair=pair,
     )
     shown = Exhibit(
-        ("observer", "poles, 1/s", "greatest error, 0 s", "10 s"), tuple(lines), "Errors from another start"
+        ("observer", "poles, 1/s", "greatest error, 0 s", "10 s"),
+        tuple(lines),
+        "Errors from another start",
     )
-    moduli = Exhibit(("from", "H by states"), tuple(gains), "Moduli of the gyrators and transformers, by states")
+    moduli = Exhibit(
+        ("from", "H by states"), tuple(gains), "Moduli of the gyrators and transformers, by states"
+    )
     return Section("5.4 Observers that do", text, (), THESIS, (shown, moduli))
 
 
@@ -250,13 +273,17 @@ def _lost() -> Any:
 # -- figures ----------------------------------------------------------------------------------------------------------
 
 
-def printed_run(A: Floats, F: Floats, start: Floats, du: Floats, t: Floats) -> tuple[Floats, Floats]:
+def printed_run(
+    A: Floats, F: Floats, start: Floats, du: Floats, t: Floats
+) -> tuple[Floats, Floats]:
     """The printed plant from zero under a step, and the estimate, whose error starts elsewhere."""
     from scipy.signal import StateSpace, lsim
 
     n, u = len(A), np.tile(du, (len(t), 1))
     _, x, _ = lsim(StateSpace(A, np.eye(n)[:, : len(du)], np.eye(n), np.zeros((n, len(du)))), u, t)
-    _, errors, _ = lsim(StateSpace(F, np.zeros((n, 1)), np.eye(n), np.zeros((n, 1))), None, t, X0=start)
+    _, errors, _ = lsim(
+        StateSpace(F, np.zeros((n, 1)), np.eye(n), np.zeros((n, 1))), None, t, X0=start
+    )
     return x, x + errors
 
 

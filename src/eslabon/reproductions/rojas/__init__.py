@@ -80,11 +80,24 @@ TEXT = (
 
 def report() -> Report:
     """Everything of the thesis that can be recomputed, in its order."""
-    third = (iterations.start(), loops.seven(), iterations.six_and_seven(), iterations.spurious(), loops.hexiflex())
+    third = (
+        iterations.start(),
+        loops.seven(),
+        iterations.six_and_seven(),
+        iterations.spurious(),
+        loops.hexiflex(),
+    )
     fourth = (*straight_line.sections(), *operations.sections())
     matrices = (modal_gains.matrices(at) for at in (START, MIDDLE))
     linear = (*derivation.sections(), *matrices, *perturbed_path.sections(), derivation.shares())
-    sections = (contents.section(), *positioner.sections(), *third, *fourth, *linear, *modal_gains.sections())
+    sections = (
+        contents.section(),
+        *positioner.sections(),
+        *third,
+        *fourth,
+        *linear,
+        *modal_gains.sections(),
+    )
     return Report("rojas", DOCUMENT, TEXT, sections, figures)
 
 
@@ -92,4 +105,9 @@ def report() -> Report:
 def figures() -> tuple[Picture, ...]:
     """Figures 3.3.3 to 3.3.5, 3.6.1, 4.4.1 to 4.4.8 and 5.4.2 anew, the linear and true response of table 5.4.2 over the whole
     motion, and what the gains of section 5.6 do."""
-    return iterations.figure(), path_synthesis.figure(), *histories.figures(), modal_responses.figure()
+    return (
+        iterations.figure(),
+        path_synthesis.figure(),
+        *histories.figures(),
+        modal_responses.figure(),
+    )

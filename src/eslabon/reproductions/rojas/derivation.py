@@ -16,7 +16,9 @@ from eslabon.reproductions.verdicts import erratum, greatest, last_unit, stateme
 
 SIGN = "With f* grows p': eq. 5.3.1 has + I^-1 delta f*, and table 5.6.3c prints it without the minus too."
 LATER = "A joint moves the axes beyond it, not its own and those before it (2.6.15a), so that 5.3.10 and all after it fail for k >= j."
-IDENTITY = "Its sides differ by (e_j x u).I w_i + (e_j x w_i).I u with u = e_k x w_k, which is not zero."
+IDENTITY = (
+    "Its sides differ by (e_j x u).I w_i + (e_j x w_i).I u with u = e_k x w_k, which is not zero."
+)
 TWICE = (
     "d³r/dtheta_k dtheta_p dtheta_q with p <= q turns with the first of the three joints alone; the appendix adds both products "
     "where k < p. It is exact as e_k x r_pq for k < p, else e_p x r_kq."
@@ -26,7 +28,9 @@ RESULT = (
     "What the moments add is wrong, by 5.3.10 and 5.3.13; 5.3.18 turns the sign of the last term of 5.3.17 besides. "
     "Exact is the sum of m (d²r_i/dtheta_j dtheta_k).(r'' - g) + m (dr_i/dtheta_j).(dr''/dtheta_k) + [k < j] (e_k x e_j).n_i + e_j.dn_i/dtheta_k."
 )  # fmt: skip
-HALVES = "Its first product is that of k >= j, its last that of k < j; as a sum for all k it is neither."
+HALVES = (
+    "Its first product is that of k >= j, its last that of k < j; as a sum for all k it is neither."
+)
 
 
 def sections() -> tuple[Section, ...]:
@@ -41,9 +45,13 @@ def arm(at: Instant = MIDDLE) -> Arm:
 def formulas() -> Section:
     """What section 5.3 derives."""
     m, joints, state, lm = robot(9.81), as_tabled(MIDDLE), arm(), linear(MIDDLE)
-    axes = np.stack([m.derivative("pose", "q", joints.q, frame=body.name)[:3, 2] for body in m.bodies])
+    axes = np.stack(
+        [m.derivative("pose", "q", joints.q, frame=body.name)[:3, 2] for body in m.bodies]
+    )
     third = np.moveaxis(m.derivative("position_hessian", "q", joints.q, frame="tool"), 0, -1)
-    turning = m.derivative("acceleration", "q", joints.q, joints.v, np.zeros(6), frame="tool", axes="aligned")[:3]
+    turning = m.derivative(
+        "acceleration", "q", joints.q, joints.v, np.zeros(6), frame="tool", axes="aligned"
+    )[:3]
     answer = m.derivative("forward_dynamics", "tau", joints.q, joints.v, lm.tau)
     inverse = np.asarray(np.linalg.inv(lm.U), dtype=float)
 
@@ -85,7 +93,9 @@ def _identity(state: Arm) -> float:
     for i, j, k in product(range(state.count), repeat=3):
         e, w, I = state.axis, state.w, state.inertia[i]
         pushed = cross(cross(e[j], w[i]) @ I, e[k])
-        sides.append((cross(e[j], cross(e[k], w[k])) @ I @ w[i] + pushed @ w[i], (w[i] - w[k]) @ pushed))
+        sides.append(
+            (cross(e[j], cross(e[k], w[k])) @ I @ w[i] + pushed @ w[i], (w[i] - w[k]) @ pushed)
+        )
     left, right = np.array(sides).T
     return greatest(left - right) / greatest(left)
 
@@ -101,7 +111,10 @@ def _thirds(state: Arm) -> tuple[Floats, Floats]:
 
 def _biases(state: Arm) -> tuple[Floats, Floats]:
     last = state.count - 1
-    printed, right = (np.stack([state.bias_slope(last, k, s) for k in range(state.count)], axis=-1) for s in (-1, 1))
+    printed, right = (
+        np.stack([state.bias_slope(last, k, s) for k in range(state.count)], axis=-1)
+        for s in (-1, 1)
+    )
     return printed, right
 
 
@@ -112,9 +125,9 @@ def _interpreted(state: Arm) -> Floats:
         first, e, push = state.first(i), state.axis[: i + 1], state.mass[i] * state.acceleration(i)
         for k in range(i + 1):
             moment = state.moment_slope(i, k) - cross(state.axis[k], state.moment(i))
-            W[: i + 1, k] += e @ (cross(first[k], push) + moment) + state.mass[i] * first @ state.acceleration_slope(
-                i, k
-            )
+            W[: i + 1, k] += e @ (cross(first[k], push) + moment) + state.mass[
+                i
+            ] * first @ state.acceleration_slope(i, k)
     return W
 
 
@@ -124,7 +137,10 @@ def shares() -> Section:
     made = lm.contributions()
     link, j, k = np.indices(made.V.shape)
     beyond = greatest(made.V[np.maximum(j, k) > link])
-    left = max(greatest(x.sum(axis=0) - y) / greatest(y) for x, y in ((made.U, lm.U), (made.V, lm.V), (made.W, lm.W)))
+    left = max(
+        greatest(x.sum(axis=0) - y) / greatest(y)
+        for x, y in ((made.U, lm.U), (made.V, lm.V), (made.W, lm.W))
+    )
     rows = (
         statement("sum over the links", "U, V and W", "108 entries", left),
         statement("link 1 in V (5.5.6)", "0", "36 entries", greatest(made.of("link1")[1])),
@@ -138,7 +154,9 @@ def shares() -> Section:
         "`lm.contributions()` at t = 0.45 s, listing's gravity: U, V and W of each link alone, exact. The thesis interprets the "
         "terms and prints no values; in 5.5.6 the scan has i > max(j, k), with the bar lost. Below the greatest entry of each, and of W that of the weight alone."
     )
-    exhibit = Exhibit(("", "U, kg m²", "V, N m s", "W, N m", "W by weight"), lines, "Greatest entries")
+    exhibit = Exhibit(
+        ("", "U, kg m²", "V, N m s", "W, N m", "W by weight"), lines, "Greatest entries"
+    )
     return Section("5.5 What each link contributes", text, rows, FORMS, (exhibit,))
 
 
@@ -151,7 +169,9 @@ def slips() -> Section:
     for chosen in ((), *((name,) for name in SLIPS), tuple(SLIPS)):
         W = position_matrix(state, chosen)
         out = [greatest(position_matrix(rest, chosen) - exact[START]), greatest(W - exact[MIDDLE])]
-        agree = int((np.abs(lm.U - W - printed) <= unit / 2 + 4 * 2.0**-24 * greatest(printed)).sum())
+        agree = int(
+            (np.abs(lm.U - W - printed) <= unit / 2 + 4 * 2.0**-24 * greatest(printed)).sum()
+        )
         name = "all four" if len(chosen) > 1 else "none: the exact W" if not chosen else chosen[0]
         lines.append((name, *(f"{x:.3g}" if x > 1e-9 else "0" for x in out), f"{agree}"))
     text = phrase(

@@ -23,9 +23,7 @@ MOVE = (
     "print: a cycloid carried by a spline with 21 nodes, inferred from the two printed instants (dots)."
 )
 HISTORY = "The printed instants (dots) lie on the computed curves; the torques do so with gravity upward, as the listing has it."
-BOTH = (
-    "The hand on the straight line, and on the one with a bump of 30 mm. Dots are printed values of the nominal motion."
-)
+BOTH = "The hand on the straight line, and on the one with a bump of 30 mm. Dots are printed values of the nominal motion."
 RESPONSE = (
     "By how much the torques change from the nominal to the perturbed motion: exactly, and by the linear model with the exact U, V "
     "and W. Joint 6 is left out: nothing acts on it."
@@ -44,9 +42,19 @@ def move() -> Figure:
     """Figures 4.4.1 and 4.4.2."""
     t, motion = np.linspace(0.0, 1.0, 401), whole()
     panels = [
-        Panel(title, label, t, {"law": law()(t, order)}, printed=_printed((START.hand[order], MIDDLE.hand[order])))
+        Panel(
+            title,
+            label,
+            t,
+            {"law": law()(t, order)},
+            printed=_printed((START.hand[order], MIDDLE.hand[order])),
+        )
         for order, (title, label) in enumerate(
-            (("Position of the hand", "β [m]"), ("Velocity", "β' [m/s]"), ("Acceleration", "β'' [m/s²]"))
+            (
+                ("Position of the hand", "β [m]"),
+                ("Velocity", "β' [m/s]"),
+                ("Acceleration", "β'' [m/s²]"),
+            )
         )
     ]
     line = [(body, ORIGIN) for body in BODIES]
@@ -76,7 +84,10 @@ def joint(k: int) -> Figure:
     torques = {AS_PRINTED: _torques(9.81, whole()), AS_IT_IS: _torques(-9.81, whole())}
     title = phrase("Figure 4.4.{n}: joint {k}", n=k + 3, k=k + 1)
     return Figure(
-        f"figure_4_4_{k + 3}_joint_{k + 1}", title, _panels(k, {"nominal": whole()}, torques), caption=HISTORY
+        f"figure_4_4_{k + 3}_joint_{k + 1}",
+        title,
+        _panels(k, {"nominal": whole()}, torques),
+        caption=HISTORY,
     )
 
 

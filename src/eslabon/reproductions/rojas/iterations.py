@@ -68,7 +68,8 @@ def _steps(m: es.Mechanism) -> list[int]:
     q, counts = m.home(), []
     for t in np.linspace(0, 1, 21):
         pose = es.algebra.pose(
-            straight_line.ORIENTATION, [straight_line.X, float(straight_line.law()(t)), straight_line.Z]
+            straight_line.ORIENTATION,
+            [straight_line.X, float(straight_line.law()(t)), straight_line.Z],
         )
         found = m.newton_gauss(pose, q, tolerance=straight_line.STOP)
         q = found.q[-1]
@@ -98,7 +99,9 @@ def errors_of_theta2() -> dict[tuple[str, Any], list[Floats]]:
     """Of theta2 and its two rates, against the closed form."""
     exact = loops.seven_motion()
     return {
-        way: [np.abs(x[:, 1] - y[:, 1]) for x, y in zip((run.q[-1], run.v, run.a), exact, strict=True)]
+        way: [
+            np.abs(x[:, 1] - y[:, 1]) for x, y in zip((run.q[-1], run.v, run.a), exact, strict=True)
+        ]
         for way, run in solved().items()
     }
 
@@ -120,11 +123,28 @@ def six_and_seven() -> Section:
         for label, error in zip(labels, errors[name, float], strict=True)
     )
     singly = tuple(
-        (label, *(f"{pick(errors[name, np.float32][k]):.0e}" for name in WAYS for pick in (np.median, np.max)))
+        (
+            label,
+            *(
+                f"{pick(errors[name, np.float32][k]):.0e}"
+                for name in WAYS
+                for pick in (np.median, np.max)
+            ),
+        )
         for k, label in enumerate(labels)
     )
-    columns = ("", *(phrase("{name}, {word}", name=name, word=word) for name in WAYS for word in ("median", "worst")))
-    residuals = tuple((f"{k}", *(f"{found[name, float].residual[k].max():.0e}" for name in WAYS)) for k in range(6))
+    columns = (
+        "",
+        *(
+            phrase("{name}, {word}", name=name, word=word)
+            for name in WAYS
+            for word in ("median", "worst")
+        ),
+    )
+    residuals = tuple(
+        (f"{k}", *(f"{found[name, float].residual[k].max():.0e}" for name in WAYS))
+        for k in range(6)
+    )
     text = (
         "The 7R loop again, by the plain iteration `m.newton_gauss` with the equations 3.3.1.9: all seven, and six without the "
         "redundant one of the trace (3.3.1.9b); starts 0.001 rad off. The curves of figures 3.3.3 to 3.3.5, which are to show "
@@ -136,20 +156,35 @@ def six_and_seven() -> Section:
         Exhibit(columns, singly, "Errors in single precision"),
         Exhibit(("iteration", *WAYS), residuals, "Residual by step"),
     )
-    return Section("3.3.3 Six equations and seven (figures 3.3.3 to 3.3.5)", text, rows, THESIS, exhibits)
+    return Section(
+        "3.3.3 Six equations and seven (figures 3.3.3 to 3.3.5)", text, rows, THESIS, exhibits
+    )
 
 
 def figure() -> Figure:
     """Figures 3.3.3 to 3.3.5, in single precision as the thesis ran."""
     x = np.degrees(loops.SEVEN)
-    kinds = (("Angle θ2", "error [rad]"), ("Its rate", "error [rad/s]"), ("Its acceleration", "error [rad/s²]"))
+    kinds = (
+        ("Angle θ2", "error [rad]"),
+        ("Its rate", "error [rad/s]"),
+        ("Its acceleration", "error [rad/s²]"),
+    )
     panels = []
     for k, (title, label) in enumerate(kinds):
         curves = {name: np.maximum(errors_of_theta2()[name, np.float32][k], LEAST) for name in WAYS}
         panels.append(Panel(title, label, x, curves, "θ1 [°]", "y"))
     steps = np.arange(6.0)
     left = {name: solved()[name, float].residual[:6].max(axis=1) for name in WAYS}
-    panels.append(Panel("Residual by iteration, double precision", "residual [m, rad]", steps, left, "iteration", "y"))
+    panels.append(
+        Panel(
+            "Residual by iteration, double precision",
+            "residual [m, rad]",
+            steps,
+            left,
+            "iteration",
+            "y",
+        )
+    )
     title = "Figures 3.3.3 to 3.3.5: errors of the 7R loop in single precision"
     return Figure("figures_3_3_3_to_3_3_5_round_off", title, panels, caption=CAPTION)
 

@@ -106,7 +106,9 @@ class Arm:
         """d(A_i' theta')/dtheta_k (5.3.15); the appendix has the other sign in the second term (L2930)."""
         w, e, total = self.w, self.axis, np.zeros(3)
         for m in range(k + 1, i + 1):
-            total += self.v[m] * (cross(e[k], cross(w[m - 1], e[m])) + sign * cross(e[m], cross(e[k], w[k])))
+            total += self.v[m] * (
+                cross(e[k], cross(w[m - 1], e[m])) + sign * cross(e[m], cross(e[k], w[k]))
+            )
         return total
 
     def moment(self, i: int) -> Floats:
@@ -119,7 +121,9 @@ class Arm:
         I, e, w, rate = self.inertia[i], self.axis[k], self.w, self.driven[k] + self.bias[k]
         spin = -cross(e, w[k])
         turning = -cross(e, rate) + cross(spin, w[i] - w[k])
-        return cross(e, self.moment(i)) + I @ turning + cross(spin, I @ w[i]) + cross(w[i], I @ spin)
+        return (
+            cross(e, self.moment(i)) + I @ turning + cross(spin, I @ w[i]) + cross(w[i], I @ spin)
+        )
 
 
 def _third(mine: Floats, other: Floats, k: int, p: int, slips: Collection[str]) -> Floats:
@@ -140,8 +144,14 @@ def position_matrix(arm: Arm, slips: Collection[str] = ()) -> Floats:
     for i in range(arm.count):
         first, second, push = arm.first(i), arm.second(i), arm.mass[i] * arm.acceleration(i)
         for k in range(i + 1):
-            W[: i + 1, k] += second[:, k] @ push + arm.mass[i] * first @ arm.acceleration_slope(i, k, slips)
-            W[: i + 1, k] += printed_moments(arm, i, k, slips) if "formula" in slips else exact_moments(arm, i, k)
+            W[: i + 1, k] += second[:, k] @ push + arm.mass[i] * first @ arm.acceleration_slope(
+                i, k, slips
+            )
+            W[: i + 1, k] += (
+                printed_moments(arm, i, k, slips)
+                if "formula" in slips
+                else exact_moments(arm, i, k)
+            )
     return W
 
 
@@ -165,6 +175,10 @@ def rate_matrix(arm: Arm) -> Floats:
         first, I = arm.first(i), arm.inertia[i]
         rates = np.einsum("jkx,j", arm.second(i), arm.v[: i + 1])
         for k in range(i + 1):
-            moment = I @ (2 * cross(w[k], e[k]) + cross(e[k], w[i])) + cross(e[k], I @ w[i]) + cross(w[i], I @ e[k])
+            moment = (
+                I @ (2 * cross(w[k], e[k]) + cross(e[k], w[i]))
+                + cross(e[k], I @ w[i])
+                + cross(w[i], I @ e[k])
+            )
             V[: i + 1, k] += 2 * arm.mass[i] * first @ rates[k] + e[: i + 1] @ moment
     return V

@@ -27,7 +27,9 @@ def motion_of(f: Any, x: Any, at: Floats) -> tuple[Floats, Floats, Floats]:
     import sympy
 
     slopes = [f, sympy.diff(f, x), sympy.diff(f, x, 2)]
-    value, first, second = (np.broadcast_to(sympy.lambdify(x, e, "numpy")(at), at.shape) for e in slopes)
+    value, first, second = (
+        np.broadcast_to(sympy.lambdify(x, e, "numpy")(at), at.shape) for e in slopes
+    )
     return value, first * RATE, second * RATE**2 + first * CHANGE
 
 
@@ -52,7 +54,9 @@ def seven_motion() -> tuple[Floats, Floats, Floats]:
 
     theta = sympy.Symbol("theta1", real=True)
     second = sympy.acos(-sympy.Rational(3, 2) / sympy.cos(theta) - 2)  # eq. 3.3.3.7
-    columns = [motion_of(f, theta, SEVEN) for f in (theta, second, -second, 2 * theta, second, -second)]
+    columns = [
+        motion_of(f, theta, SEVEN) for f in (theta, second, -second, 2 * theta, second, -second)
+    ]
     q, v, a = (np.stack(rows, axis=-1) for rows in zip(*columns, strict=True))
     return q, v, a
 
@@ -67,11 +71,18 @@ def seven() -> Section:
         statement("relation 3.3.3.7", "(2 + C2) C1 = -1.5", many, worst((2 + c2) * c1, -1.5)),
         statement("symmetry", "theta1 = theta7", many, worst(found.q[:, 0], SEVEN)),
         statement("symmetry", "theta2 = -theta3", many, worst(found.q[:, 1], -found.q[:, 2])),
-        statement("symmetry", "theta2 = theta5 = -theta6", many, worst(found.q[:, 4:] * [1, -1], found.q[:, [1, 1]])),
+        statement(
+            "symmetry",
+            "theta2 = theta5 = -theta6",
+            many,
+            worst(found.q[:, 4:] * [1, -1], found.q[:, [1, 1]]),
+        ),
         statement("symmetry", "theta4 = 2 theta1", many, worst(found.q[:, 3], 2 * found.q[:, 0])),
         statement("rates, rad/s", "3.3.3.7 differentiated", many, worst(found.v, v)),
         statement("accelerations, rad/s²", "3.3.3.7 differentiated twice", many, worst(found.a, a)),
-        statement("the closed loop, m and rad", "closes on that branch", many, gap("rojas_7r_loop", q)),
+        statement(
+            "the closed loop, m and rad", "closes on that branch", many, gap("rojas_7r_loop", q)
+        ),
     ]
     text = (
         "3.3.3 (L1132): lengths 1, 1, 1, 1, 1, 1, 3, no offsets. As in the thesis it is solved as the inverse problem "
@@ -109,11 +120,20 @@ def hexiflex() -> Section:
     many = f"worst of {len(HEXIFLEX)} configurations"
     loop = np.column_stack([q[:, :4], HEXIFLEX])
     rows = [
-        statement("relation 3.5.2.7", "(1 + C1)(1 + C2) = 1", many, worst((1 + c1) * (1 + c2), 1.0)),
+        statement(
+            "relation 3.5.2.7", "(1 + C1)(1 + C2) = 1", many, worst((1 + c1) * (1 + c2), 1.0)
+        ),
         statement("angles, rad", "3.5.2.7 with theta2 = beta", many, worst(places, q)),
         statement("rates, rad/s", "3.5.2.7 differentiated", many, worst(motion.v, v)),
-        statement("accelerations, rad/s²", "3.5.2.7 differentiated twice", many, worst(motion.a, a)),
-        statement("the closed loop, m and rad", "closes with that relation", many, gap("rojas_hexiflex", loop)),
+        statement(
+            "accelerations, rad/s²", "3.5.2.7 differentiated twice", many, worst(motion.a, a)
+        ),
+        statement(
+            "the closed loop, m and rad",
+            "closes with that relation",
+            many,
+            gap("rojas_hexiflex", loop),
+        ),
     ]
     text = (
         "3.5.2 (L1245): five unit links whose last one passes through P = (-(1 + cos beta), 0, -sin beta) and "
@@ -126,7 +146,9 @@ def hexiflex() -> Section:
 
 def _five_joints(guess: Floats) -> tuple[Floats, Any]:
     """Configurations of the 5R chain by the two points, and its motion by the line through them."""
-    chain = es.from_dh([(0, 0, 1, sign * 90) for sign in (-1, 1, -1, 1, -1)], degrees=True, name="hexiflex_chain")
+    chain = es.from_dh(
+        [(0, 0, 1, sign * 90) for sign in (-1, 1, -1, 1, -1)], degrees=True, name="hexiflex_chain"
+    )
     ends = np.zeros((len(HEXIFLEX), 2, 3))
     ends[:, 0, 0], ends[:, 0, 2], ends[:, 1, 0] = -(1 + np.cos(HEXIFLEX)), -np.sin(HEXIFLEX), -1
     found = inverse_kinematics(chain, ends, guess, points=[(-1, 0, 0), (0, 0, 0)], strict=True)
@@ -135,4 +157,6 @@ def _five_joints(guess: Floats) -> tuple[Floats, Any]:
     pose[:, :, 3] = (-1, 0, 0, 1)
     twist = np.broadcast_to([0, -RATE, 0, 0, 0, 0], (len(HEXIFLEX), 6))
     change = np.broadcast_to([0, -CHANGE, 0, 0, 0, 0], (len(HEXIFLEX), 6))
-    return found.q, chain.inverse_motion(pose, twist, change, found.q, axis="x", singular="error", strict=True)
+    return found.q, chain.inverse_motion(
+        pose, twist, change, found.q, axis="x", singular="error", strict=True
+    )

@@ -15,8 +15,25 @@ from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.rojas.derivation import arm
 from eslabon.reproductions.rojas.listing import SLIPS, position_matrix
 from eslabon.reproductions.rojas.straight_line import HALF_ULP, SUM, linear
-from eslabon.reproductions.rojas.tables import EIGENVALUES, KD, KP, MIDDLE, START, U_INV, U_INV_V, U_INV_W, Instant
-from eslabon.reproductions.verdicts import as_printed, erratum, greatest, last_unit, number, statement
+from eslabon.reproductions.rojas.tables import (
+    EIGENVALUES,
+    KD,
+    KP,
+    MIDDLE,
+    START,
+    U_INV,
+    U_INV_V,
+    U_INV_W,
+    Instant,
+)
+from eslabon.reproductions.verdicts import (
+    as_printed,
+    erratum,
+    greatest,
+    last_unit,
+    number,
+    statement,
+)
 
 FREQUENCY, DAMPING = 1.0, np.sqrt(0.5)  # Omega and Psi of the example
 ROOT = float(np.sqrt(HALF_ULP))  # what single precision leaves of a double zero
@@ -48,7 +65,9 @@ def gains(lm: LinearModel, W: Floats) -> tuple[Floats, Floats]:
 def state_matrix(lm: LinearModel, W: Floats) -> Floats:
     """A of eq. 5.2.4 with this W."""
     n = len(W)
-    return np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(lm.U, W), -np.linalg.solve(lm.U, lm.V)]])
+    return np.block(
+        [[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(lm.U, W), -np.linalg.solve(lm.U, lm.V)]]
+    )
 
 
 def sections() -> tuple[Section, ...]:
@@ -66,7 +85,11 @@ def matrices(at: Instant) -> Section:
     }  # fmt: skip
     text = "Exact, at the five decimals of the table, with the listing's gravity; W of the listing beside it."
     return Section(
-        phrase("5.3 U, V and W, t = {t} s", t=at.t), text, (), THESIS, tuple(_shown(*x) for x in shown.items())
+        phrase("5.3 U, V and W, t = {t} s", t=at.t),
+        text,
+        (),
+        THESIS,
+        tuple(_shown(*x) for x in shown.items()),
     )
 
 
@@ -90,10 +113,17 @@ def table_563() -> tuple[Section, ...]:
     digits = phrase(
         OWN_V,
         printed=U_INV_V[3][1],
-        **{k: as_printed(x[3, 1], U_INV_V[3][1]) for k, x in (("wrong", as_it_is), ("right", mended))},
+        **{
+            k: as_printed(x[3, 1], U_INV_V[3][1])
+            for k, x in (("wrong", as_it_is), ("right", mended))
+        },
     )
     sign = phrase(OWN_KD, right=as_printed(mended[2, 1], U_INV_V[2][1]))
-    symmetric = {(i, j): phrase(SYMMETRIC, other=U_INV[j][i], i=i + 1, j=j + 1) for i in range(6) for j in range(6)}
+    symmetric = {
+        (i, j): phrase(SYMMETRIC, other=U_INV[j][i], i=i + 1, j=j + 1)
+        for i in range(6)
+        for j in range(6)
+    }
     heads = [
         _heading("a) is headed", "dp'/dtheta", U_INV_W, inverse @ W, phrase(HEADING, letter="W")),
         _heading("b) is headed", "dp'/dp", U_INV_V, inverse @ lm.V, phrase(HEADING, letter="V")),
@@ -125,7 +155,9 @@ def _heading(what: str, printed: str, table: Matrix, positive: Floats, reason: s
     """Which sign a table has: most entries are near the one, and as far as can be from the other."""
     values, size = np.array(table, dtype=float), greatest(positive)
     errors = (float(np.median(np.abs(values - x)[:, :4])) / size for x in (-positive, positive))
-    return erratum(what, printed, f"-{printed}", (next(errors), next(errors)), tolerance=1e-5, reason=reason)
+    return erratum(
+        what, printed, f"-{printed}", (next(errors), next(errors)), tolerance=1e-5, reason=reason
+    )
 
 
 def _rates_from_gains(value: float) -> tuple[Floats, Floats]:
@@ -151,7 +183,10 @@ def entries(
         text, reason = printed[i][j], (reasons or {}).get((i, j), "")
         if slipped is not None and abs(slipped[i, j] - float(text)) <= last_unit(text) / 2 + noise:
             reason = LISTING
-        elif slipped is not None and number("", text, float(slipped[i, j]), noise=noise).verdict == "print damaged":
+        elif (
+            slipped is not None
+            and number("", text, float(slipped[i, j]), noise=noise).verdict == "print damaged"
+        ):
             reason = BUT_ONE_DIGIT
         rows.append(number(f"{name}({i + 1},{j + 1})", text, float(x), noise=noise, reason=reason))
     return rows
@@ -173,10 +208,18 @@ def table_564() -> Section:
     for k, texts in enumerate(EIGENVALUES):
         comes = abs(listing[k] - printed[k]) <= last_unit(texts[0]) + noise[k]
         for part, text, x in zip(("Re", "Im"), texts, (exact[k].real, exact[k].imag), strict=True):
-            rows.append(number(f"{part} {k + 1}", text, x, noise=noise[k], reason=LISTING if comes else ""))
+            rows.append(
+                number(f"{part} {k + 1}", text, x, noise=noise[k], reason=LISTING if comes else "")
+            )
     others = [_ordered(_eigenvalues(state_matrix(x, x.W))[0]) for x in (linear(START), down)]
     lines = tuple(
-        (f"{k + 1}", _complex(printed[k]), _complex(listing[k]), _complex(exact[k]), *(_complex(x[k]) for x in others))
+        (
+            f"{k + 1}",
+            _complex(printed[k]),
+            _complex(listing[k]),
+            _complex(exact[k]),
+            *(_complex(x[k]) for x in others),
+        )
         for k in range(12)
     )
     columns = ("", "printed, 0.45 s", "listing's W", "exact W", "exact, 0.05 s", "g down, 0.45 s")
@@ -186,7 +229,10 @@ def table_564() -> Section:
         "the exact A has a zero more than the listing's. Those of t = 0.05 s, and with gravity as it is, are not printed."
     )
     return Section(
-        "Table 5.6.4 (L2401-2415): eigenvalues", text, tuple(rows), exhibits=(Exhibit(columns, lines, "Eigenvalues"),)
+        "Table 5.6.4 (L2401-2415): eigenvalues",
+        text,
+        tuple(rows),
+        exhibits=(Exhibit(columns, lines, "Eigenvalues"),),
     )
 
 
@@ -213,7 +259,9 @@ def _ordered(values: Any) -> Any:
 
 def _complex(z: complex) -> str:
     real, imaginary = (0.0 if abs(x) < 1e-6 else x for x in (z.real, z.imag))
-    return f"{real:.6g}" + (f" {'+' if imaginary > 0 else '-'} {abs(imaginary):.6g}i" if imaginary else "")
+    return f"{real:.6g}" + (
+        f" {'+' if imaginary > 0 else '-'} {abs(imaginary):.6g}i" if imaginary else ""
+    )
 
 
 # -- the closed loop --------------------------------------------------------------------------------------------------
@@ -221,7 +269,9 @@ def _complex(z: complex) -> str:
 
 def closed_loop() -> Section:
     """The poles with the gains of 5.6.7 and 5.6.8, and with those that were printed."""
-    wanted = FREQUENCY * np.array([-DAMPING + 1j * np.sqrt(1 - DAMPING**2), -DAMPING - 1j * np.sqrt(1 - DAMPING**2)])
+    wanted = FREQUENCY * np.array(
+        [-DAMPING + 1j * np.sqrt(1 - DAMPING**2), -DAMPING - 1j * np.sqrt(1 - DAMPING**2)]
+    )
     rows, lines = [], {}
     for at in (START, MIDDLE):
         lm = linear(at)
@@ -247,4 +297,6 @@ def closed_loop() -> Section:
         "joint, so that all poles are at -0.7071 +- 0.7071i. Beside them the poles that the exact model has with the gains of the "
         "listing's W, which at t = 0.45 s are the printed ones."
     )
-    return Section("5.6 The closed loop", text, tuple(rows), THESIS, (Exhibit(columns, shown, "Poles"),))
+    return Section(
+        "5.6 The closed loop", text, tuple(rows), THESIS, (Exhibit(columns, shown, "Poles"),)
+    )

@@ -26,7 +26,11 @@ def figure() -> Figure:
     for at in (START, MIDDLE):
         for which, W in (("exact W", linear(at).W), ("listing's W", listed(at))):
             curves = {f"δθ{k + 1}": 1e3 * x for k, x in enumerate(deviations(at, W, t).T)}
-            panels.append(Panel(phrase("t = {t} s, {which}", t=at.t, which=which), "deviation [mrad]", t, curves))
+            panels.append(
+                Panel(
+                    phrase("t = {t} s, {which}", t=at.t, which=which), "deviation [mrad]", t, curves
+                )
+            )
     title = "Section 5.6: a deviation under modal control"
     return Figure("section_5_6_modal_control", title, panels, caption=CAPTION)
 

@@ -93,9 +93,13 @@ def sections() -> tuple[Section, ...]:
 
 
 def formulas() -> Section:
-    rows: list[Row] = [number(what, text, value(formula), reason=LUH) for what, text, formula in FORMULAS]
+    rows: list[Row] = [
+        number(what, text, value(formula), reason=LUH) for what, text, formula in FORMULAS
+    ]
     rows.append(number("its items, mult. (L1854)", "1896", sum(map(value, MULTIPLICATIONS))))
-    rows.append(number("its items, add. (L1854)", "1370", sum(map(value, ADDITIONS)), reason=_slip()))
+    rows.append(
+        number("its items, add. (L1854)", "1370", sum(map(value, ADDITIONS)), reason=_slip())
+    )
     text = (
         "The thesis' own formulas evaluated for n = 6, and the items it lists in words added up. All are whole numbers. Its "
         "first item is printed with a binomial of n over 2, where n/2 (n + 1) is meant."
@@ -145,7 +149,10 @@ def procedure() -> Section:
         "the sums over links are not counted. A row agrees if the graph needs no more; the difference is its excess."
     )
     return Section(
-        "4.4 The thesis' procedure on a general arm", text, tuple(rows), ("mult. and add.", "the thesis", "counted")
+        "4.4 The thesis' procedure on a general arm",
+        text,
+        tuple(rows),
+        ("mult. and add.", "the thesis", "counted"),
     )
 
 
@@ -161,7 +168,9 @@ def _general_arm(n: int = 6) -> dict[str, list[Any]]:
     P, own = (
         [sym(f"{name}{i}", 3, k) for i in range(n)] for name, k in (("P", 3), ("e", n))
     )  # rotations; axes in link i
-    hand, hand_rate, A_rate, s, w = (sym(name, 3, n) for name in ("R", "R_rate", "A_rate", "s", "w"))
+    hand, hand_rate, A_rate, s, w = (
+        sym(name, 3, n) for name in ("R", "R_rate", "A_rate", "s", "w")
+    )
     rate = sym("rate", n)
     axes = [casadi.SX([0, 0, 1]), *(x[:, 2] for x in P[:-1])]
     parts: dict[str, list[Any]] = {item: [] for item in ITEMS}
@@ -178,8 +187,12 @@ def _general_arm(n: int = 6) -> dict[str, list[Any]]:
             parts["d²r_i/dtheta²"] += second.values()
         turning = axes[0] * rate[0] if i == 0 else w[:, i]
         A_w = casadi.horzcat(*(cross(axis, turning) for axis in axes[: i + 1]))
-        change = casadi.horzcat(casadi.SX(3, 1), A_rate[:, 1 : i + 1])  # the first axis stands still
-        for item, made in zip(("I_i A_i", "R_i", "A_iw", "dR_i/dt"), (IA, R, A_w, R_rate), strict=True):
+        change = casadi.horzcat(
+            casadi.SX(3, 1), A_rate[:, 1 : i + 1]
+        )  # the first axis stands still
+        for item, made in zip(
+            ("I_i A_i", "R_i", "A_iw", "dR_i/dt"), (IA, R, A_w, R_rate), strict=True
+        ):
             parts[item].append(made)
         parts["I(theta)"] += [casadi.triu(R.T @ R), casadi.triu(A.T @ IA)]
         parts["C(theta, theta')"] += [R.T @ R_rate, IA.T @ change, A_w.T @ IA]
@@ -194,19 +207,28 @@ def counts() -> Section:
     rows: list[Row] = []
     lines: list[tuple[str, ...]] = [(*RECURSIVE_LAGRANGE, *("-",) * 6)]
     for method, products, sums, quantity, formulation in METHODS:
-        pairs = [(f.multiplications, f.additions) for f in (operations(name, quantity, formulation) for name in ROBOTS)]
+        pairs = [
+            (f.multiplications, f.additions)
+            for f in (operations(name, quantity, formulation) for name in ROBOTS)
+        ]
         lines.append((method, str(products), str(sums), *(str(k) for pair in pairs for k in pair)))
         rows.append(_no_more(method, (products, sums), pairs[0]))
     columns = (
         "n = 6",
         "mult",
         "add",
-        *(phrase("{name} {kind}", name=name, kind=kind) for name in ("6R", "T3", "PUMA") for kind in ("mult", "add")),
+        *(
+            phrase("{name} {kind}", name=name, kind=kind)
+            for name in ("6R", "T3", "PUMA")
+            for kind in ("mult", "add")
+        ),
     )
     every = []
     for formulation in FORMULATIONS:
         found = [operations(name, "inverse_dynamics", formulation) for name in ROBOTS]
-        every.append((formulation, *(str(k) for f in found for k in (f.multiplications, f.additions))))
+        every.append(
+            (formulation, *(str(k) for f in found for k in (f.multiplications, f.additions)))
+        )
     text = (
         "Multiplications and additions, sines and cosines apart: the thesis' numbers, which are for any arm, beside "
         "`m.operations()` of a general 6R arm, in which no length, angle or inertia is special and gravity has any direction. A "
@@ -216,8 +238,14 @@ def counts() -> Section:
     )
     exhibits = (
         Exhibit(columns, tuple(lines), "The thesis' numbers beside ours"),
-        Exhibit((columns[0], *columns[3:]), tuple(every), "Inverse dynamics in all five formulations"),
+        Exhibit(
+            (columns[0], *columns[3:]), tuple(every), "Inverse dynamics in all five formulations"
+        ),
     )
     return Section(
-        "4.4, 4.5 Operations counted", text, tuple(rows), ("mult. and add.", "the thesis", "general 6R"), exhibits
+        "4.4, 4.5 Operations counted",
+        text,
+        tuple(rows),
+        ("mult. and add.", "the thesis", "general 6R"),
+        exhibits,
     )

@@ -42,4 +42,6 @@ def _frames(poses: np.ndarray) -> Drawing:
     lines = {"path": [poses[:, :3, 3]]}
     for k, name in enumerate(("tangent", "normal", "binormal")):
         lines[name] = [np.stack([T[:3, 3], T[:3, 3] + AXES * T[:3, k]]) for T in chosen]
-    return Drawing("Path and Frenet frame", lines, np.zeros((0, 3)), solid=True, coloured=True, unit="a")
+    return Drawing(
+        "Path and Frenet frame", lines, np.zeros((0, 3)), solid=True, coloured=True, unit="a"
+    )

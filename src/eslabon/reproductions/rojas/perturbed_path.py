@@ -86,7 +86,9 @@ def perturbation() -> tuple[Section, Section]:
         "joints 1 and 5, which the perturbation does not move, have the printed differences. Angles and rates carry six "
         "decimals. Noise: 1e-6 rad in angles, twice that of the tables above in the rest."
     )
-    first = Section("Table 5.4.1, second half (L2227-2235)", text, tuple(_differences(exact, nominal, lost)))
+    first = Section(
+        "Table 5.4.1, second half (L2227-2235)", text, tuple(_differences(exact, nominal, lost))
+    )
     again = Section(
         "Table 5.4.1, second half, once more",
         "Accelerations and torques if z'' lacks its term with beta'². This slip is inferred; it makes all entries agree but one.",
@@ -97,13 +99,19 @@ def perturbation() -> tuple[Section, Section]:
 
 def _differences(perturbed: Joints, nominal: Joints, reason: str) -> Iterator[Row]:
     columns = [perturbed.q - nominal.q, perturbed.v - nominal.v, perturbed.a - nominal.a]
-    noises = [STOP, 2 * solved(nominal.condition, nominal.v), 2 * solved(nominal.condition, nominal.a)]
+    noises = [
+        STOP,
+        2 * solved(nominal.condition, nominal.v),
+        2 * solved(nominal.condition, nominal.a),
+    ]
     torque = nominal.torques(9.81)
     columns.append(perturbed.torques(9.81) - torque)
     noises.append(2 * SUM * greatest(torque))
     for (label, texts), values, noise in zip(PERTURBED.items(), columns, noises, strict=True):
         unit = {"unit": 1e-6} if label in ("delta theta", "delta theta'") else {}
-        yield from column(f"{label}{' ' if label == 'delta f' else ''}", texts, values, noise, reason, **unit)
+        yield from column(
+            f"{label}{' ' if label == 'delta f' else ''}", texts, values, noise, reason, **unit
+        )
 
 
 # -- table 5.4.2 ------------------------------------------------------------------------------------------------------
@@ -119,7 +127,10 @@ def table_542() -> Section:
         noise = SUM * greatest(values)
         for k, text in enumerate(texts):
             reason = ""
-            if label == "W delta theta" and abs(listing[k] - float(text)) <= last_unit(text) / 2 + noise:
+            if (
+                label == "W delta theta"
+                and abs(listing[k] - float(text)) <= last_unit(text) / 2 + noise
+            ):
                 reason = LISTING
             elif label == "U delta theta''":
                 reason = _other_accelerations(lm.U)
@@ -127,15 +138,21 @@ def table_542() -> Section:
     terms = np.array([[float(text) for text in texts] for texts in TERMS.values()])
     for k, text in enumerate(REST):
         digits = sum(last_unit(texts[k]) / 2 for texts in (*TERMS.values(), PERTURBED["delta f"]))
-        rows.append(number(f"delta f* - delta f {k + 1}", text, terms[:, k].sum() - df[k], noise=digits))
-    lines = tuple((f"{k + 1}", *(f"{x:.5g}" for x in (listing[k], *(y[k] for y in exact)))) for k in range(6))
+        rows.append(
+            number(f"delta f* - delta f {k + 1}", text, terms[:, k].sum() - df[k], noise=digits)
+        )
+    lines = tuple(
+        (f"{k + 1}", *(f"{x:.5g}" for x in (listing[k], *(y[k] for y in exact)))) for k in range(6)
+    )
     text = (
         "t = 0.05 s, listing's gravity: the exact U, V and W times the perturbation as table 5.4.1 prints it. N m. Noise: 2^-22 of the "
         "column's greatest. The last column is what the printed terms and the printed delta f leave, within half a unit of each: the "
         "table adds up. What is truly left, with all digits, is in the next section."
     )
     columns = ("", "W delta theta, listing", "W delta theta", "V delta theta'", "U delta theta''")
-    return Section("Table 5.4.2 (L2255-2263)", text, tuple(rows), exhibits=(Exhibit(columns, lines, "Terms"),))
+    return Section(
+        "Table 5.4.2 (L2255-2263)", text, tuple(rows), exhibits=(Exhibit(columns, lines, "Terms"),)
+    )
 
 
 def _other_accelerations(U: Floats) -> str:
@@ -145,12 +162,20 @@ def _other_accelerations(U: Floats) -> str:
     printed = np.array(texts, dtype=float)
     low, high = -np.inf, np.inf
     for k, text in enumerate(TERMS["U delta theta''"][:4]):
-        lacking, half = float(text) - U[k] @ printed, last_unit(text) / 2 + SUM * float(TERMS["U delta theta''"][1])
+        lacking, half = (
+            float(text) - U[k] @ printed,
+            last_unit(text) / 2 + SUM * float(TERMS["U delta theta''"][1]),
+        )
         low, high = max(low, (lacking - half) / U[k, 2]), min(high, (lacking + half) / U[k, 2])
     assert low < high, "no value of joint 3 explains rows 1 to 4"
     right = printed[2] + (low + high) / 2
     return phrase(
-        NOT_PRINTED, entry=U[5, 1], total=used, printed=printed[1:4].sum(), right=f"{right:.6f}", wrong=texts[2]
+        NOT_PRINTED,
+        entry=U[5, 1],
+        total=used,
+        printed=printed[1:4].sum(),
+        right=f"{right:.6f}",
+        wrong=texts[2],
     )
 
 
@@ -161,7 +186,9 @@ def _other_accelerations(U: Floats) -> str:
 def perturbed_motion() -> Any:
     """The joints' motion along the perturbed path, at the instants of the nominal one."""
     bent = paths.curve(lambda s: (X, s, Z + BUMP * np.sin(2 * np.pi * s)), 0.0, 1.0)
-    return follow(robot(), paths.along(bent, law(), ORIENTATION), guess=robot().home(), limits=False)
+    return follow(
+        robot(), paths.along(bent, law(), ORIENTATION), guess=robot().home(), limits=False
+    )
 
 
 @cache
@@ -185,11 +212,25 @@ def response_along() -> Section:
         ),
     )  # fmt: skip
     lines = tuple(
-        (f"{k + 1}", *(f"{x[k]:.5g}" for x in (at.W_dq, at.V_dv, at.U_da, at.linear, at.true, at.residual)))
+        (
+            f"{k + 1}",
+            *(f"{x[k]:.5g}" for x in (at.W_dq, at.V_dv, at.U_da, at.linear, at.true, at.residual)),
+        )
         for k in range(6)
     )
-    columns = ("", "W delta theta", "V delta theta'", "U delta theta''", "linear", "true", "linear - true")
-    worst = tuple((f"{k + 1}", *(f"{greatest(x[:, k]):.4g}" for x in (nominal, r.true, r.residual))) for k in range(6))
+    columns = (
+        "",
+        "W delta theta",
+        "V delta theta'",
+        "U delta theta''",
+        "linear",
+        "true",
+        "linear - true",
+    )
+    worst = tuple(
+        (f"{k + 1}", *(f"{greatest(x[:, k]):.4g}" for x in (nominal, r.true, r.residual)))
+        for k in range(6)
+    )
     text = phrase(
         "`es.linear.compare_response` of the nominal and the perturbed motion, both on the law and with all digits, listing's "
         "gravity; its exact W. At 0.05 s the perturbation is {now:.2g} mm, and joint 1 is left with {left:.1g} N m, where the listing's W "
@@ -199,6 +240,8 @@ def response_along() -> Section:
     )
     exhibits = (
         Exhibit(columns, lines, "Linear and true response at 0.05 s, N m"),
-        Exhibit(("", "f, greatest", "delta f", "linear - true"), worst, "Over the whole motion, N m"),
+        Exhibit(
+            ("", "f, greatest", "delta f", "linear - true"), worst, "Over the whole motion, N m"
+        ),
     )
     return Section("5.4 Linear and true response", text, rows, THESIS, exhibits)

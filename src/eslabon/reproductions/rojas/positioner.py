@@ -40,14 +40,20 @@ def names() -> dict[str, Any]:
 def sections() -> tuple[Section, ...]:
     pose = es.load("rojas_3r").equations("pose").expanded()[0]
     letters, Q = names(), pose[:3, :3]
-    rows = [formula(f"{n} (2.5.12)", text, pose[k, 3], letters) for k, (n, text) in enumerate(POSITION.items())]
+    rows = [
+        formula(f"{n} (2.5.12)", text, pose[k, 3], letters)
+        for k, (n, text) in enumerate(POSITION.items())
+    ]
     rows += [
         formula(f"Q({i + 1},{j + 1}) (2.5.13)", text, Q[i, j], letters, reason=LETTER)
         for i, line in enumerate(ROTATION)
         for j, text in enumerate(line)
     ]
     twice = (Q[2, 1] - Q[1, 2], Q[0, 2] - Q[2, 0], Q[1, 0] - Q[0, 1])
-    rows += [formula(f"2 vect {k + 1} (2.5.15a)", text, twice[k], letters) for k, text in enumerate(TWICE_VECT)]
+    rows += [
+        formula(f"2 vect {k + 1} (2.5.15a)", text, twice[k], letters)
+        for k, text in enumerate(TWICE_VECT)
+    ]
     rows.append(formula("tr Q (2.5.15b)", TRACE, Q.trace(), letters))
     rows.append(formula("cos phi (2.5.15c)", COS_PHI, (Q.trace() - 1) / 2, letters))
     rows += [

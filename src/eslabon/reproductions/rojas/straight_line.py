@@ -15,14 +15,24 @@ from eslabon.language import phrase
 from eslabon.linear import LinearModel
 from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import FORMS, THESIS, Exhibit, Row, Section
-from eslabon.reproductions.rojas.tables import CENTRES, LENGTHS, MASSES, MIDDLE, MOMENTS, START, Instant
+from eslabon.reproductions.rojas.tables import (
+    CENTRES,
+    LENGTHS,
+    MASSES,
+    MIDDLE,
+    MOMENTS,
+    START,
+    Instant,
+)
 from eslabon.reproductions.verdicts import as_printed, erratum, greatest, number, numbers, statement
 from eslabon.solvers.inverse import follow
 
 # -- the accuracy of the print ----------------------------------------------------------------------------------------
 
 STOP = 1e-6  # the Newton-Gauss of the listing stops there (TOL, L3127-3203), in metres and radians
-ANGLES = float(np.degrees(2 * STOP))  # what that leaves in an angle: |J^-1| is up to 3 here, 1 to 2 for most joints
+ANGLES = float(
+    np.degrees(2 * STOP)
+)  # what that leaves in an angle: |J^-1| is up to 3 here, 1 to 2 for most joints
 HALF_ULP = 2.0**-24  # of a REAL*4
 SUM = 4 * HALF_ULP  # a torque is a sum over links: a few roundings of its largest terms
 
@@ -39,7 +49,9 @@ ROUNDED = (
 # -- the task ---------------------------------------------------------------------------------------------------------
 
 X, Z = 1.33125, 1.79875
-ORIENTATION = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, -1.0], [-1.0, 0.0, 0.0]])  # 2 vect = (1, 1, -1), trace 0
+ORIENTATION = np.array(
+    [[0.0, 1.0, 0.0], [0.0, 0.0, -1.0], [-1.0, 0.0, 0.0]]
+)  # 2 vect = (1, 1, -1), trace 0
 
 
 @cache
@@ -110,9 +122,23 @@ def sections() -> tuple[Section, ...]:
 def data() -> Section:
     m = es.load("rojas_t3")
     links = [_link(m, k) for k in range(6)]
-    columns = ("link", "d m", "b m", "alpha deg", "theta deg", "mass kg", "rho m", "Ixx Iyy Izz kg m²")
+    columns = (
+        "link",
+        "d m",
+        "b m",
+        "alpha deg",
+        "theta deg",
+        "mass kg",
+        "rho m",
+        "Ixx Iyy Izz kg m²",
+    )
     lines = tuple(
-        (f"{k + 1}", *(_n(x) for x in (*link[:4], link[4])), " ".join(map(_n, link[5:8])), " ".join(map(_n, link[8:])))
+        (
+            f"{k + 1}",
+            *(_n(x) for x in (*link[:4], link[4])),
+            " ".join(map(_n, link[5:8])),
+            " ".join(map(_n, link[8:])),
+        )
         for k, link in enumerate(links)
     )
     printed = np.column_stack([LENGTHS, MASSES, CENTRES, MOMENTS])
@@ -125,14 +151,22 @@ def data() -> Section:
         "I": slice(8, 11),
     }
     rows = tuple(
-        statement(name, f"{6 * len(error[part])} numbers", "as loaded", error[part].max(), tolerance=1e-12)
+        statement(
+            name, f"{6 * len(error[part])} numbers", "as loaded", error[part].max(), tolerance=1e-12
+        )
         for name, part in parts.items()
     )
     text = (
         "The robot as `es.load('rojas_t3')` has it, taken back to the thesis' frames: rho from the far frame of each "
         "link, I about the centre of mass. Products of inertia are zero."
     )
-    return Section("4.4 Table 4.4.1: the T3 robot", text, rows, ("", "printed", "computed"), (Exhibit(columns, lines),))
+    return Section(
+        "4.4 Table 4.4.1: the T3 robot",
+        text,
+        rows,
+        ("", "printed", "computed"),
+        (Exhibit(columns, lines),),
+    )
 
 
 def _link(m: es.Mechanism, k: int) -> tuple[float, ...]:
@@ -171,10 +205,24 @@ def whole_motion() -> Section:
         statement("theta6, deg", "90", every, greatest(deg[:, 5] - 90)),
         statement("its rates", "0", every, max(greatest(motion.v[:, 5]), greatest(motion.a[:, 5]))),
         statement("its torque, N m", "0", every, greatest(reference[:, 5])),
-        statement("theta5 - theta1, deg", "90 (in the tables)", every, greatest(deg[:, 4] - deg[:, 0] - 90)),
-        statement("theta2 + theta3 + theta4", "0 (in the tables)", every, greatest(deg[:, 1:4].sum(axis=1))),
         statement(
-            "greatest torque", "that of joint 2", "over the motion", float(_strongest(reference) != 2), tolerance=0
+            "theta5 - theta1, deg",
+            "90 (in the tables)",
+            every,
+            greatest(deg[:, 4] - deg[:, 0] - 90),
+        ),
+        statement(
+            "theta2 + theta3 + theta4",
+            "0 (in the tables)",
+            every,
+            greatest(deg[:, 1:4].sum(axis=1)),
+        ),
+        statement(
+            "greatest torque",
+            "that of joint 2",
+            "over the motion",
+            float(_strongest(reference) != 2),
+            tolerance=0,
         ),
     ]
     text = (
@@ -198,7 +246,9 @@ def solved(condition: float, column: Floats) -> float:
     return HALF_ULP * condition * greatest(column)
 
 
-def column(label: str, texts: Sequence[str], values: Floats, noise: float, reason: str = "", **more: Any) -> list[Row]:
+def column(
+    label: str, texts: Sequence[str], values: Floats, noise: float, reason: str = "", **more: Any
+) -> list[Row]:
     """A column of a table, joint by joint."""
     names = [f"{label}{k}" for k in range(1, len(texts) + 1)]
     return numbers(names, texts, values, noise=noise, reason=reason, **more)
@@ -210,7 +260,9 @@ def instant(at: Instant) -> Section:
     gravity, torque = robot(9.81).gravity_forces(moving.q), moving.torques(9.81)
     rows = [
         number(name, text, float(law()(at.t, order)))
-        for order, (name, text) in enumerate(zip(("y, m", "y', m/s", "y'', m/s²"), at.hand, strict=True))
+        for order, (name, text) in enumerate(
+            zip(("y, m", "y', m/s", "y'', m/s²"), at.hand, strict=True)
+        )
     ]
     rows += column("theta", at.angle, np.degrees(configuration.q), ANGLES)
     rows += column("theta'", at.rate, moving.v, solved(moving.condition, moving.v))
@@ -236,10 +288,20 @@ def two_configurations() -> Section:
     for at in (START, MIDDLE):
         law_, tabled = on_the_law(at.t), as_tabled(at)
         shown = [("theta1, deg", at.angle[0], np.degrees(law_.q[0]), np.degrees(tabled.q[0]))]
-        shown += [(f"theta'{k}, rad/s", at.rate[k - 1], law_.v[k - 1], tabled.v[k - 1]) for k in (2, 3)]
-        shown += [(f"theta''{k}, rad/s²", at.acceleration[k - 1], law_.a[k - 1], tabled.a[k - 1]) for k in (2, 3)]
+        shown += [
+            (f"theta'{k}, rad/s", at.rate[k - 1], law_.v[k - 1], tabled.v[k - 1]) for k in (2, 3)
+        ]
+        shown += [
+            (f"theta''{k}, rad/s²", at.acceleration[k - 1], law_.a[k - 1], tabled.a[k - 1])
+            for k in (2, 3)
+        ]
         lines += [
-            (phrase("t = {t}: {what}", t=at.t, what=what), text, as_printed(x, text), as_printed(y, text))
+            (
+                phrase("t = {t}: {what}", t=at.t, what=what),
+                text,
+                as_printed(x, text),
+                as_printed(y, text),
+            )
             for what, text, x, y in shown
         ]
     rounded = phrase(ROUNDED, rounded=START.hand[0], law=float(law()(START.t)))
@@ -254,8 +316,12 @@ def gravity_sign() -> Section:
     for at in (START, MIDDLE):
         moving = as_tabled(at)
         printed = np.array([float(text) for text in (*at.gravity, *at.torque)])
-        weights = {g: np.r_[robot(g).gravity_forces(moving.q), moving.torques(g)] for g in (-9.81, 9.81)}
-        departures.append([greatest(printed - weights[g]) / greatest(printed) for g in (-9.81, 9.81)])
+        weights = {
+            g: np.r_[robot(g).gravity_forces(moving.q), moving.torques(g)] for g in (-9.81, 9.81)
+        }
+        departures.append(
+            [greatest(printed - weights[g]) / greatest(printed) for g in (-9.81, 9.81)]
+        )
         lines += [
             (
                 phrase("t = {t}: joint {k}", t=at.t, k=k + 1),
@@ -275,4 +341,6 @@ def gravity_sign() -> Section:
         "The greatest departure of both tables' torques, as a part of the greatest one, with either sign; half a unit of five "
         "digits is 5e-5. Below, what the motors of a standing robot have to give, with g = (0, 0, -9.81)."
     )
-    return Section("4.3 The sign of gravity", text, rows, FORMS, (Exhibit(columns, tuple(lines), "Torques"),))
+    return Section(
+        "4.3 The sign of gravity", text, rows, FORMS, (Exhibit(columns, tuple(lines), "Torques"),)
+    )

@@ -51,7 +51,10 @@ DOCUMENT = Document(
             "Virtual work: the wrenches of all bodies, taken to the active coordinates. Weight and external wrenches have the same sign.",
         ),
     ),
-    commands=("eslabon show five_bar", 'eslabon torques planar_3rrr --actuated "30 30 30" --v "6 6 6" --degrees'),
+    commands=(
+        "eslabon show five_bar",
+        'eslabon torques planar_3rrr --actuated "30 30 30" --v "6 6 6" --degrees',
+    ),
     python='m = es.load("planar_3rrr")\nq, v, a = m.complete(np.radians([30, 30, 30]), np.radians([6, 6, 6]), [0, 0, 0])\n'
     'm.inverse_dynamics(q, v, a, "lie")',
 )
@@ -64,11 +67,30 @@ TEXT = (
 
 def report() -> Report:
     """The three examples, what the paper says of them, and what is wrong in its formulas."""
-    parts = (five_bar, spatial_four_bar, published_torque, planar_3rrr, joint_tables, constraints, slips)
-    return Report("yime", DOCUMENT, TEXT, tuple(section for part in parts for section in part.sections()), figures)
+    parts = (
+        five_bar,
+        spatial_four_bar,
+        published_torque,
+        planar_3rrr,
+        joint_tables,
+        constraints,
+        slips,
+    )
+    return Report(
+        "yime",
+        DOCUMENT,
+        TEXT,
+        tuple(section for part in parts for section in part.sections()),
+        figures,
+    )
 
 
 @cache
 def figures() -> tuple[Picture, ...]:
     """Figures 4 to 7, 9 to 12 and 14 to 17 anew, and the four torques of the spatial four-bar."""
-    return five_bar.figure(), spatial_four_bar.figure(), planar_3rrr.figure(), published_torque.figure()
+    return (
+        five_bar.figure(),
+        spatial_four_bar.figure(),
+        planar_3rrr.figure(),
+        published_torque.figure(),
+    )

@@ -15,13 +15,19 @@ X, Y, Z = np.eye(3)
 
 def sections() -> tuple[Section, ...]:
     text = "Covectors of constraints. The difference is the error of the printed form."
-    return (Section("4 Constraints: eq. 27 and table 4", text, (angular(), cylindrical(), revolute()), FORMS),)
+    return (
+        Section(
+            "4 Constraints: eq. 27 and table 4", text, (angular(), cylindrical(), revolute()), FORMS
+        ),
+    )
 
 
 def angular() -> Row:
     """Eq. 27 for two bodies m and n in random motion."""
     rng = np.random.default_rng(1)
-    Rm, Rn = (np.asarray(rotation_about(tuple(rng.normal(size=3)), x)) for x in rng.uniform(0.5, 2.5, 2))
+    Rm, Rn = (
+        np.asarray(rotation_about(tuple(rng.normal(size=3)), x)) for x in rng.uniform(0.5, 2.5, 2)
+    )
     um, un, wm, wn, vm, vn = rng.normal(size=(6, 3))  # spins in body axes
     rate = (Rm @ np.cross(wm, um)) @ (Rn @ un) + (Rm @ um) @ (Rn @ np.cross(wn, un))
     covector, between = np.cross(un, Rn.T @ Rm @ um), np.eye(4)
@@ -49,7 +55,9 @@ def revolute() -> Row:
     """Table 4: the covector of row 5, at 0.3 rad, and with row 4 at 90 degrees."""
     turn, quarter = _about_z(0.3), _about_z(np.pi / 2)
     printed, right = np.cross(Z, turn.T @ X), np.cross(X, turn.T @ Z)
-    rank = np.linalg.matrix_rank(np.stack([np.cross(Y, quarter.T @ Z), np.cross(Z, quarter.T @ X)]), tol=1e-9)
+    rank = np.linalg.matrix_rank(
+        np.stack([np.cross(Y, quarter.T @ Z), np.cross(Z, quarter.T @ X)]), tol=1e-9
+    )
     return erratum(
         "revolute, row 5: C", "(x_m, z_n): [0,1,0]", "(z_m, x_n): [0,-1,0]",
         (greatest(printed - Y), greatest(right + Y)),

@@ -72,7 +72,9 @@ class Chain:
         return adjoint(self.back @ self.places[joint.child])
 
     def columns(self, joint: Any) -> Floats:
-        return self.carried(joint) @ np.asarray(joint.kind.motion(self.q[self.m.coordinates[joint.name]]))
+        return self.carried(joint) @ np.asarray(
+            joint.kind.motion(self.q[self.m.coordinates[joint.name]])
+        )
 
     def jacobian(self) -> Floats:
         """Eq. 10: V = J v."""
@@ -87,7 +89,9 @@ class Chain:
         for joint in self.joints:
             place = self.m.velocities[joint.name]
             speeds = v[place] if slips.rates else np.ones(place.stop - place.start)
-            rate = np.asarray(joint.kind.motion_rate(self.q[self.m.coordinates[joint.name]], v[place]))
+            rate = np.asarray(
+                joint.kind.motion_rate(self.q[self.m.coordinates[joint.name]], v[place])
+            )
             columns = self.columns(joint)
             total += self.carried(joint) @ rate @ v[place]
             total += (-1 if slips.turned else 1) * bracket(before) @ columns @ speeds
@@ -97,7 +101,9 @@ class Chain:
         return total
 
 
-def by_the_paper(m: es.Mechanism, q: Floats, va: Floats, aa: Floats, slips: Slips = RIGHT) -> Worked:
+def by_the_paper(
+    m: es.Mechanism, q: Floats, va: Floats, aa: Floats, slips: Slips = RIGHT
+) -> Worked:
     """Velocities (eq. 32), accelerations (35, 36) and torques (42 to 46) of a closed configuration."""
     places = {GROUND: np.eye(4)} | {body.name: m.pose(q, body.name) for body in m.bodies}
     phi, gamma_of = _loops(m, q, places, slips)
@@ -121,12 +127,15 @@ def by_the_paper(m: es.Mechanism, q: Floats, va: Floats, aa: Floats, slips: Slip
     return Worked(v, a, tau)
 
 
-def _loops(m: es.Mechanism, q: Floats, places: Mapping[str, Floats], slips: Slips) -> tuple[Floats, Any]:
+def _loops(
+    m: es.Mechanism, q: Floats, places: Mapping[str, Floats], slips: Slips
+) -> tuple[Floats, Any]:
     """The Jacobian of the constraints (eq. 28), and gamma (35) as a function of the velocities."""
     ends = []
     for loop in m.loops:
         left, right = (
-            Chain(m, q, places, e.body, pose(e.at.rotation(), e.at.translation())) for e in (loop.first, loop.second)
+            Chain(m, q, places, e.body, pose(e.at.rotation(), e.at.translation()))
+            for e in (loop.first, loop.second)
         )
         across = left.back @ pose_inverse(right.back)
         C = np.asarray(loop.kind.covectors(across[:3, :3], across[:3, 3]))
@@ -139,5 +148,7 @@ def _loops(m: es.Mechanism, q: Floats, places: Mapping[str, Floats], slips: Slip
             rows.append(-C.T @ (right.coriolis(v, slips) - Ad @ left.coriolis(v, slips) + product))
         return np.concatenate(rows)
 
-    phi = np.concatenate([C.T @ (right.jacobian() - Ad @ left.jacobian()) for left, right, C, Ad in ends])
+    phi = np.concatenate(
+        [C.T @ (right.jacobian() - Ad @ left.jacobian()) for left, right, C, Ad in ends]
+    )
     return phi, gamma

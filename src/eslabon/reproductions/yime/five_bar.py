@@ -19,9 +19,7 @@ VALUES = (  # t, theta3 and its two rates, torque on bar 2 without and with grav
     ("0.5", "-1.668938714", "-0.669321703", "0.405174968", "-9.355559369e-06", "-1.019218287e-02"),
     ("1", "-1.940857538", "-0.398142848", "0.647397241", "-2.570554661e-05", "-1.118950734e-02"),
 )
-NOT_CLOSED = (
-    "With the printed angles the two ends of links 3 and 4 are {gap:.3f} mm apart; the computed ones close exactly."
-)
+NOT_CLOSED = "With the printed angles the two ends of links 3 and 4 are {gap:.3f} mm apart; the computed ones close exactly."
 RELATIVE = (
     "True of the links' absolute speeds. The joint rates theta3' and theta4', which the figure is said to show, reach "
     "{passive:.3f} rad/s, the motors' {active:.3f}."
@@ -91,9 +89,13 @@ def values() -> Section:
     rows: list[Row] = []
     for (t, *printed), i in zip(VALUES, r.at(0, 0.5, 1), strict=True):
         ours = (r.q[i, k], r.v[i, k], r.a[i, k], r.tau[i, 0], heavy[i, 0])
-        rows += numbers([phrase("t = {t}: {name}", t=t, name=name) for name in names], printed, ours)
+        rows += numbers(
+            [phrase("t = {t}: {name}", t=t, name=name) for name in names], printed, ours
+        )
     text = "Joint 3 and the torque on bar 2 at three instants."
-    shown = motion_table(r, "theta3", 0, (0, 0.25, 0.5, 0.75, 1), ("tau2", "tau5"), "Joint 3 and the torques")
+    shown = motion_table(
+        r, "theta3", 0, (0, 0.25, 0.5, 0.75, 1), ("tau2", "tau5"), "Joint 3 and the torques"
+    )
     return Section("7.1 Five-bar: values", text, tuple(rows), RECOMPUTED, (shown,))
 
 
@@ -106,7 +108,13 @@ def figure() -> Figure:
         Panel("Torques, no gravity (figure 7)", "torque [µN m]", r.t, torques),
     ]
     tip = (0.1, 0.0, 0.0)
-    line = (("link2", ORIGIN), ("link3", ORIGIN), ("link3", tip), ("link4", ORIGIN), ("link5", ORIGIN))
+    line = (
+        ("link2", ORIGIN),
+        ("link3", ORIGIN),
+        ("link3", tip),
+        ("link4", ORIGIN),
+        ("link5", ORIGIN),
+    )
     drawing = moved("Five-bar", r.m, r.t, r.q, r.at(0, 0.5, 1), [line], pivots=("link2", "link5"))
     title = "Five-bar: θ2 = 120° + 30° sin t, θ5 = 60° - 30° sin t"
     caption = "The five-bar at three instants, the motion of its joints, and the torques of both motors, which mirror each other."

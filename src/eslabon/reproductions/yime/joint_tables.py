@@ -47,7 +47,9 @@ def plane(q: Floats) -> Row:
     printed[2, 0] = printed[3, 1] = printed[4, 2] = 1.0
     right[3:5, :2], right[2, 2] = [[c3, s3], [-s3, c3]], 1.0
     errors = greatest(printed - S), greatest(right - S)
-    return erratum("planar S (table 2)", "rot z, x, y", "(c3,-s3), (s3,c3), z", errors, reason=TURNS)
+    return erratum(
+        "planar S (table 2)", "rot z, x, y", "(c3,-s3), (s3,c3), z", errors, reason=TURNS
+    )
 
 
 def _chain(*axes: tuple[str, str]) -> es.Mechanism:

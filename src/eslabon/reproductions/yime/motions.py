@@ -40,7 +40,9 @@ class Run:
     def departure(self, instants: Sequence[int], slips: Slips = RIGHT) -> tuple[float, float]:
         """How far the paper's equations are from eslabon, relative to the greatest: accelerations and torques."""
         act = list(self.m.actuated_velocities)
-        worked = [by_the_paper(self.m, self.q[k], self.v[k, act], self.a[k, act], slips) for k in instants]
+        worked = [
+            by_the_paper(self.m, self.q[k], self.v[k, act], self.a[k, act], slips) for k in instants
+        ]
         return (
             apart(np.array([w.a for w in worked]), self.a[instants]),
             apart(np.array([w.tau for w in worked]), self.tau[instants]),
@@ -63,7 +65,9 @@ def other_ways(r: Run, count: int = 7) -> list[Row]:
     instants = np.linspace(0, len(r.t) - 1, count).astype(int).tolist()
     lie = apart(r.m.inverse_dynamics(r.q, r.v, r.a, "lie"), r.tau)
     return [
-        statement("a and tau by eqs. 28-46", "number by number", "compiled", max(r.departure(instants))),
+        statement(
+            "a and tau by eqs. 28-46", "number by number", "compiled", max(r.departure(instants))
+        ),
         statement("formulation 'lie'", "virtual work", "default formulation", lie),
     ]
 
@@ -81,7 +85,11 @@ def motion_table(
         )
         for i in r.at(*instants)
     ]
-    return Exhibit(("t, s", "angle, rad", "rad/s", "rad/s²", *(f"{name}, N m" for name in motors)), tuple(lines), title)
+    return Exhibit(
+        ("t, s", "angle, rad", "rad/s", "rad/s²", *(f"{name}, N m" for name in motors)),
+        tuple(lines),
+        title,
+    )
 
 
 def motion_panels(r: Run, columns: Mapping[str, int], first: int) -> list[Panel]:

@@ -11,9 +11,21 @@ from eslabon.language import phrase
 from eslabon.reproductions.comparison import PAPER, RECOMPUTED, Section
 from eslabon.reproductions.figures import Figure, Panel, moved, three_legs
 from eslabon.reproductions.verdicts import erratum, greatest, number, statement
-from eslabon.reproductions.yime.motions import Run, apart, motion_panels, motion_table, other_ways, run
+from eslabon.reproductions.yime.motions import (
+    Run,
+    apart,
+    motion_panels,
+    motion_table,
+    other_ways,
+    run,
+)
 
-TORQUES = (("0", "-2.251885e-04"), ("1", "3.606886e-05"), ("2", "1.847977e-04"), ("3", "6.293685e-04"))
+TORQUES = (
+    ("0", "-2.251885e-04"),
+    ("1", "3.606886e-05"),
+    ("2", "1.847977e-04"),
+    ("3", "6.293685e-04"),
+)
 A_MILLIONTH = "m L²/12 of a link is {rod:.4g} kg m², the printed number {printed:.4g}; read as kg mm² it would be a millionth of that."
 
 
@@ -62,7 +74,9 @@ def values() -> Section:
         number("t = 3: theta2', rad/s", "-0.152516", r.v[-1, k]),
         number("t = 3: theta2'', rad/s²", "-0.087662", r.a[-1, k]),
     ]
-    shown = motion_table(r, "theta2", 0, (0, 0.5, 1, 1.5, 2, 2.5, 3), ("tau1",), "Joint 2 and the torque of motor 1")
+    shown = motion_table(
+        r, "theta2", 0, (0, 0.5, 1, 1.5, 2, 2.5, 3), ("tau1",), "Joint 2 and the torque of motor 1"
+    )
     text = "Torques, and joint 2 at the end."
     return Section("7.3 Planar 3-RRR: values", text, tuple(rows), RECOMPUTED, (shown,))
 
@@ -72,7 +86,12 @@ def figure() -> Figure:
     r = motion()
     panels = [
         *motion_panels(r, {"θ2": r.column("theta2"), "θ3": r.column("theta3")}, first=14),
-        Panel("Torque of each motor (figure 17)", "torque [mN m]", r.t, {"τ1 = τ4 = τ6": r.tau[:, 0] * 1e3}),
+        Panel(
+            "Torque of each motor (figure 17)",
+            "torque [mN m]",
+            r.t,
+            {"τ1 = τ4 = τ6": r.tau[:, 0] * 1e3},
+        ),
     ]
     at, pivots = r.at(0, 1.5, 3), ("link1", "link4", "link6")
     drawing = moved("Planar 3-RRR", r.m, r.t, r.q, at, three_legs(r.m, "link"), pivots)

@@ -36,7 +36,9 @@ def sections() -> tuple[Section, ...]:
     return (Section("5, 7 Formulas as printed, in use", text, rows, FORMS),)
 
 
-def put_back(what: str, printed: str, right: str, r: Run, slips: Slips, of: int, reason: str) -> Row:
+def put_back(
+    what: str, printed: str, right: str, r: Run, slips: Slips, of: int, reason: str
+) -> Row:
     """The equations with and without a slip, both against eslabon."""
     instants = r.at(*np.linspace(0.2, 0.9, 4) * r.t[-1])
     errors = r.departure(instants, slips)[of], r.departure(instants)[of]

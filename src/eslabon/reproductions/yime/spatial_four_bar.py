@@ -13,7 +13,14 @@ from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import PAPER, RECOMPUTED, Row, Section
 from eslabon.reproductions.figures import ORIGIN, Figure, Panel, moved
 from eslabon.reproductions.verdicts import greatest, number, numbers, statement
-from eslabon.reproductions.yime.motions import Run, apart, motion_panels, motion_table, other_ways, run
+from eslabon.reproductions.yime.motions import (
+    Run,
+    apart,
+    motion_panels,
+    motion_table,
+    other_ways,
+    run,
+)
 
 # Joint, part, and the extremes of angle, rate and acceleration over a turn in degrees. Those of theta3u'' are
 # by_the_paper's: a grid of whole seconds misses them and shows 4.132.
@@ -38,7 +45,10 @@ def with_gravity() -> dict[str, Floats]:
     """The torque if there is gravity, which the paper leaves out."""
     r = motion()
     down = es.Mechanism(replace(r.m.description, gravity=(0.0, 0.0, -9.81)))
-    return {"g along -y": r.torque(r.m.with_parameters(g=9.81))[:, 0], "g along -z": r.torque(down)[:, 0]}
+    return {
+        "g along -y": r.torque(r.m.with_parameters(g=9.81))[:, 0],
+        "g along -z": r.torque(down)[:, 0],
+    }
 
 
 def sections() -> tuple[Section, ...]:
@@ -69,7 +79,9 @@ def said() -> Section:
 def values() -> Section:
     r = motion()
     text = "Extremes of the passive joints and of the torque. Those of theta3u'' are by the paper's equations, number by number."
-    shown = motion_table(r, "theta3", 0, (0, 10, 20, 30, 40, 50, 60), ("tau2",), "Joint theta3u and the torque")
+    shown = motion_table(
+        r, "theta3", 0, (0, 10, 20, 30, 40, 50, 60), ("tau2",), "Joint theta3u and the torque"
+    )
     rows = (*_ranges(r), *_torques(r))
     return Section("7.2 Spatial four-bar: values over a turn", text, rows, RECOMPUTED, (shown,))
 
@@ -78,7 +90,9 @@ def _ranges(r: Run) -> list[Row]:
     rows: list[Row] = []
     for name, joint, part, *printed in RANGES:
         k = r.column(joint, part)
-        for unit, x, texts in zip(UNITS, np.degrees([r.q[:, k], r.v[:, k], r.a[:, k]]), printed, strict=True):
+        for unit, x, texts in zip(
+            UNITS, np.degrees([r.q[:, k], r.v[:, k], r.a[:, k]]), printed, strict=True
+        ):
             rows += numbers(
                 [
                     phrase("{name}, {which}, {unit}", name=name, which=which, unit=unit)

@@ -18,14 +18,18 @@ from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
 from eslabon.solvers.assembly.closing_formulas import NearClosure, residual, solve_closure
 from eslabon.solvers.assembly.continuation import Crossing, continued
-from eslabon.solvers.assembly.prescription import Prescription, by_joints, determinacy, prescribed, start
+from eslabon.solvers.assembly.prescription import (
+    Prescription,
+    by_joints,
+    determinacy,
+    prescribed,
+    start,
+)
 from eslabon.solvers.batches import flattened, leading
 from eslabon.solvers.ranges import Ranges
 
 Floats = np.ndarray
-NEARER = (
-    0.1  # of what a guess violates the closure of the mechanism as described: where it is said to be of its own design
-)
+NEARER = 0.1  # of what a guess violates the closure of the mechanism as described: where it is said to be of its own design
 RESTARTS = 20  # for poses that no straight way leads to
 
 
@@ -43,7 +47,11 @@ def assemble(
     for name, value in (("strict", strict), ("continuation", continuation), ("limits", limits)):
         flag(value, name)
     near = None
-    if pose is frame is parameters is None and type(values) is type(guess) is np.ndarray and not continuation:
+    if (
+        pose is frame is parameters is None
+        and type(values) is type(guess) is np.ndarray
+        and not continuation
+    ):
         near = NearClosure.of(m, by_joints(m, joints))(guess, values, limits)
     if near is not None:
         return near
@@ -56,10 +64,15 @@ def assemble(
     designs = designs_of(m, parameters, limits).moving(m, given.frame)
     core = given.core + continuation
     if values.ndim < core or (continuation and not values.shape[-core]):
-        raise ModelError("continuation=True takes a motion: values with an axis of at least one row before the last.")
+        raise ModelError(
+            "continuation=True takes a motion: values with an axis of at least one row before the last."
+        )
     if continuation:  # the rows of a motion may be of as many designs
         rows = leading(values=(values, given.core), parameters=(designs.values, 1))
-        values, designs = np.broadcast_to(values, (*rows, *values.shape[-given.core :])), designs.over(*rows)
+        values, designs = (
+            np.broadcast_to(values, (*rows, *values.shape[-given.core :])),
+            designs.over(*rows),
+        )
     lead, (begin, goal, own) = flattened(
         guess=(begin, 1), values=(values, core), parameters=(designs.values, 1 + continuation)
     )
@@ -89,13 +102,26 @@ class Assembly:
         open_ = ~(size < CLOSED)
         if self.strict and open_.any():
             flat = goal.reshape(size.size, *goal.shape[2:])
-            refuse(self.m, self.given, q.reshape(size.size, self.m.nq), size.ravel(), flat, designs.reshaped(size.size))
+            refuse(
+                self.m,
+                self.given,
+                q.reshape(size.size, self.m.nq),
+                size.ravel(),
+                flat,
+                designs.reshaped(size.size),
+            )
         return q, crossings
 
-    def _reached(self, begin: Floats, goal: Floats, designs: Designs) -> tuple[Floats, Floats, list[Crossing]]:
+    def _reached(
+        self, begin: Floats, goal: Floats, designs: Designs
+    ) -> tuple[Floats, Floats, list[Crossing]]:
         """Where the motions lead, whatever the limits, and by how much each row violates closure or misses its pose."""
         m, given = self.m, self.given
-        if not m.nv or not (m.loops or m.couplings or given.frame) or not (given.joints or given.frame):
+        if (
+            not m.nv
+            or not (m.loops or m.couplings or given.frame)
+            or not (given.joints or given.frame)
+        ):
             q = np.repeat(begin[:, None], goal.shape[1], axis=1)
             if given.frame is None:
                 q[..., given.coordinates(m)] = goal
@@ -103,7 +129,9 @@ class Assembly:
                 if not given.joints:
                     flat = q.reshape(prod(q.shape[:-1]), m.nq)
                     own = designs.reshaped(len(flat))
-                    q = self._closed(given, self.ranges, self.ranges.admitted(flat), flat, own).reshape(q.shape)
+                    q = self._closed(
+                        given, self.ranges, self.ranges.admitted(flat), flat, own
+                    ).reshape(q.shape)
             return q, self._left(q, goal, designs), []
         start, own = self.started(begin, designs[:, 0])
         motion = continued(m, given, start, goal, designs, own)
@@ -113,7 +141,9 @@ class Assembly:
             motion.crossings.extend(self._rescued(motion.q, size, goal, designs, motion.lost))
         return motion.q, size, motion.crossings
 
-    def _closed(self, holding: Prescription, ranges: Ranges, q: Floats, guess: Floats, designs: Designs) -> Floats:
+    def _closed(
+        self, holding: Prescription, ranges: Ranges, q: Floats, guess: Floats, designs: Designs
+    ) -> Floats:
         """Closed configurations next to q that keep some joints where they are; else, with all free, next to the guess."""
         found, size = solve_closure(self.m, holding, ranges, q, designs=designs)
         lost = np.flatnonzero(~(size < CLOSED))
@@ -138,24 +168,32 @@ class Assembly:
             left = np.where(described, before, left)
         lost = np.flatnonzero(~(left < CLOSED))
         if len(lost):  # one guess for all is closed once
-            each, back = np.unique(np.hstack([begin[lost], start[lost]]), axis=0, return_inverse=True)
+            each, back = np.unique(
+                np.hstack([begin[lost], start[lost]]), axis=0, return_inverse=True
+            )
             q, own = np.ascontiguousarray(each[:, : m.nq]), Designs(designs.names, each[:, m.nq :])
             closed = self._closed(Prescription(self.given.joints), self.ranges.unlimited, q, q, own)
             begin[lost] = closed[back.ravel()]
         return begin, Designs(designs.names, start)
 
-    def _rescued(self, q: Floats, size: Floats, goal: Floats, designs: Designs, lost: Floats) -> list[Crossing]:
+    def _rescued(
+        self, q: Floats, size: Floats, goal: Floats, designs: Designs, lost: Floats
+    ) -> list[Crossing]:
         """What no straight way leads to on the branch is sought directly, from where the way ended: on another branch."""
         last, ended = np.argmax(lost, axis=1), np.flatnonzero(lost.any(axis=1))
         rows = last[ended]
         values = self.given.values(self.m, q[ended, rows], designs[ended, rows])
-        crossings = [Crossing(int(k), int(row), x) for k, row, x in zip(ended, rows, values, strict=True)]
+        crossings = [
+            Crossing(int(k), int(row), x) for k, row, x in zip(ended, rows, values, strict=True)
+        ]
         for row in range(int(rows.min()), lost.shape[1]):
             lanes = np.flatnonzero(lost[:, row])
             if self.strict and row and not (size[lanes, row - 1] < CLOSED).all():
                 break
             before = q[lanes, row - 1] if row else q[lanes, row]
-            q[lanes, row], size[lanes, row] = self._directly(before, goal[lanes, row], designs[lanes, row])
+            q[lanes, row], size[lanes, row] = self._directly(
+                before, goal[lanes, row], designs[lanes, row]
+            )
         return crossings
 
     def _directly(self, q: Floats, x: Floats, designs: Designs) -> tuple[Floats, Floats]:
@@ -164,11 +202,15 @@ class Assembly:
         if self.given.frame is None:
             q = q.copy()
             q[:, self.given.coordinates(self.m)] = x
-            return solve_closure(self.m, self.given, unlimited, normalize(self.m, q), designs=designs)
+            return solve_closure(
+                self.m, self.given, unlimited, normalize(self.m, q), designs=designs
+            )
         found = solve_closure(self.m, self.given, unlimited, q, x, designs)
         return self._restarted(unlimited, *found, x, designs)
 
-    def _restarted(self, ranges: Ranges, q: Floats, size: Floats, x: Floats, designs: Designs) -> tuple[Floats, Floats]:
+    def _restarted(
+        self, ranges: Ranges, q: Floats, size: Floats, x: Floats, designs: Designs
+    ) -> tuple[Floats, Floats]:
         """The same from other starts for what is not there yet; each row finds the same in any batch."""
         rng = np.random.default_rng(0)
         for k in range(RESTARTS):
@@ -219,7 +261,9 @@ class Assembly:
         first = q[:, :1]
         return q + (self.ranges.turned(first, first) - first)
 
-    def _within(self, q: Floats, size: Floats, goal: Floats, designs: Designs) -> tuple[Floats, Floats]:
+    def _within(
+        self, q: Floats, size: Floats, goal: Floats, designs: Designs
+    ) -> tuple[Floats, Floats]:
         """The same within the limits; what has another way of closing takes it, else it is refused."""
         q = self._turned(q)
         out = np.argwhere((size < CLOSED) & ~self.ranges.contain(q))
@@ -253,7 +297,12 @@ class Assembly:
 
 
 def _tell(
-    m: Model, given: Prescription, crossings: list[Crossing], lanes: int, continuation: bool, singular: str
+    m: Model,
+    given: Prescription,
+    crossings: list[Crossing],
+    lanes: int,
+    continuation: bool,
+    singular: str,
 ) -> None:
     """Where singular configurations were passed, so that the branch may be another, say so."""
     if not crossings:
@@ -275,26 +324,45 @@ def _shown(given: Prescription, values: Floats) -> str:
 
 
 def refuse(
-    m: Model, given: Prescription, q: Floats, size: Floats, goal: Floats, designs: Designs | None = None
+    m: Model,
+    given: Prescription,
+    q: Floats,
+    size: Floats,
+    goal: Floats,
+    designs: Designs | None = None,
 ) -> NoReturn:
     """Say which loop stays open, by how much, in which design, and what could be reached."""
     q = np.where(np.isfinite(q), q, m.home())
     open_ = np.flatnonzero(~(size < CLOSED))
     k = int(open_[0])
-    many = f" ({len(open_)} of {len(size)} configurations; this is number {k})" if len(size) > 1 else ""
+    many = (
+        f" ({len(open_)} of {len(size)} configurations; this is number {k})"
+        if len(size) > 1
+        else ""
+    )
     own = DESCRIBED if designs is None else designs[k]
     name = f"{m.name}{own.told}"
     if given.frame is not None:
-        left = size[k] if np.isfinite(size[k]) else float(np.abs(given.values(m, q[k], own) - goal[k]).max())
+        left = (
+            size[k]
+            if np.isfinite(size[k])
+            else float(np.abs(given.values(m, q[k], own) - goal[k]).max())
+        )
         raise AssemblyError(
             f"{name} cannot bring '{given.frame}' to this pose{many}: {left:.3g} (m or rad) is left; try a guess nearer to it."
         )
     ahead = q[k].copy()
     ahead[given.coordinates(m)] = goal[k]
     if m.nv:
-        ahead = solve_closure(m, given, Ranges.of(m).unlimited, normalize(m, ahead)[None], designs=own.over(1))[0][0]
+        ahead = solve_closure(
+            m, given, Ranges.of(m).unlimited, normalize(m, ahead)[None], designs=own.over(1)
+        )[0][0]
     phi = np.abs(residuals_at(m, ahead, own))
-    with_these = f"with {', '.join(given.joints)} at {', '.join(f'{x:.6g}' for x in goal[k])}" if given.joints else ""
+    with_these = (
+        f"with {', '.join(given.joints)} at {', '.join(f'{x:.6g}' for x in goal[k])}"
+        if given.joints
+        else ""
+    )
     raise AssemblyError(
         f"{name} cannot be assembled {with_these or 'from this guess'}{many}: loop '{row_names(m)[int(phi.argmax())]}' is "
         f"left open by {phi.max():.3g} (m or rad){_nearest(m, given, q[k], goal[k], own)}."
@@ -312,7 +380,9 @@ def _nearest(m: Model, given: Prescription, q: Floats, goal: Floats, design: Des
     if not np.sqrt(error) < CLOSED:
         return "; if it closes in another way, m.assembly_modes finds it"
     closed = {"type": "eq", "fun": lambda x: residuals_at(m, normalize(m, x), design)[rows]}
-    found = minimize(lambda x: ((x[places] - goal) ** 2).sum(), begin, method="SLSQP", constraints=closed)
+    found = minimize(
+        lambda x: ((x[places] - goal) ** 2).sum(), begin, method="SLSQP", constraints=closed
+    )
     best = found.x if np.abs(residuals_at(m, normalize(m, found.x), design)).max() < 1e-6 else begin
     return (
         f"; the nearest on this branch that closes is about {', '.join(f'{x:.4g}' for x in best[places])}, and if it closes in "

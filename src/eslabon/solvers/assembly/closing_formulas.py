@@ -47,17 +47,26 @@ FALLEN = 0.35  # of 1 at the knot: how far the equations may come to being singu
 SINGULAR_PIVOT = 1e-12  # a pivot at which there is no tangent
 
 
-def closing_step(m: Model, q: Any, damping: Any, pose: Any, lower: Any, upper: Any, given: Prescription) -> list[Any]:
+def closing_step(
+    m: Model, q: Any, damping: Any, pose: Any, lower: Any, upper: Any, given: Prescription
+) -> list[Any]:
     """The next q; the error |Phi|^2 of this one, the largest motion of the step, and the least pivot of the normal
     equations against their largest, which is the square of a reciprocal condition number."""
     phi, J, *_ = equations(m, q, None, tuple(range(len(row_names(m)))))
     if given.frame is not None:
         wanted = pose[:3, :3], pose[:3, 3]
-        miss = casadi.SX(Fixed().residual(*relative(wanted, placement(m, q, chosen_frame(m, given.frame)))))
+        miss = casadi.SX(
+            Fixed().residual(*relative(wanted, placement(m, q, chosen_frame(m, given.frame))))
+        )
         slope = casadi.mtimes(casadi.jacobian(miss, q), coordinate_rates(m, q))
         phi, J = casadi.vertcat(phi, miss), casadi.vertcat(J, slope)
     made = damped_step(m, q, phi, J, damping, lower, upper, given.free(m))
-    return [made.q, made.error, _largest(m, made.velocities), casadi.mmin(made.pivots) / casadi.mmax(made.pivots)]
+    return [
+        made.q,
+        made.error,
+        _largest(m, made.velocities),
+        casadi.mmin(made.pivots) / casadi.mmax(made.pivots),
+    ]
 
 
 def _largest(m: Model, v: Any) -> Any:
@@ -83,7 +92,9 @@ def predicted(m: Model, q: Any, dx: Any, given: Prescription, opened: Any = 0.0)
 def _held(m: Model, q: Any, given: Prescription, rows: tuple[int, ...] | None = None) -> Any:
     """The Jacobian of the loops, of some rows or of all, and of the frame whose pose is prescribed."""
     J = equations(m, q, None, tuple(range(len(row_names(m)))) if rows is None else rows)[1]
-    return J if given.frame is None else casadi.vertcat(J, jacobian(m, q, given.frame, axes="aligned"))
+    return (
+        J if given.frame is None else casadi.vertcat(J, jacobian(m, q, given.frame, axes="aligned"))
+    )
 
 
 def changed(m: Model, q: Any, after: Model, to: Any, given: Prescription) -> Any:
@@ -101,7 +112,9 @@ def changed(m: Model, q: Any, after: Model, to: Any, given: Prescription) -> Any
     rows = partition(m.nominal).rows if open_rows else None
     if rows == ():
         return casadi.SX(1)
-    A, other = (casadi.sparsify(_held(own, x, given, rows)[:, free]) for own, x in ((m, q), (after, to)))
+    A, other = (
+        casadi.sparsify(_held(own, x, given, rows)[:, free]) for own, x in ((m, q), (after, to))
+    )
     A, other = (A.T, other.T) if open_rows else (A, other)
     B = Damped(A, LEAST_DAMPING).solve(other)
     pivots = casadi.ldl(casadi.densify((B + B.T) / 2), False)[0]
@@ -127,7 +140,9 @@ def advance_design(
     knot, values = q, {name: m.symbols[name] - dp[k] for k, name in enumerate(changing)}
     earlier = m.with_symbols({**m.symbols, **values})
     opened = equations(m, q, None, tuple(range(len(row_names(m))))).phi if m.closed else 0.0
-    q, motion = predicted(earlier, q, dx if given.frame is None else _to_pose(m, q, x, given), given, opened)
+    q, motion = predicted(
+        earlier, q, dx if given.frame is None else _to_pose(m, q, x, given), given, opened
+    )
     return _corrected(earlier, m, knot, q, motion, x, whole, given)
 
 
@@ -139,7 +154,14 @@ def _to_pose(m: Model, q: Any, pose: Any, given: Prescription) -> Any:
 
 
 def _corrected(
-    earlier: Model, m: Model, knot: Any, q: Any, motion: Any, x: Any, whole: Any, given: Prescription
+    earlier: Model,
+    m: Model,
+    knot: Any,
+    q: Any,
+    motion: Any,
+    x: Any,
+    whole: Any,
+    given: Prescription,
 ) -> list[Any]:
     """What `advance` gives, from the configuration that the tangent predicts."""
     if given.frame is None:
@@ -153,7 +175,8 @@ def _corrected(
         if between is not None:
             other = between(q, pose)
             following, moved, pivot = (
-                casadi.if_else(whole, a, b) for a, b in zip((following, moved, pivot), other, strict=True)
+                casadi.if_else(whole, a, b)
+                for a, b in zip((following, moved, pivot), other, strict=True)
             )
         if k == 0:
             bent = moved / casadi.fmax(motion, 1e-300)
@@ -174,7 +197,9 @@ def _newton(m: Model, given: Prescription) -> Any:
     return subroutine("newton_step", step, m.nq, (4, 4))
 
 
-def near_closure(m: Model, q: Any, x: Any, lower: Any, upper: Any, given: Prescription) -> list[Any]:
+def near_closure(
+    m: Model, q: Any, x: Any, lower: Any, upper: Any, given: Prescription
+) -> list[Any]:
     """The closed configuration for prescribed values near those of a closed one, and whether there is no more to say: one
     advance within a ball leads there, not by a singular configuration, and within the limits."""
     q = normalize(m, q)
@@ -227,7 +252,11 @@ ADVANCE_DESIGN = replace(
     ADVANCE,
     name="advance_design",
     function=advance_design,
-    inputs=(*ADVANCE.inputs[:3], Argument("dp", lambda m, given, changing: (len(changing),)), ADVANCE.inputs[3]),
+    inputs=(
+        *ADVANCE.inputs[:3],
+        Argument("dp", lambda m, given, changing: (len(changing),)),
+        ADVANCE.inputs[3],
+    ),
     options={"given": Prescription(), "changing": ()},
 )
 NEAR_CLOSURE = Formula(
@@ -273,10 +302,17 @@ class NearClosure:
             m.closed and given.plain(m) and m.variant_of is None
         )  # of a variant one call is not worth the code
         self._shapes, ranges = ((m.nq,), _values(m, given)), Ranges.of(m)
-        self._limits = {True: (ranges.lower, ranges.upper), False: (ranges.unlimited.lower, ranges.unlimited.upper)}
+        self._limits = {
+            True: (ranges.lower, ranges.upper),
+            False: (ranges.unlimited.lower, ranges.unlimited.upper),
+        }
 
     def __call__(self, q: Floats, x: Floats, limits: bool) -> Floats | None:
-        if not self._suited or (q.shape, x.shape) != self._shapes or not q.dtype == x.dtype == np.float64:
+        if (
+            not self._suited
+            or (q.shape, x.shape) != self._shapes
+            or not q.dtype == x.dtype == np.float64
+        ):
             return None
         found: Floats | None = self._native(q, x, *self._limits[limits])
         return found

@@ -12,7 +12,13 @@ from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
 from eslabon.coordinates.partition import generic, partition, retained_rows
-from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, SingularityError, tell_of_singularity
+from eslabon.errors import (
+    SINGULAR_WORDS,
+    AssemblyError,
+    ModelError,
+    SingularityError,
+    tell_of_singularity,
+)
 from eslabon.formulas.inputs import Q, V
 from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.model import Model
@@ -61,23 +67,34 @@ def complete(
         return q, np.zeros_like(q), np.zeros_like(q)
     designs = designs_of(m, parameters).moving(m)
     lead, (*each, own) = flattened(
-        configurations=(q, 1), velocities=(va, 1), accelerations=(aa, 1), parameters=(designs.values, 1)
+        configurations=(q, 1),
+        velocities=(va, 1),
+        accelerations=(aa, 1),
+        parameters=(designs.values, 1),
     )
     designs = Designs(designs.names, own)
-    v, a, left, condition = evaluate(m, COMPLETING, designs.names, given=given)(*each, *designs.inputs)
+    v, a, left, condition = evaluate(m, COMPLETING, designs.names, given=given)(
+        *each, *designs.inputs
+    )
     if not np.nanmin(condition, initial=1.0) > SINGULAR_PIVOT:
         tell_of_singularity(
             singular or "error", f"{m.name} is at a singular configuration for {', '.join(given.joints)} (or so near that nothing can be said): "
             "the other joints' velocities do not follow from theirs; prescribe other joints or another configuration.")  # fmt: skip
-        v, a, left = _rank_by_rank(m, given, each, designs, (v, a, left), ~(condition > SINGULAR_PIVOT))
+        v, a, left = _rank_by_rank(
+            m, given, each, designs, (v, a, left), ~(condition > SINGULAR_PIVOT)
+        )
     _check_consistent(m, given, v, a, left, condition)
     return q, v.reshape(*lead, m.nv), a.reshape(*lead, m.nv)
 
 
-def _check_consistent(m: Model, given: Prescription, v: Floats, a: Floats, left: Floats, condition: Floats) -> None:
+def _check_consistent(
+    m: Model, given: Prescription, v: Floats, a: Floats, left: Floats, condition: Floats
+) -> None:
     """Refuse a motion that the loops do not allow."""
     worst = float(np.nanmax(np.where(np.isfinite(left), left, np.inf), initial=0.0))
-    if not worst < 1e-6 * max(1.0, float(np.abs(a).max(initial=0.0)), float(np.abs(v).max(initial=0.0)) ** 2):
+    if not worst < 1e-6 * max(
+        1.0, float(np.abs(a).max(initial=0.0)), float(np.abs(v).max(initial=0.0)) ** 2
+    ):
         if not np.nanmin(condition, initial=1.0) > SINGULAR_PIVOT:
             raise SingularityError(
                 f"branches of {m.name} meet at a singular configuration, and the minimum-norm velocities keep to none of them (they "
@@ -93,7 +110,9 @@ def _refuse_passive(m: Model, given: Prescription) -> None:
     """Name a motion that the prescribed joints leave open."""
     free, count = given.free(m), determinacy(m, given).open
     motion = np.abs(np.linalg.svd(jacobian_at(m, generic(m))[:, free])[2][-1])
-    owner = next(j.name for j in m.joints if free[int(motion.argmax())] in range(m.nv)[m.velocities[j.name]])
+    owner = next(
+        j.name for j in m.joints if free[int(motion.argmax())] in range(m.nv)[m.velocities[j.name]]
+    )
     raise ModelError(
         f"{', '.join(given.joints) or 'no joint'} does not determine the motion of {m.name}: {count} more "
         f"{'degree of freedom stays' if count == 1 else 'degrees of freedom stay'} open, such as that of '{owner}'; "
@@ -143,7 +162,12 @@ COMPLETING = Formula(
 
 
 def _rank_by_rank(
-    m: Model, given: Prescription, states: list[Floats], designs: Designs, made: tuple[Floats, ...], bad: Floats
+    m: Model,
+    given: Prescription,
+    states: list[Floats],
+    designs: Designs,
+    made: tuple[Floats, ...],
+    bad: Floats,
 ) -> tuple[Floats, Floats, Floats]:
     """At singular configurations: the minimum-norm velocities and accelerations that keep the loops closed, by singular values."""
     v, a, left = (np.array(x) for x in made)
@@ -179,15 +203,35 @@ def project(
     """The nearest q that closes the loops, and the v and a nearest to the given ones that keep them closed, with
     `parameters` each in its own design."""
     if v is None and a is not None:
-        raise ModelError("project takes q, q and v, or q, v and a: accelerations make no sense without velocities.")
-    rates = [states(x, name, m.nv, m.name, "velocities") for x, name in ((v, "v"), (a, "a")) if x is not None]
-    q = assemble(m, np.zeros(0), states(q, "q", m.nq, m.name), joints=(), limits=limits, parameters=parameters)
+        raise ModelError(
+            "project takes q, q and v, or q, v and a: accelerations make no sense without velocities."
+        )
+    rates = [
+        states(x, name, m.nv, m.name, "velocities")
+        for x, name in ((v, "v"), (a, "a"))
+        if x is not None
+    ]
+    q = assemble(
+        m,
+        np.zeros(0),
+        states(q, "q", m.nq, m.name),
+        joints=(),
+        limits=limits,
+        parameters=parameters,
+    )
     if v is None:
         return q
-    designs, names = designs_of(m, parameters).moving(m), ("configurations", "velocities", "accelerations")
+    designs, names = (
+        designs_of(m, parameters).moving(m),
+        ("configurations", "velocities", "accelerations"),
+    )
     given = {name: (x, 1) for name, x in zip(names, (q, *rates), strict=False)}
     lead, (flat, *rates, own) = flattened(**given, parameters=(designs.values, 1))
-    near = nearest_rates(m, flat, *rates, designs=Designs(designs.names, own)) if m.nv and m.closed else rates
+    near = (
+        nearest_rates(m, flat, *rates, designs=Designs(designs.names, own))
+        if m.nv and m.closed
+        else rates
+    )
     return tuple(np.array(x).reshape(*lead, x.shape[-1]) for x in (flat, *near))
 
 

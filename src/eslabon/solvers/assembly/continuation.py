@@ -88,13 +88,21 @@ class _Continuation:
     """All motions side by side: each has its knot, the size of its ball, and the next row it is to reach."""
 
     def __init__(
-        self, m: Model, given: Prescription, begin: Floats, goals: Floats, designs: Designs, start: Designs
+        self,
+        m: Model,
+        given: Prescription,
+        begin: Floats,
+        goals: Floats,
+        designs: Designs,
+        start: Designs,
     ) -> None:
         self.m, self.given, self.goals, self.rows = m, given, goals, goals.shape[1]
         self.designs, self.names, self.scale = designs, designs.names, given.scales(m)
         self.design_scale = design_scales(m, designs)
         changing: dict[str, Any] = {"changing": self.names} if self.names else {}
-        self.advance = evaluate(m, ADVANCE_DESIGN if self.names else ADVANCE, self.names, given=given, **changing)
+        self.advance = evaluate(
+            m, ADVANCE_DESIGN if self.names else ADVANCE, self.names, given=given, **changing
+        )
         found = determinacy(m, given)
         # More is prescribed than the mechanism can follow; else, unless something stays open, pivots tell of singularities.
         self.surplus = bool(found.surplus)
@@ -102,7 +110,9 @@ class _Continuation:
         self.knot, self.x, self.p = begin.copy(), given.values(m, begin, start), start.values.copy()
         self.row, self.ball = np.zeros(len(begin), dtype=np.int64), np.full(len(begin), BALL)
         self.stride = np.zeros(len(begin), dtype=bool)
-        self.motion = Continued(np.repeat(begin[:, None], self.rows, axis=1), np.zeros(goals.shape[:2], dtype=bool))
+        self.motion = Continued(
+            np.repeat(begin[:, None], self.rows, axis=1), np.zeros(goals.shape[:2], dtype=bool)
+        )
 
     def run(self) -> Continued:
         active = np.arange(len(self.knot))
@@ -130,9 +140,13 @@ class _Continuation:
 
     def _far(self, to: Floats, start: Floats) -> Floats:
         """How far apart two prescribed values are."""
-        return np.abs(self.given.displacement(self.m, to, start) * self.scale).max(axis=-1, initial=0.0)
+        return np.abs(self.given.displacement(self.m, to, start) * self.scale).max(
+            axis=-1, initial=0.0
+        )
 
-    def _candidates(self, lanes: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, list[Floats]]:
+    def _candidates(
+        self, lanes: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats, Floats, list[Floats]]:
         """The rows in each ball, or else a point on the way to the next row: motion, row, values, displacement, whether it
         is a row, and by how much the parameters change, if there are such."""
         ball = np.where(self.stride[lanes], STRIDE, self.ball[lanes])
@@ -141,7 +155,11 @@ class _Continuation:
         goals = self.goals[lanes[:, None], rows]
         dx = self.given.displacement(self.m, goals, self.x[lanes][:, None])
         far = np.abs(dx * self.scale).max(axis=-1, initial=0.0)
-        dp = self.designs.values[lanes[:, None], rows] - self.p[lanes][:, None] if self.names else None
+        dp = (
+            self.designs.values[lanes[:, None], rows] - self.p[lanes][:, None]
+            if self.names
+            else None
+        )
         if dp is not None:
             far = np.maximum(far, np.abs(dp * self.design_scale).max(axis=-1))
         inside = np.logical_and.accumulate(far <= ball[:, None], axis=1)
@@ -153,7 +171,14 @@ class _Continuation:
         if not whole.all():
             dx[~whole] *= share[~whole, None]
             x[~whole] = self.given.along(self.m, self.x[lanes[which[~whole]]], dx[~whole])
-        return lanes[which], rows[which, k], x, dx, whole, [] if dp is None else [dp[which, k] * share[:, None]]
+        return (
+            lanes[which],
+            rows[which, k],
+            x,
+            dx,
+            whole,
+            [] if dp is None else [dp[which, k] * share[:, None]],
+        )
 
     # -- what becomes of it -----------------------------------------------------------------------------------------------
 
@@ -170,12 +195,18 @@ class _Continuation:
         on, all_of_it, knots = t.lanes[some], (taken == counts)[some], (first + taken - 1)[some]
         firm = t.firm[knots]  # where there is no tangent, no way leads on
         for k in np.flatnonzero(self.stride[on] & (firm | (self.row[on] == self.rows))):
-            self.motion.crossings.append(Crossing(int(on[k]), int(t.row[first[some][k]]), self.x[on[k]].copy()))
+            self.motion.crossings.append(
+                Crossing(int(on[k]), int(t.row[first[some][k]]), self.x[on[k]].copy())
+            )
         self.knot[on[firm]] = t.q[knots[firm]]
         if self.names:
             self.p[on[firm]] = t.designs.values[knots[firm]]
         reached = t.designs[knots[firm]] if self.names else DESCRIBED
-        self.x[on[firm]] = self.given.values(self.m, t.q[knots[firm]], reached) if self.surplus else t.x[knots[firm]]
+        self.x[on[firm]] = (
+            self.given.values(self.m, t.q[knots[firm]], reached)
+            if self.surplus
+            else t.x[knots[firm]]
+        )
         self.ball[on] = np.where(self.stride[on], 4 * SMALLEST_BALL, self.ball[on])
         grown = on[all_of_it & firm & (t.bent[knots] < 0.5 * BENT)]
         self.ball[grown] = np.minimum(2 * self.ball[grown], LARGEST_BALL)
@@ -190,5 +221,7 @@ class _Continuation:
         ended = lanes[over]
         lost = np.arange(self.rows) >= self.row[ended, None]
         self.motion.lost[ended] |= lost
-        self.motion.q[ended] = np.where(lost[..., None], self.knot[ended][:, None], self.motion.q[ended])
+        self.motion.q[ended] = np.where(
+            lost[..., None], self.knot[ended][:, None], self.motion.q[ended]
+        )
         self.row[ended] = self.rows

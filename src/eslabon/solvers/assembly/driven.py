@@ -40,7 +40,9 @@ def at_time(m: M, t: Any) -> M:
 
 def _instant(m: Model, t: Any, design: Designs) -> Model:
     """The same of a design, of which all instants share their native code."""
-    return _started(m).variant(**{TIME: float(t)}, **dict(zip(design.names, design.values.tolist(), strict=True)))
+    return _started(m).variant(
+        **{TIME: float(t)}, **dict(zip(design.names, design.values.tolist(), strict=True))
+    )
 
 
 @per_model
@@ -74,7 +76,9 @@ def assemble_at(
     if values is None and joints is None and not m.actuated and options.get("pose") is None:
         joints = ()
     if options.get("pose") is not None:
-        raise ModelError(f"a pose of {m.name} belongs to an instant: ask m.at_time(t).assemble(pose=...).")
+        raise ModelError(
+            f"a pose of {m.name} belongs to an instant: ask m.at_time(t).assemble(pose=...)."
+        )
     values = np.zeros(0) if values is None else finite(values, "the array of prescribed values")
     lead = leading(
         times=(when, 0), values=(values, 1), guess=(np.zeros(1) if guess is None else np.asarray(guess), 1),
@@ -87,10 +91,16 @@ def assemble_at(
     )
     q = np.empty((*lead, m.nq))
     for k in np.ndindex(lead):
-        begin = guess if guess is None or np.ndim(guess) == 1 else np.broadcast_to(guess, (*lead, m.nq))[k]
+        begin = (
+            guess
+            if guess is None or np.ndim(guess) == 1
+            else np.broadcast_to(guess, (*lead, m.nq))[k]
+        )
         before = (*k[:-1], k[-1] - 1) if continuation and k and k[-1] else None
         begin = q[before] if before is not None else begin
-        q[k] = assemble(_instant(m, when[k], designs[k]), values[k], begin, joints=joints, **options)
+        q[k] = assemble(
+            _instant(m, when[k], designs[k]), values[k], begin, joints=joints, **options
+        )
     return q
 
 
@@ -113,10 +123,14 @@ def complete_at(
     return q, *_rates(m, q, times, chosen, own)
 
 
-def _tell_open(m: Model, q: Floats, times: Designs, chosen: Floats, passive: str, singular: str) -> None:
+def _tell_open(
+    m: Model, q: Floats, times: Designs, chosen: Floats, passive: str, singular: str
+) -> None:
     """Refuse what nothing determines, and tell of configurations where less is determined than elsewhere."""
     J = evaluate(m, RATES, times.names)(q, np.zeros(m.nv), *times.inputs)[0]
-    A = np.concatenate([np.broadcast_to(chosen, (*q.shape[:-1], *chosen.shape)), J], axis=-2) / scales(m)
+    A = np.concatenate(
+        [np.broadcast_to(chosen, (*q.shape[:-1], *chosen.shape)), J], axis=-2
+    ) / scales(m)
     size = np.linalg.svd(A, compute_uv=False)
     found = (size > 1e-7 * size.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)
     most = int(np.max(found, initial=0))

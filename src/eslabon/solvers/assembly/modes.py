@@ -72,7 +72,9 @@ def _distinct(m: Model, given: Prescription, closed: Floats, passive: bool) -> l
     if passive:
         points = np.array([_places(m, q) for q in found]).reshape(len(found), -1)
         scale = max(1.0, float(np.abs(points).max(initial=0.0)))
-        found = found[distinct(points, lambda others, x: np.abs(others - x).max(axis=-1), 1e-6 * scale)]
+        found = found[
+            distinct(points, lambda others, x: np.abs(others - x).max(axis=-1), 1e-6 * scale)
+        ]
     return list(found)
 
 
@@ -100,5 +102,7 @@ def _scattered(m: Model) -> Floats:
     rng, middle = np.random.default_rng(0), home(m)
     ranges = Ranges.of(m, size(m))
     spread = ranges.unlimited.admitted(rng.uniform(-np.pi, np.pi, (STARTS, m.nq)))
-    reach = middle * rng.uniform(0.3, 1.7, (STARTS, m.nq)) + size(m) * rng.uniform(-0.2, 0.2, (STARTS, m.nq))
+    reach = middle * rng.uniform(0.3, 1.7, (STARTS, m.nq)) + size(m) * rng.uniform(
+        -0.2, 0.2, (STARTS, m.nq)
+    )
     return np.vstack([middle, np.where(ranges.lengths, reach, spread)])

@@ -24,7 +24,11 @@ LARGEST = 0.5  # rad or m, of a correction
 
 
 def reclosed(
-    m: Model, old: Mapping[str, float], new: Mapping[str, float], q: Floats, held: tuple[str, ...] = ()
+    m: Model,
+    old: Mapping[str, float],
+    new: Mapping[str, float],
+    q: Floats,
+    held: tuple[str, ...] = (),
 ) -> Floats:
     """The closed configuration that q becomes as the parameters go from old to new values, straight; the joints `held` keep
     their coordinates if the loops close with that, else all joints move, as little as they can.
@@ -41,7 +45,9 @@ def reclosed(
     if not m.closed or not changed:
         return q
     begin, end = (np.array([values[name] for name in new], dtype=float) for values in (old, new))
-    largest = max(abs(new[name] - old[name]) / max(abs(new[name]), abs(old[name])) for name in changed)
+    largest = max(
+        abs(new[name] - old[name]) / max(abs(new[name]), abs(old[name])) for name in changed
+    )
     parts = np.linspace(0.0, 1.0, 1 + int(np.clip(np.ceil(largest / STEP), 1, STEPS)))[1:]
     columns = [Prescription(held).free(m), list(range(m.nv))]
     for free in columns:
@@ -51,10 +57,14 @@ def reclosed(
                 there = _corrected(m, tuple(new), begin + part * (end - begin), there, free)
         if there is not None:
             return there
-    raise AssemblyError(f"{m.name} does not close any more on its branch with {', '.join(changed)} so changed.")
+    raise AssemblyError(
+        f"{m.name} does not close any more on its branch with {', '.join(changed)} so changed."
+    )
 
 
-def _corrected(m: Model, names: tuple[str, ...], values: Floats, q: Floats, free: list[int]) -> Floats | None:
+def _corrected(
+    m: Model, names: tuple[str, ...], values: Floats, q: Floats, free: list[int]
+) -> Floats | None:
     """Newton's method, by least steps along the free velocities; None where it does not lead to a closed configuration nearby."""
     closure, start = evaluate(m, CLOSURE, names), q
     for _ in range(NEWTON):
@@ -67,4 +77,8 @@ def _corrected(m: Model, names: tuple[str, ...], values: Floats, q: Floats, free
             return None
         q = np.asarray(normalize(m, integrate(m, q, step)))
     phi, _ = closure(q, *values)
-    return q if np.abs(phi).max(initial=0.0) < CLOSED and np.abs(q - start).max() < 4 * LARGEST else None
+    return (
+        q
+        if np.abs(phi).max(initial=0.0) < CLOSED and np.abs(q - start).max() < 4 * LARGEST
+        else None
+    )

@@ -19,7 +19,10 @@ from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_units
 from eslabon.model.memory import per_model
-from eslabon.numerics.quaternions import quaternion_from_rotation_vector, rotation_vector_from_quaternion
+from eslabon.numerics.quaternions import (
+    quaternion_from_rotation_vector,
+    rotation_vector_from_quaternion,
+)
 from eslabon.numerics.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.numerics.scalars import casadi
 from eslabon.solvers.poses import checked_poses
@@ -62,13 +65,19 @@ class Prescription:
 
     def scales(self, m: Model) -> Floats:
         """What makes the prescribed velocities comparable."""
-        return np.repeat([1.0, 1 / size(m)], 3) if self.frame is not None else scales(m)[self.velocities(m)]
+        return (
+            np.repeat([1.0, 1 / size(m)], 3)
+            if self.frame is not None
+            else scales(m)[self.velocities(m)]
+        )
 
     def values(self, m: Model, q: Floats, designs: Designs = DESCRIBED) -> Floats:
         """What configurations give for that which is prescribed."""
         if self.frame is not None:
             return np.asarray(
-                evaluate(m, quantity(m, "pose"), frame=self.frame, parameters=designs.names)(q, *designs.inputs)
+                evaluate(m, quantity(m, "pose"), frame=self.frame, parameters=designs.names)(
+                    q, *designs.inputs
+                )
             )
         return q[..., self.coordinates(m)]
 
@@ -80,17 +89,27 @@ class Prescription:
             return np.concatenate([spin, to[..., :3, 3] - start[..., :3, 3]], axis=-1)
         if self.plain(m):
             return to - start
-        each = zip(self._kinds(m), self._split(m, to, "nq"), self._split(m, start, "nq"), strict=True)
-        return np.concatenate([kind.difference(a, b) if kind.has_quaternion else a - b for kind, a, b in each], axis=-1)
+        each = zip(
+            self._kinds(m), self._split(m, to, "nq"), self._split(m, start, "nq"), strict=True
+        )
+        return np.concatenate(
+            [kind.difference(a, b) if kind.has_quaternion else a - b for kind, a, b in each],
+            axis=-1,
+        )
 
     def along(self, m: Model, start: Floats, dx: Floats) -> Floats:
         """The value that a displacement leads to."""
         if self.frame is not None:
             T = np.array(np.broadcast_to(start, (*dx.shape[:-1], 4, 4)))
-            T[..., :3, :3] = rotation_from_quaternion(quaternion_from_rotation_vector(dx[..., :3])) @ T[..., :3, :3]
+            T[..., :3, :3] = (
+                rotation_from_quaternion(quaternion_from_rotation_vector(dx[..., :3]))
+                @ T[..., :3, :3]
+            )
             T[..., :3, 3] += dx[..., 3:]
             return T
-        each = zip(self._kinds(m), self._split(m, start, "nq"), self._split(m, dx, "nv"), strict=True)
+        each = zip(
+            self._kinds(m), self._split(m, start, "nq"), self._split(m, dx, "nv"), strict=True
+        )
         return np.concatenate([kind.integrate(a, b) for kind, a, b in each], axis=-1)
 
     def _kinds(self, m: Model) -> list[Any]:
@@ -98,7 +117,9 @@ class Prescription:
 
     def _split(self, m: Model, x: Floats, size: str) -> list[Floats]:
         """The prescribed joints' own parts of their coordinates ("nq") or velocities ("nv")."""
-        return np.split(x, np.cumsum([getattr(kind, size) for kind in self._kinds(m)])[:-1], axis=-1)
+        return np.split(
+            x, np.cumsum([getattr(kind, size) for kind in self._kinds(m)])[:-1], axis=-1
+        )
 
 
 def scales(m: Model) -> Floats:
@@ -108,7 +129,9 @@ def scales(m: Model) -> Floats:
 
 def size(m: Model) -> float:
     """A length typical of the mechanism: the longest reach between two joints of a body, or one metre."""
-    longest = max((float(np.linalg.norm(np.asarray(p, dtype=float))) for p in _places(m)), default=0.0)
+    longest = max(
+        (float(np.linalg.norm(np.asarray(p, dtype=float))) for p in _places(m)), default=0.0
+    )
     return longest if longest > 0 else 1.0
 
 
@@ -126,7 +149,10 @@ def sizes(m: Model, designs: Designs) -> Floats:
 
 def symbolic_size(m: Model) -> Any:
     """The same as a graph."""
-    lengths = [casadi.norm_2(casadi.densify(casadi.vertcat(*(casadi.SX(x) for x in p)))) for p in _places(m)]
+    lengths = [
+        casadi.norm_2(casadi.densify(casadi.vertcat(*(casadi.SX(x) for x in p))))
+        for p in _places(m)
+    ]
     longest = casadi.mmax(casadi.vertcat(0.0, *lengths))
     return casadi.if_else(longest > 0, longest, 1.0)
 

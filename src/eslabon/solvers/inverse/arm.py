@@ -18,7 +18,12 @@ from eslabon.formulas.kinematics.tree import chain
 from eslabon.formulas.quantities import quantity
 from eslabon.model.memory import per_model
 from eslabon.model.parsing import an_axis
-from eslabon.solvers.inverse.search_formulas import MISSED, NEAR_SOLUTION, SEARCH_STEPS, moving_velocities
+from eslabon.solvers.inverse.search_formulas import (
+    MISSED,
+    NEAR_SOLUTION,
+    SEARCH_STEPS,
+    moving_velocities,
+)
 from eslabon.solvers.inverse.tasks import Points, Task, WholePose
 from eslabon.solvers.ranges import Ranges, reach
 
@@ -61,7 +66,9 @@ class Arm:
 
         if limits not in self._starts:
             q = np.where(self.unmoved, self.m.home(), self.ranges(limits).spread(STARTS))
-            reached = self.task.of_pose(evaluate(self.m, quantity(self.m, "pose"), frame=self.task.frame)(q))
+            reached = self.task.of_pose(
+                evaluate(self.m, quantity(self.m, "pose"), frame=self.task.frame)(q)
+            )
             self._starts[limits] = Starts(q, cKDTree(reached * self.task.weights))
         return self._starts[limits]
 
@@ -83,7 +90,9 @@ class Arm:
 
     def pose(self, q: Floats, *values: Floats) -> Floats:
         """The pose of the frame."""
-        return evaluate(self.m, quantity(self.m, "pose"), parameters=self.parameters, frame=self.task.frame)(q, *values)
+        return evaluate(
+            self.m, quantity(self.m, "pose"), parameters=self.parameters, frame=self.task.frame
+        )(q, *values)
 
     @cached_property
     def steps(self) -> Callable[..., Any]:
@@ -101,7 +110,9 @@ class Arm:
     def missed(self) -> Callable[..., tuple[Floats, Floats]]:
         """What configurations miss of targets, in metres and radians."""
         native = evaluate(self.m, MISSED, self.parameters, task=self.task)
-        return (lambda q, x: native(q, self.asked(x), *self._inputs(x))) if self.parameters else native
+        return (
+            (lambda q, x: native(q, self.asked(x), *self._inputs(x))) if self.parameters else native
+        )
 
     @cached_property
     def near_solution(self) -> Callable[..., Any]:
@@ -114,7 +125,9 @@ class Arm:
         """The task's equations f and their Jacobian over the velocities that move the frame."""
         values, frame = self._inputs(x), self.task.frame
         f, S = self.task.equations(self.pose(q, *values), self.asked(x))
-        J = evaluate(self.m, quantity(self.m, "jacobian"), self.parameters, frame=frame, axes="aligned")(q, *values)
+        J = evaluate(
+            self.m, quantity(self.m, "jacobian"), self.parameters, frame=frame, axes="aligned"
+        )(q, *values)
         return f, S @ J[..., self.moving]
 
     def velocities(self, moving: Floats) -> Floats:
@@ -125,7 +138,9 @@ class Arm:
 
 
 @per_model
-def prepared(m: Model, frame: str | None, points: Triples | None, parameters: tuple[str, ...] = ()) -> Arm:
+def prepared(
+    m: Model, frame: str | None, points: Triples | None, parameters: tuple[str, ...] = ()
+) -> Arm:
     """The arm that moves a frame, or points of it."""
     if m.closed:
         raise ModelError(
@@ -137,12 +152,20 @@ def prepared(m: Model, frame: str | None, points: Triples | None, parameters: tu
     if not moving:
         raise ModelError(f"{m.name}: no joint moves '{chosen.name}'.")
     size = reach(m, chosen)
-    task: Task = WholePose(chosen.name, size) if points is None else Points(chosen.name, size, points)
+    task: Task = (
+        WholePose(chosen.name, size) if points is None else Points(chosen.name, size, points)
+    )
     ranges = Ranges.of(m, size)
     return Arm(m, task, ranges, moving, parameters)
 
 
-def arm_for(m: Model, frame: str | None, points: ArrayLike | None, axis: Any, parameters: tuple[str, ...] = ()) -> Arm:
+def arm_for(
+    m: Model,
+    frame: str | None,
+    points: ArrayLike | None,
+    axis: Any,
+    parameters: tuple[str, ...] = (),
+) -> Arm:
     """The arm for the points that are given, for the origin and a point on an axis, or for the whole frame."""
     if frame is not None:
         text(frame, "frame")
@@ -156,5 +179,9 @@ def arm_for(m: Model, frame: str | None, points: ArrayLike | None, axis: Any, pa
         return prepared(m, frame, None, parameters)
     array = floats(points, "points")
     if array.ndim != 2 or array.shape[1] != 3 or not len(array) or not np.isfinite(array).all():
-        raise InverseKinematicsError(f"points of the frame are (k, 3) finite numbers; these have shape {array.shape}.")
-    return prepared(m, frame, tuple((float(a), float(b), float(c)) for a, b, c in array), parameters)
+        raise InverseKinematicsError(
+            f"points of the frame are (k, 3) finite numbers; these have shape {array.shape}."
+        )
+    return prepared(
+        m, frame, tuple((float(a), float(b), float(c)) for a, b, c in array), parameters
+    )

@@ -74,8 +74,16 @@ def follow(
     ((101, 6), True)
     """
     choice(singular, "singular", SINGULAR_WORDS)
-    limits, strict, tolerance = flag(limits, "limits"), flag(strict, "strict"), positive(tolerance, "tolerance")
-    missing = [name for name in ("pose", "twist", "acceleration") if not callable(getattr(path, name, None))]
+    limits, strict, tolerance = (
+        flag(limits, "limits"),
+        flag(strict, "strict"),
+        positive(tolerance, "tolerance"),
+    )
+    missing = [
+        name
+        for name in ("pose", "twist", "acceleration")
+        if not callable(getattr(path, name, None))
+    ]
     missing += [] if hasattr(path, "duration") else ["duration"]
     if missing:
         raise InverseKinematicsError(
@@ -87,22 +95,36 @@ def follow(
     t = finite(times, "times")
     if t.ndim != 1 or not len(t) or (np.diff(t) <= 0).any():
         raise InverseKinematicsError("the times of a path are a row of increasing numbers.")
-    options = {"frame": frame, "axis": axis, "limits": limits, "tolerance": tolerance, "strict": strict}
+    options = {
+        "frame": frame,
+        "axis": axis,
+        "limits": limits,
+        "tolerance": tolerance,
+        "strict": strict,
+    }
     walk = _Walk(Search(arm, limits, tolerance), path, strict)
     q, jumps = _best_walk(walk, t, _beginnings(arm, path.pose(t[0]), guess, options))
-    pose, twist, acceleration = (np.array([f(x) for x in t]) for f in (walk.pose, walk.twist, walk.acceleration))
+    pose, twist, acceleration = (
+        np.array([f(x) for x in t]) for f in (walk.pose, walk.twist, walk.acceleration)
+    )
     motion = rates(arm, q, pose, twist, acceleration, t)
     tell(m, arm.task.frame, motion, singular, jumps)
     return motion
 
 
-def _beginnings(arm: Arm, pose: ArrayLike, guess: ArrayLike | None, options: dict[str, Any]) -> list[Floats]:
+def _beginnings(
+    arm: Arm, pose: ArrayLike, guess: ArrayLike | None, options: dict[str, Any]
+) -> list[Floats]:
     """Configurations at the start: the one next to the guess, or else those there are, the best conditioned first."""
     if guess is None:
-        found = inverse_kinematics(arm.m, pose, solutions=CONFIGURATIONS, **{**options, "strict": False})
+        found = inverse_kinematics(
+            arm.m, pose, solutions=CONFIGURATIONS, **{**options, "strict": False}
+        )
         if found.converged.any():
             configurations = found.q[found.converged]
-            return list(configurations[np.argsort(condition_of(arm, configurations), kind="stable")])
+            return list(
+                configurations[np.argsort(condition_of(arm, configurations), kind="stable")]
+            )
     return [inverse_kinematics(arm.m, pose, guess, **options).q]
 
 
@@ -141,7 +163,9 @@ class _Walk:
         self._search, self._strict, self._jumps = search, strict, list[float]()
         self.pose: Callable[[float], Floats] = cache(lambda t: checked_poses(path.pose(t)))
         self.twist: Callable[[float], Floats] = cache(lambda t: six(path.twist(t), "twist"))
-        self.acceleration: Callable[[float], Floats] = cache(lambda t: six(path.acceleration(t), "acceleration"))
+        self.acceleration: Callable[[float], Floats] = cache(
+            lambda t: six(path.acceleration(t), "acceleration")
+        )
 
     def along(self, t: Floats, begin: Floats) -> tuple[Floats, list[float]]:
         """The configurations at all times, and the times of branch jumps."""
@@ -186,5 +210,7 @@ class _Walk:
         _, J = arm.equations(q, arm.task.of_pose(arm.pose(q)))
         _, S = arm.task.equations(pose, arm.task.of_pose(pose))
         way = Factor.of(J, arm.task.rank).solve(S @ self.twist(t) * step)
-        way *= min(1.0, 1.0 / max(float(np.abs(way).max()), 1e-300))  # next to a singularity rates mean little
+        way *= min(
+            1.0, 1.0 / max(float(np.abs(way).max()), 1e-300)
+        )  # next to a singularity rates mean little
         return self._search.ranges.admitted(integrate(arm.m, q, arm.velocities(way)))

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-ROWS = {"invariants": [0, 1, 2, 3, 4, 5, 6], "vector": [0, 1, 2, 4, 5, 6]}  # with the row of the trace, and without
+ROWS = {
+    "invariants": [0, 1, 2, 3, 4, 5, 6],
+    "vector": [0, 1, 2, 4, 5, 6],
+}  # with the row of the trace, and without
 
 
 @displayed
@@ -81,8 +84,12 @@ def newton_gauss(
         if x is not None
     }
     if "acceleration" in moved and "twist" not in moved:
-        raise InputError("newton_gauss takes the acceleration of a frame together with its twist; give twist too.")
-    lead, (q, target, *spatial) = flattened(guess=(start, 1), pose=(checked_poses(pose), 2), **moved)
+        raise InputError(
+            "newton_gauss takes the acceleration of a frame together with its twist; give twist too."
+        )
+    lead, (q, target, *spatial) = flattened(
+        guess=(start, 1), pose=(checked_poses(pose), 2), **moved
+    )
     wanted, turned = (x[:, rows] for x in _invariants(arm, target))
     iterates, residuals, conditions = [], [], []
     q, wanted = q.astype(number), wanted.astype(number)
@@ -98,7 +105,9 @@ def newton_gauss(
         step = arm.velocities(_times(inverse, -f).astype(float))
         q = np.asarray(integrate(m, q.astype(float), step)).astype(number)
     rates = _rates(arm, iterates[-1], turned, S[:, rows], inverse, spatial)
-    history = (np.reshape(x, (len(x), *lead, *x[0].shape[1:])) for x in (iterates, residuals, conditions))
+    history = (
+        np.reshape(x, (len(x), *lead, *x[0].shape[1:])) for x in (iterates, residuals, conditions)
+    )
     return Iterations(*history, *(x.reshape((*lead, m.nv)) for x in rates))
 
 
@@ -114,7 +123,9 @@ def _jacobian(arm: Arm, q: Any) -> Floats:
     return J[..., arm.moving]
 
 
-def _rates(arm: Arm, q: Floats, turned: Floats, S: Floats, inverse: Floats, spatial: list[Floats]) -> list[Floats]:
+def _rates(
+    arm: Arm, q: Floats, turned: Floats, S: Floats, inverse: Floats, spatial: list[Floats]
+) -> list[Floats]:
     """J v = S(R) V and J a = S(R) A - S(P) J' v: the target's own rotation stands on the right (3.3.2.9, 3.3.3.5)."""
     if not spatial:
         return []
@@ -124,9 +135,9 @@ def _rates(arm: Arm, q: Floats, turned: Floats, S: Floats, inverse: Floats, spat
 
     made = [solved(_times(turned, spatial[0]))]
     if len(spatial) > 1:
-        bias = evaluate(arm.m, quantity(arm.m, "acceleration"), frame=arm.task.frame, axes="aligned")(
-            q, made[0], np.zeros(arm.m.nv)
-        )
+        bias = evaluate(
+            arm.m, quantity(arm.m, "acceleration"), frame=arm.task.frame, axes="aligned"
+        )(q, made[0], np.zeros(arm.m.nv))
         made.append(solved(_times(turned, spatial[1]) - _times(S, bias)))
     return made
 
@@ -142,5 +153,7 @@ def _arithmetic(dtype: DTypeLike) -> np.dtype[Any]:
     except TypeError:
         number = np.dtype(object)
     if number not in (np.float32, np.float64):
-        raise InputError(f"dtype is float, or np.float32 for single precision; it is {format_value(dtype)}.")
+        raise InputError(
+            f"dtype is float, or np.float32 for single precision; it is {format_value(dtype)}."
+        )
     return number

@@ -18,7 +18,12 @@ from eslabon.displays import displayed
 from eslabon.errors import SINGULAR_WORDS, InputError, ModelError, tell_of_singularity
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
-from eslabon.model.configuration import coordinate_columns, coordinate_names, velocity_columns, velocity_names
+from eslabon.model.configuration import (
+    coordinate_columns,
+    coordinate_names,
+    velocity_columns,
+    velocity_names,
+)
 from eslabon.pages.notebook import attributes, in_groups
 from eslabon.plotting import InTime, by_unit, saved, time_figure
 from eslabon.solvers.assembly.assemble import assemble
@@ -78,7 +83,11 @@ class JointMotion:
             q, v = (tuple(map(str, range(x.shape[1]))) for x in (self.q, self.v))
         else:
             q, v = tuple(coordinate_names(self.model)), tuple(velocity_names(self.model))
-        own = {"coordinates": ("q", q, self.q), "velocities": ("v", v, self.v), "accelerations": ("a", v, self.a)}
+        own = {
+            "coordinates": ("q", q, self.q),
+            "velocities": ("v", v, self.v),
+            "accelerations": ("a", v, self.a),
+        }
         groups = {
             title: [(f"{word} {name}", "", x[:, k]) for k, name in enumerate(names)]
             for title, (word, names, x) in own.items()
@@ -97,8 +106,12 @@ class JointMotion:
         drawn += by_unit("velocities", [(str(c), c.unit) for c in v], self.v)
         drawn += by_unit("accelerations", [(str(c), f"{c.unit}²") for c in v], self.a)
         wide = np.max(self.condition, initial=1.0) > 10 * np.min(self.condition, initial=np.inf)
-        drawn.append(InTime("conditioning", "", {"condition number": self.condition}, log=bool(wide)))
-        return saved(time_figure(self.t, drawn, theme=theme, title=f"{self.model.name} along a path"), path)
+        drawn.append(
+            InTime("conditioning", "", {"condition number": self.condition}, log=bool(wide))
+        )
+        return saved(
+            time_figure(self.t, drawn, theme=theme, title=f"{self.model.name} along a path"), path
+        )
 
     def animate(
         self, path: str | Path | None = None, *, fps: float = 30.0, speed: float = 1.0, size: Any = None, trace: Any = None,
@@ -152,7 +165,9 @@ def inverse_motion(
                 f"{m.name} has loops, for which inverse_motion has no axis, strict or tolerance; see assemble."
             )
         return _with_loops(m, pose, twist, acceleration, guess, frame, limits, singular)
-    found = inverse_kinematics(m, pose, guess, frame, axis=axis, limits=limits, tolerance=tolerance, strict=strict)
+    found = inverse_kinematics(
+        m, pose, guess, frame, axis=axis, limits=limits, tolerance=tolerance, strict=strict
+    )
     arm = arm_for(m, frame, None, axis)
     made = rates(arm, found.q, np.asarray(pose, dtype=float), *_spatial(twist, acceleration))
     tell(m, arm.task.frame, made, singular)
@@ -169,14 +184,24 @@ def _with_loops(
     that the closure asks for, C^+ gamma, and (J P)^+ of what they leave.
     """
     if m.rheonomic:
-        raise ModelError(f"the constraints of {m.name} depend on the time, which inverse_motion does not know of.")
+        raise ModelError(
+            f"the constraints of {m.name} depend on the time, which inverse_motion does not know of."
+        )
     chosen = chosen_frame(m, frame if frame is None else text(frame, "frame")).name
     V, A = _spatial(twist, acceleration)
-    given = {"guess": (start(m, guess), 1), "pose": (checked_poses(pose), 2), "twist": (V, 1), "acceleration": (A, 1)}
+    given = {
+        "guess": (start(m, guess), 1),
+        "pose": (checked_poses(pose), 2),
+        "twist": (V, 1),
+        "acceleration": (A, 1),
+    }
     lead, (begin, target, V, A) = flattened(**given)
     q = assemble(m, pose=target, guess=begin, frame=chosen, limits=limits, singular=singular)
     scale = np.repeat([1.0, 1 / size(m)], 3)
-    C, J = jacobian_at(m, q), evaluate(m, quantity(m, "jacobian"), frame=chosen, axes="aligned")(q) * scale[:, None]
+    C, J = (
+        jacobian_at(m, q),
+        evaluate(m, quantity(m, "jacobian"), frame=chosen, axes="aligned")(q) * scale[:, None],
+    )
     back: Floats = np.linalg.pinv(C, rcond=RANK).astype(float)
     closing = np.eye(m.nv) - back @ C
     factor = Factor.of(J @ closing, reachable_twists(m, chosen, "all").rank)
@@ -186,8 +211,12 @@ def _with_loops(
     a = a + _times(closing, factor.solve((A - bias) * scale))
     here = evaluate(m, quantity(m, "pose"), frame=chosen)(q)
     gap = Prescription(frame=chosen).displacement(m, target, here)
-    missed = [np.linalg.norm(x, axis=-1) for x in (gap[:, 3:], gap[:, :3], _times(J, v) - V * scale)]
-    made = JointMotion(*(x.reshape((*lead, *x.shape[1:]))[()] for x in (q, v, a, *missed, factor.condition)))
+    missed = [
+        np.linalg.norm(x, axis=-1) for x in (gap[:, 3:], gap[:, :3], _times(J, v) - V * scale)
+    ]
+    made = JointMotion(
+        *(x.reshape((*lead, *x.shape[1:]))[()] for x in (q, v, a, *missed, factor.condition))
+    )
     made = replace(made, model=m)
     tell(m, chosen, made, singular)
     return made
@@ -196,7 +225,8 @@ def _with_loops(
 def _spatial(twist: ArrayLike, acceleration: ArrayLike) -> Iterator[Floats]:
     """Twist and acceleration of a frame, checked."""
     return (
-        states(x, name, 6, "a frame", "components") for x, name in ((twist, "twist"), (acceleration, "acceleration"))
+        states(x, name, 6, "a frame", "components")
+        for x, name in ((twist, "twist"), (acceleration, "acceleration"))
     )
 
 
@@ -214,7 +244,9 @@ def rates(
     moving = factor.solve(speeds)
     v = arm.velocities(moving)
     own_twist = evaluate(m, quantity(m, "velocity"), frame=task.frame, axes="aligned")(q, v)
-    bias = evaluate(m, quantity(m, "acceleration"), frame=task.frame, axes="aligned")(q, v, np.zeros(m.nv))
+    bias = evaluate(m, quantity(m, "acceleration"), frame=task.frame, axes="aligned")(
+        q, v, np.zeros(m.nv)
+    )
     asked = _times(wanted, acceleration) + task.centripetal(pose[..., :3, :3], twist)
     made = _times(S, bias) + task.centripetal(here[..., :3, :3], own_twist)
     a = arm.velocities(factor.solve(asked - made))
@@ -226,7 +258,9 @@ def _times(M: Floats, b: Floats) -> Floats:
     return np.einsum("...ij,...j->...i", M, b)
 
 
-def tell(m: Model, frame: str, made: JointMotion, singular: str, jumps: Sequence[float] = ()) -> None:
+def tell(
+    m: Model, frame: str, made: JointMotion, singular: str, jumps: Sequence[float] = ()
+) -> None:
     """Tell of singular configurations and of branch jumps on a path, in the way that was asked for."""
     worst = np.atleast_1d(made.condition)
     lost, sentences = worst > SINGULAR_CONDITION, []

@@ -53,7 +53,9 @@ class Factor:
         """The least-squares solution of least norm; lost directions are damped, more the more they are lost."""
         least = np.maximum(self.s[..., :1] / SINGULAR_CONDITION, TINY)
         along = np.einsum("...ij,...i->...j", self.U, b)
-        return np.einsum("...ij,...i->...j", self.Vt, self.s / np.maximum(self.s, least) ** 2 * along)
+        return np.einsum(
+            "...ij,...i->...j", self.Vt, self.s / np.maximum(self.s, least) ** 2 * along
+        )
 
 
 def improved(arm: Arm, q: Floats, x: Floats, limits: bool, iterations: int = 60) -> Floats:
@@ -67,7 +69,9 @@ def improved(arm: Arm, q: Floats, x: Floats, limits: bool, iterations: int = 60)
         f, J = arm.equations(q, x)
         return f, J * _released(arm, ranges, q, np.einsum("...ij,...i->...j", J, f))[..., None, :]
 
-    step = orthogonal_step(equations, lambda q, s: ranges.admitted(integrate(arm.m, q, arm.velocities(s))))
+    step = orthogonal_step(
+        equations, lambda q, s: ranges.admitted(integrate(arm.m, q, arm.velocities(s)))
+    )
     return descent(step, q, x, goal=0.0, damping=1e-3, iterations=iterations).q
 
 
@@ -120,7 +124,10 @@ def well_conditioned(m: Model, frame: str | None = None, *, limits: bool = True)
     ranges, starts = arm.ranges(flag(limits, "limits")), arm.starts(limits).q
     best = starts[np.argmin(condition_of(arm, starts))]
     found = minimize(
-        lambda q: np.log(condition_of(arm, ranges.admitted(q))), best, method="Nelder-Mead", options={"maxiter": 400}
+        lambda q: np.log(condition_of(arm, ranges.admitted(q))),
+        best,
+        method="Nelder-Mead",
+        options={"maxiter": 400},
     )
     return ranges.admitted(found.x)
 
@@ -141,7 +148,9 @@ def _well_conditioned_loops(m: Model, frame: str | None, limits: bool) -> Floats
     ranges = Ranges.of(m) if limits else Ranges.of(m).unlimited
 
     def closed(x: Floats) -> Floats:
-        return assemble(m, x, best, joints=given.joints, strict=False, singular="ignore", limits=limits)
+        return assemble(
+            m, x, best, joints=given.joints, strict=False, singular="ignore", limits=limits
+        )
 
     def badness(x: Floats) -> float:
         q = closed(x)
@@ -150,5 +159,10 @@ def _well_conditioned_loops(m: Model, frame: str | None, limits: bool) -> Floats
         found = conditions(m, q, space.frame)
         return -float(np.log(np.clip(min(found.parallel, found.serial), TINY, 1.0)))
 
-    found = minimize(badness, given.values(m, best), method="Nelder-Mead", options={"maxiter": 200, "xatol": 1e-6})
+    found = minimize(
+        badness,
+        given.values(m, best),
+        method="Nelder-Mead",
+        options={"maxiter": 200, "xatol": 1e-6},
+    )
     return closed(found.x) if found.fun < -np.log(score.max()) else best

@@ -39,7 +39,9 @@ class Search:
         """The error |r|², with lengths in units of the reach, at which both parts are within the tolerance."""
         return (self.tolerance / max(1.0, self.arm.task.reach)) ** 2
 
-    def near(self, pose: Any, guess: Floats | None, tries: int = 1) -> tuple[Floats, Any, Any, Any] | None:
+    def near(
+        self, pose: Any, guess: Floats | None, tries: int = 1
+    ) -> tuple[Floats, Any, Any, Any] | None:
         """The configuration for one pose, the distance and angle it misses, and the steps; or None.
 
         From a near guess it is one native call. Else native steps lead from the guess, then from the starts nearest to the
@@ -58,14 +60,21 @@ class Search:
         for k in range(tries):
             if begin is None or k:
                 if starts is None:
-                    starts = self._starts(x[None], None if guess is None else guess[None], 0, tries)[0]
+                    starts = self._starts(
+                        x[None], None if guess is None else guess[None], 0, tries
+                    )[0]
                 begin = starts[k - (guess is not None)]
             q, taken = self._alone(begin, x, r)
             steps += taken
-            if q is None and self.limits:  # as in `descend`, so that a pose finds the same in a batch
+            if (
+                q is None and self.limits
+            ):  # as in `descend`, so that a pose finds the same in a batch
                 q, taken = self._alone(begin, x, r.unlimited)
                 q, steps = None if q is None else r.turned(q, begin), steps + taken
-            if q is not None and (made := self._verified(q, x, m.home() if guess is None else guess)) is not None:
+            if (
+                q is not None
+                and (made := self._verified(q, x, m.home() if guess is None else guess)) is not None
+            ):
                 return *made, steps
         return None
 
@@ -75,14 +84,20 @@ class Search:
         if np.abs(q - reference).max() > np.pi:
             q = self.ranges.turned(q, reference)
         distance, angle = self.arm.missed(q, x)
-        return (q, distance, angle) if max(distance, angle) <= self.tolerance and self.ranges.contain(q) else None
+        return (
+            (q, distance, angle)
+            if max(distance, angle) <= self.tolerance and self.ranges.contain(q)
+            else None
+        )
 
     def _alone(self, q: Floats, x: Floats, r: Ranges) -> tuple[Floats | None, int]:
         """The configuration that native steps from one configuration lead to, until they stall; and how many they are."""
         best, error, steps, goal = q, np.inf, 0, self.goal
         for _ in range(LOOKS):
             before = error
-            q, best, error, taken = self.arm.steps(q, best, error, x, DAMPING, goal, r.lower, r.upper)
+            q, best, error, taken = self.arm.steps(
+                q, best, error, x, DAMPING, goal, r.lower, r.upper
+            )
             steps += int(taken)
             if error <= goal:
                 return best, steps
@@ -116,7 +131,11 @@ class Search:
 
     def one(self, x: Floats, guess: Floats | None, restarts: int) -> Found:
         """For each target the first configuration found, else the best: from the guess, then from the nearest starts."""
-        best = Found(np.empty((len(x), self.arm.m.nq)), np.full(len(x), np.inf), np.zeros(len(x), dtype=np.int64))
+        best = Found(
+            np.empty((len(x), self.arm.m.nq)),
+            np.full(len(x), np.inf),
+            np.zeros(len(x), dtype=np.int64),
+        )
         lanes, tried, allowed = np.arange(len(x)), 0, min(restarts + 1, STARTS)
         while tried < allowed and len(lanes):
             own = None if guess is None else guess[lanes]
@@ -158,9 +177,14 @@ class Search:
     def several(self, x: Floats, guess: Floats | None, count: int) -> tuple[Floats, Any, int]:
         """Different configurations for one target, the nearest to the guess first, from every start there is; missing
         ones are filled up with the best, and told by the mask; and the steps it took."""
-        reference, begin = self.arm.m.home() if guess is None else guess, self.arm.starts(self.limits).q
+        reference, begin = (
+            self.arm.m.home() if guess is None else guess,
+            self.arm.starts(self.limits).q,
+        )
         if guess is not None:
-            begin = np.vstack([self.ranges.admitted(guess), np.where(self.arm.unmoved, guess, begin)])
+            begin = np.vstack(
+                [self.ranges.admitted(guess), np.where(self.arm.unmoved, guess, begin)]
+            )
         end = self.descend(begin, np.broadcast_to(x, (len(begin), len(x))))
         arrived = self.ranges.turned(end.q[end.error <= self.goal], reference)
         arrived = arrived[np.argsort(self.ranges.apart(arrived, reference), kind="stable")]

@@ -26,7 +26,16 @@ def moving_velocities(m: Model, frame: str) -> list[int]:
 
 
 def search_steps(
-    m: Model, q: Any, best: Any, error: Any, x: Any, damping: Any, goal: Any, lower: Any, upper: Any, task: Task
+    m: Model,
+    q: Any,
+    best: Any,
+    error: Any,
+    x: Any,
+    damping: Any,
+    goal: Any,
+    lower: Any,
+    upper: Any,
+    task: Task,
 ) -> list[Any]:
     """`LOOK` damped steps: where they lead, the best configuration met and its error, and how many began above the goal."""
     step, taken = _step(m, task), casadi.SX(0)
@@ -62,7 +71,9 @@ def near_solution(
     to say: the pose is one, the frame is there, and the joints are within their limits without a whole turn."""
     q, R, p = normalize(m, q), pose[:3, :3], pose[:3, 3]
     x = task.of_placement(R, p)
-    _, best, error, taken = search_steps(m, q, q, casadi.SX(np.inf), x, DAMPING, goal, lower, upper, task)
+    _, best, error, taken = search_steps(
+        m, q, q, casadi.SX(np.inf), x, DAMPING, goal, lower, upper, task
+    )
     distance, angle = missed(m, best, x, task)
     turned = casadi.fabs(best - q)[np.flatnonzero(periodic(m.nominal)).tolist()]
     sound = [
@@ -71,7 +82,8 @@ def near_solution(
         casadi.mmax(casadi.fabs(pose[3, :] - casadi.DM([[0, 0, 0, 1]]))) <= 0,
         casadi.fmax(distance, angle) <= tolerance,
         error <= goal,
-        casadi.mmin(casadi.vertcat(*(casadi.fmin(y - lower, upper - y) for y in (q, best)))) >= -SLACK,
+        casadi.mmin(casadi.vertcat(*(casadi.fmin(y - lower, upper - y) for y in (q, best))))
+        >= -SLACK,
         casadi.mmax(casadi.vertcat(0, turned)) < np.pi,
     ]
     return [best, distance, angle, taken, casadi.mmin(casadi.vertcat(*sound))]

@@ -82,12 +82,19 @@ def inverse_kinematics(
     designs = designs_of(m, parameters, limits)
     arm = arm_for(m, frame, points, axis, designs.names)
     search = Search(arm, limits, tolerance, threads)
-    one_each = solutions == 1 and points is parameters is None and type(target) is np.ndarray and target.shape == (4, 4)
+    one_each = (
+        solutions == 1
+        and points is parameters is None
+        and type(target) is np.ndarray
+        and target.shape == (4, 4)
+    )
     if one_each and (guess is None or (type(guess) is np.ndarray and guess.shape == (m.nq,))):
         near = search.near(target, guess, min(restarts + 1, TRIES))
         if near is not None:
             return Configurations(near[0], np.True_, *near[1:3], int(near[3]))
-    x, begin, lead = _aligned(arm, target, guess, np.inf if strict is False else tolerance, points is None, designs)
+    x, begin, lead = _aligned(
+        arm, target, guess, np.inf if strict is False else tolerance, points is None, designs
+    )
     if solutions == 1:
         made = _one_each(search, x, begin, restarts)
     else:
@@ -102,12 +109,21 @@ def inverse_kinematics(
 
 
 def _aligned(
-    arm: Arm, target: ArrayLike, guess: ArrayLike | None, tolerance: float, poses: bool, designs: Designs
+    arm: Arm,
+    target: ArrayLike,
+    guess: ArrayLike | None,
+    tolerance: float,
+    poses: bool,
+    designs: Designs,
 ) -> tuple[Floats, Floats | None, tuple[int, ...]]:
     """Targets as the task sees them (k, n), each with its design behind, guesses (k, nq), and the leading axes that were
     given."""
     task = arm.task
-    x = task.of_pose(checked_poses(target)) if poses else checked_places(cast(Points, task), target, tolerance)
+    x = (
+        task.of_pose(checked_poses(target))
+        if poses
+        else checked_places(cast(Points, task), target, tolerance)
+    )
     given = {"targets": (x, 1), "parameters": (designs.values, 1)}
     if guess is not None:
         given["guesses"] = states(guess, "guess", arm.m.nq, arm.m.name), 1
@@ -132,12 +148,17 @@ def _one_each(search: Search, x: Floats, guess: Floats | None, restarts: int) ->
     out = (error > search.goal) & ((error < NEAR) | (restarts > 0))
     if out.any():
         q[out] = improved(search.arm, q[out], x[out], search.limits)
-    return _Made(search.ranges.turned(q, search.arm.m.home() if guess is None else guess), True, steps)
+    return _Made(
+        search.ranges.turned(q, search.arm.m.home() if guess is None else guess), True, steps
+    )
 
 
 def _several_each(search: Search, x: Floats, guess: Floats | None, solutions: int) -> _Made:
     """Several configurations for each target."""
-    made = _Made(np.empty((len(x), solutions, search.arm.m.nq)), *np.zeros((2, len(x), solutions), dtype=np.int64))
+    made = _Made(
+        np.empty((len(x), solutions, search.arm.m.nq)),
+        *np.zeros((2, len(x), solutions), dtype=np.int64),
+    )
     for k, target in enumerate(x):
         made.q[k], made.arrived[k], made.steps[k] = search.several(
             target, None if guess is None else guess[k], solutions
@@ -148,7 +169,9 @@ def _several_each(search: Search, x: Floats, guess: Floats | None, solutions: in
 def _refuse(arm: Arm, found: Configurations, limits: bool, several: bool, x: Floats) -> None:
     """Raise if something was not reached, with the best that was."""
     reached = np.atleast_1d(found.converged)
-    reached = reached.any(axis=-1, keepdims=True) | reached if several else reached  # of several, one is enough
+    reached = (
+        reached.any(axis=-1, keepdims=True) | reached if several else reached
+    )  # of several, one is enough
     missed = np.argwhere(~reached)
     if not len(missed):
         return
@@ -156,7 +179,9 @@ def _refuse(arm: Arm, found: Configurations, limits: bool, several: bool, x: Flo
     which = f"target {tuple(int(k) for k in worst)}" if found.q.ndim > 1 else "this target"
     distance, angle = (float(np.atleast_1d(a)[worst]) for a in (found.distance, found.angle))
     free, lead = ", limits=False" if limits else "", reached.shape[: reached.ndim - several]
-    own = Designs(arm.parameters, x[np.ravel_multi_index(worst[: len(lead)], lead), arm.task.size :])
+    own = Designs(
+        arm.parameters, x[np.ravel_multi_index(worst[: len(lead)], lead), arm.task.size :]
+    )
     raise InverseKinematicsError(
         f"{arm.m.name}{own.told} does not reach {which} with '{arm.task.frame}': the best configuration found misses it by "
         f"{distance:.3g} m and {angle:.3g} rad. Try another guess, more restarts{free}, or take it with strict=False."

@@ -51,13 +51,17 @@ class WholePose:
 
     def of_pose(self, pose: Floats) -> Floats:
         """The target, as a row of numbers, that a pose of the frame is."""
-        return np.concatenate([pose[..., :3, :3].reshape(*pose.shape[:-2], 9), pose[..., :3, 3]], axis=-1)
+        return np.concatenate(
+            [pose[..., :3, :3].reshape(*pose.shape[:-2], 9), pose[..., :3, 3]], axis=-1
+        )
 
     def residual(self, m: Model, q: Any, x: Any) -> Any:
         """How far a configuration is from the target x, in symbols."""
         P, p = placement(m, q, m.frame(self.frame))
         E = matmul(P, x[:9].reshape((3, 3)))  # column by column, as CasADi fills it, this is R^T
-        return casadi.vertcat(rotation_vector_from_quaternion(quaternion_from_rotation(E)), (p - x[9:]) / self.reach)
+        return casadi.vertcat(
+            rotation_vector_from_quaternion(quaternion_from_rotation(E)), (p - x[9:]) / self.reach
+        )
 
     def jacobian(self, m: Model, q: Any) -> Any:
         """The matrix J with residual' = J v at the target, in symbols; J^T residual is the exact gradient."""
@@ -78,7 +82,9 @@ class WholePose:
         R = x[..., :9].reshape(*x.shape[:-1], 3, 3)
         E = pose[..., :3, :3] @ np.swapaxes(R, -1, -2)
         turn, cosines = 2.0 * vect(E), np.trace(E, axis1=-2, axis2=-1)[..., None]
-        f = np.concatenate([turn, cosines - 3.0, (pose[..., :3, 3] - x[..., 9:]) / self.reach], axis=-1)
+        f = np.concatenate(
+            [turn, cosines - 3.0, (pose[..., :3, 3] - x[..., 9:]) / self.reach], axis=-1
+        )
         S = np.zeros((*f.shape, 6))
         S[..., :3, :3] = cosines[..., None] * np.eye(3) - E
         S[..., 3, :3] = -turn
@@ -145,7 +151,9 @@ class Points:
         arms = self._arms(pose[..., :3, :3])
         S = np.zeros((*arms.shape, 6))
         S[..., :3], S[..., 3:] = -hat(arms), np.eye(3)
-        return (self.of_pose(pose) - x) / self.reach, S.reshape(*S.shape[:-3], self.size, 6) / self.reach
+        return (self.of_pose(pose) - x) / self.reach, S.reshape(
+            *S.shape[:-3], self.size, 6
+        ) / self.reach
 
     def centripetal(self, R: Floats, twist: Floats) -> Floats:
         w = twist[..., None, :3]
@@ -172,7 +180,9 @@ def checked_places(task: Points, target: ArrayLike, tolerance: float) -> Floats:
     own = np.linalg.norm(task.local[first] - task.local[second], axis=-1)
     asked = np.linalg.norm(places[..., first, :] - places[..., second, :], axis=-1)
     wrong = np.abs(asked - own)
-    if wrong.size and wrong.max() > 2 * tolerance + 1e-12 * task.reach:  # at least half of it is missed at either end
+    if (
+        wrong.size and wrong.max() > 2 * tolerance + 1e-12 * task.reach
+    ):  # at least half of it is missed at either end
         at = np.unravel_index(wrong.argmax(), wrong.shape)
         raise InverseKinematicsError(
             f"points {first[at[-1]]} and {second[at[-1]]} are {own[at[-1]]:.9g} m apart on the rigid tool, their places "

@@ -47,14 +47,18 @@ class Driving(NamedTuple):
 def driving(m: Model, frame: str, part: str) -> Driving:
     p, held, span = partition(m), passive_velocities(m), reachable_twists(m, frame, part)
     driven = tuple(k for k in p.independent if k not in held)
-    return Driving(p.rows, p.dependent, driven, frame, part, span.basis.shape[1] == span.rank == len(driven))
+    return Driving(
+        p.rows, p.dependent, driven, frame, part, span.basis.shape[1] == span.rank == len(driven)
+    )
 
 
 def map_conditions(m: Model, q: Any, unit: Any, basis: Any, driving: Driving) -> list[Any]:
     """See `Judged`. The motions that follow from the driven ones are N = -K^-1 J_driven with K the passive columns of the closure
     Jacobian, whose factors give its determinant's sign, too. A large K is given in place of its reciprocal condition number."""
     twists = casadi.densify(jacobian(m, q, driving.frame, axes="aligned"))
-    twists = casadi.vertcat(twists[:3, :], twists[3:, :] / unit)[list(range(6))[PARTS[driving.part]], :]
+    twists = casadi.vertcat(twists[:3, :], twists[3:, :] / unit)[
+        list(range(6))[PARTS[driving.part]], :
+    ]
     parallel, sign, moved = casadi.SX(1), casadi.SX(1), twists[:, list(driving.driven)]
     if driving.dependent:
         J = equations(m, q, None, driving.rows).J
@@ -87,9 +91,16 @@ def _twist_rows(m: Model, driving: Driving) -> int:
 CONDITIONS = Formula(
     "map_conditions",
     map_conditions,
-    (Q, Argument("unit", ()), Argument("basis", lambda m, driving: (_twist_rows(m, driving), len(driving.driven)))),
     (
-        Argument("parallel", lambda m, driving: (len(driving.dependent),) * 2 if _is_large(driving) else ()),
+        Q,
+        Argument("unit", ()),
+        Argument("basis", lambda m, driving: (_twist_rows(m, driving), len(driving.driven))),
+    ),
+    (
+        Argument(
+            "parallel",
+            lambda m, driving: (len(driving.dependent),) * 2 if _is_large(driving) else (),
+        ),
         *(Argument(name, ()) for name in Judged._fields[1:]),
     ),
     {"driving": Driving((), (), (), "", "all", False)},
@@ -102,7 +113,11 @@ def judged(m: Model, q: Floats, frame: str, part: str, threads: int | None = Non
     own, span = driving(m, frame, part), reachable_twists(m, frame, part)
     height, width = _twist_rows(m, own), len(own.driven)
     regular = not m.closed or redundancy_is_constant(m)
-    native = evaluate(m, CONDITIONS, driving=own) if width and regular and span.rank == min(height, width) else None
+    native = (
+        evaluate(m, CONDITIONS, driving=own)
+        if width and regular and span.rank == min(height, width)
+        else None
+    )
     basis = span.basis if own.square else np.zeros((height, width))
 
     def block(x: Floats, threads: int | None = 1) -> Judged:
@@ -112,7 +127,9 @@ def judged(m: Model, q: Floats, frame: str, part: str, threads: int | None = Non
         if not _is_large(own):
             return found
         values = np.linalg.svd(found.parallel, compute_uv=False)
-        found = Judged(values[:, -1] / np.maximum(values[:, 0], RANK), *(np.array(y) for y in found[1:]))
+        found = Judged(
+            values[:, -1] / np.maximum(values[:, 0], RANK), *(np.array(y) for y in found[1:])
+        )
         singular = found.parallel <= RANK
         for mine, exact in zip(found, _by_lapack(m, x[singular], frame, part), strict=True):
             mine[singular] = exact

@@ -48,10 +48,14 @@ class Steps:
         self._newton = evaluate(m, NEWTON, asked=grid.asked, blocks=blocks)
         self._features = evaluate(m, FEATURES)
 
-    def towards(self, q: Floats, x: Floats, rounds: int = ROUNDS, on: float | None = None) -> Arrived:
+    def towards(
+        self, q: Floats, x: Floats, rounds: int = ROUNDS, on: float | None = None
+    ) -> Arrived:
         """From configurations (k, nq) to what is prescribed (k, n). With the signs of blocks to stay `on`, a lane that loses them, or
         goes farther than `AHEAD` allows, is given up at once: where nothing closes Newton's method leaps about for long."""
-        q, left, last, moved, first, code = (np.array(y) for y in self._newton(q, x, threads=self.threads))
+        q, left, last, moved, first, code = (
+            np.array(y) for y in self._newton(q, x, threads=self.threads)
+        )
         good = (left < CLOSE) & (last < CONVERGED)
         for _ in range(rounds - 1):
             going = ~good & np.isfinite(left)
@@ -78,7 +82,10 @@ class Branch:
     def __init__(self, grid: MapGrid, strides: tuple[int, ...], nq: int, code: float) -> None:
         self.grid, self.strides, self.code = grid, strides, code
         self.shape = tuple(-(-n // s) for n, s in zip(grid.shape, strides, strict=True))
-        self.q, self.known = np.empty((prod(self.shape), nq)), np.zeros(prod(self.shape), dtype=bool)
+        self.q, self.known = (
+            np.empty((prod(self.shape), nq)),
+            np.zeros(prod(self.shape), dtype=bool),
+        )
 
     def values(self, nodes: Any) -> Floats:
         """What is prescribed at nodes."""
@@ -92,14 +99,18 @@ class Branch:
     def refined(self, strides: tuple[int, ...]) -> Branch:
         """The same on a finer lattice; what is between is not known yet."""
         made = Branch(self.grid, strides, self.q.shape[1], self.code)
-        every = tuple(slice(None, None, old // new) for old, new in zip(self.strides, strides, strict=True))
+        every = tuple(
+            slice(None, None, old // new) for old, new in zip(self.strides, strides, strict=True)
+        )
         made.q.reshape(*made.shape, -1)[every] = self.q.reshape(*self.shape, -1)
         made.known.reshape(made.shape)[every] = self.known.reshape(self.shape)
         return made
 
     def thinned(self, strides: tuple[int, ...]) -> Branch:
         """The same on a coarser lattice."""
-        every = tuple(slice(None, None, new // old) for old, new in zip(self.strides, strides, strict=True))
+        every = tuple(
+            slice(None, None, new // old) for old, new in zip(self.strides, strides, strict=True)
+        )
         made = Branch(self.grid, strides, 0, self.code)
         made.q = self.q.reshape(*self.shape, -1)[every].reshape(len(made.known), -1)
         made.known = self.known.reshape(self.shape)[every].ravel()
@@ -119,7 +130,10 @@ def lattices(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def spread(
-    branch: Branch, steps: Steps, others: tuple[Branch, ...] = (), told: Callable[[int], None] = lambda _: None
+    branch: Branch,
+    steps: Steps,
+    others: tuple[Branch, ...] = (),
+    told: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Go on from all that is known of a branch, as far as it goes on this lattice; what belongs to other branches stays theirs."""
     fresh = branch.known.copy()
@@ -129,7 +143,9 @@ def spread(
             rim = rim[~branch.known[rim]]
             nodes, neighbours = _pairs(branch.shape, rim, fresh | new, way)
             for k in range(0, len(nodes), LANES):
-                reached = _step_on(branch, steps, nodes[k : k + LANES], neighbours[k : k + LANES], others)
+                reached = _step_on(
+                    branch, steps, nodes[k : k + LANES], neighbours[k : k + LANES], others
+                )
                 new[reached] = True
                 told(len(reached))
         fresh = new
@@ -184,7 +200,9 @@ def _pairs(shape: tuple[int, ...], nodes: Any, known: Any, way: tuple[int, ...])
     return nodes[there], neighbours[there]
 
 
-def _step_on(branch: Branch, steps: Steps, nodes: Any, neighbours: Any, others: tuple[Branch, ...]) -> Any:
+def _step_on(
+    branch: Branch, steps: Steps, nodes: Any, neighbours: Any, others: tuple[Branch, ...]
+) -> Any:
     """Try nodes from their neighbours; those that were reached."""
     q, good = _taken(branch, steps, branch.q[neighbours], branch.values(nodes))
     reached, q = nodes[good], q[good]

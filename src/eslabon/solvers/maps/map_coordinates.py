@@ -60,12 +60,17 @@ class MapGrid:
     def axes(self) -> tuple[Floats, ...]:
         """The values along each coordinate in a range."""
         pairs = zip(self.ranges, self.shape, strict=True)
-        return tuple(low + (np.arange(n, dtype=float) + 0.5) * ((high - low) / n) for (_, low, high), n in pairs)
+        return tuple(
+            low + (np.arange(n, dtype=float) + 0.5) * ((high - low) / n)
+            for (_, low, high), n in pairs
+        )
 
     @property
     def steps(self) -> tuple[float, ...]:
         """The sides of a cell."""
-        return tuple((high - low) / n for (_, low, high), n in zip(self.ranges, self.shape, strict=True))
+        return tuple(
+            (high - low) / n for (_, low, high), n in zip(self.ranges, self.shape, strict=True)
+        )
 
     def finer(self, times: tuple[int, ...]) -> MapGrid:
         """A grid with so many times the cells; odd times have the centres of these cells among theirs."""
@@ -75,7 +80,9 @@ class MapGrid:
         """What is prescribed at cells, by their flat places: (k, coordinates)."""
         made = np.empty((len(cells), len(self.names)))
         made[:] = self.fixed
-        for axis, place, index in zip(self.axes, self.varied, np.unravel_index(cells, self.shape), strict=True):
+        for axis, place, index in zip(
+            self.axes, self.varied, np.unravel_index(cells, self.shape), strict=True
+        ):
             made[:, place] = axis[index]
         return made
 
@@ -85,7 +92,11 @@ def map_grid(m: Model, frame: str | None, over: Any, shape: Any, most: int) -> M
     given = mapping(over, "over")
     own = {name: k for k, name in enumerate(coordinate_names(m))}
     chosen = _frame_of(m, frame, given)
-    known_words(given, (*POSE, *own), f"over names coordinates of the pose of '{chosen}' or joints of {m.name}, not")
+    known_words(
+        given,
+        (*POSE, *own),
+        f"over names coordinates of the pose of '{chosen}' or joints of {m.name}, not",
+    )
     if "angle" in given and set(given) & set(TURNS):
         raise ModelError("over takes 'angle', in the plane, or roll, pitch and yaw, not both.")
     turning = set(given) & set(TURNS) or (set(given) & set(POSITION) and _only_shifts(m, chosen))
@@ -103,9 +114,14 @@ def map_grid(m: Model, frame: str | None, over: Any, shape: Any, most: int) -> M
         if low != high:
             ranges[name] = (name, low, high)
     columns = coordinate_columns(m)
-    units = tuple("m" if name in POSITION else "rad" if name in POSE else columns[own[name]].unit for name in names)
+    units = tuple(
+        "m" if name in POSITION else "rad" if name in POSE else columns[own[name]].unit
+        for name in names
+    )
     ordered = tuple(ranges[name] for name in given if name in ranges)
-    return MapGrid(asked, names, units, tuple(fixed), ordered, _shape(shape, [r[0] for r in ordered], most))
+    return MapGrid(
+        asked, names, units, tuple(fixed), ordered, _shape(shape, [r[0] for r in ordered], most)
+    )
 
 
 def values_at(m: Model, asked: Asked, q: Floats) -> Floats:
@@ -117,7 +133,9 @@ def values_at(m: Model, asked: Asked, q: Floats) -> Floats:
     pose["angle"] = np.arctan2((R @ first) @ second, (R @ first) @ first)
     turns = np.asarray(rpy_from_rotation(R)) if TURNS[0] in asked.pose else np.zeros(p.shape)
     pose |= {name: turns[..., k] for k, name in enumerate(TURNS)}
-    return np.stack([*(pose[name] for name in asked.pose), *(q[..., k] for k in asked.joints)], axis=-1)
+    return np.stack(
+        [*(pose[name] for name in asked.pose), *(q[..., k] for k in asked.joints)], axis=-1
+    )
 
 
 def _frame_of(m: Model, frame: str | None, given: Mapping[str, Any]) -> str:
@@ -139,7 +157,9 @@ def _check_joints(m: Model, asked: Asked, names: Sequence[str]) -> None:
     columns = coordinate_columns(m)
     for name, k in zip(names, asked.joints, strict=True):
         if m.joint(columns[k].joint).kind.has_quaternion:
-            raise ModelError(f"'{name}' is a component of a quaternion, and no coordinate for a map.")
+            raise ModelError(
+                f"'{name}' is a component of a quaternion, and no coordinate for a map."
+            )
 
 
 def _range(name: str, value: Any) -> tuple[float, float]:
@@ -160,7 +180,9 @@ def _range(name: str, value: Any) -> tuple[float, float]:
 def _shape(shape: Any, names: Sequence[str], most: int) -> tuple[int, ...]:
     if len(names) not in SHAPES:
         told = ", ".join(names) or "none"
-        raise ModelError(f"a map is over two or three coordinates in ranges; over has {len(names)} ({told}).")
+        raise ModelError(
+            f"a map is over two or three coordinates in ranges; over has {len(names)} ({told})."
+        )
     given = SHAPES[len(names)] if shape is None else shape
     each = list(given) if isinstance(given, tuple | list) else [given] * len(names)
     if len(each) != len(names):

@@ -26,7 +26,9 @@ def sign_curves(axes: tuple[Floats, ...], value: Floats) -> list[Floats]:
     if min(value.shape) < 2 or not np.isfinite(value).any():
         return []
     z = np.ma.masked_invalid(value.T)
-    lines: Any = contour_generator(axes[0], axes[1], z, corner_mask=True, line_type="Separate").lines(0.0)
+    lines: Any = contour_generator(
+        axes[0], axes[1], z, corner_mask=True, line_type="Separate"
+    ).lines(0.0)
     return [np.asarray(line) for line in lines if len(line) > 1]
 
 
@@ -44,13 +46,17 @@ def border_curves(axes: tuple[Floats, ...], inside: Any, condition: Floats) -> l
             count += last & ~inside
     usual = -float(np.median(square[inside])) if inside.any() else -1.0
     outside = np.where(count > 0, total / np.maximum(count, 1), usual)
-    return sign_curves(axes, np.where(inside, np.maximum(square, 1e-300), np.minimum(outside, -1e-300)))
+    return sign_curves(
+        axes, np.where(inside, np.maximum(square, 1e-300), np.minimum(outside, -1e-300))
+    )
 
 
 def _shifted(x: Any, axis: int, by: int) -> Any:
     """What stands so many places before along an axis; nothing beyond the ends."""
     made = np.zeros_like(x)
     to, start = [slice(None)] * 2, [slice(None)] * 2
-    to[axis], start[axis] = (slice(by, None), slice(None, -by)) if by > 0 else (slice(None, by), slice(-by, None))
+    to[axis], start[axis] = (
+        (slice(by, None), slice(None, -by)) if by > 0 else (slice(None, by), slice(-by, None))
+    )
     made[tuple(to)] = x[tuple(start)]
     return made

@@ -79,7 +79,10 @@ def system(m: Model, q: Any, x: Any, asked: Asked) -> tuple[Any, Any, Any]:
 def slopes(m: Model, q: Any, x: Any, asked: Asked) -> list[Any]:
     """A of all rows, and the derivative of what is prescribed by its values."""
     _, A, _ = system(m, q, x, asked)
-    return [casadi.densify(A), casadi.densify(casadi.jacobian(prescribed_rows(m, q, x, asked)[0], x))]
+    return [
+        casadi.densify(A),
+        casadi.densify(casadi.jacobian(prescribed_rows(m, q, x, asked)[0], x)),
+    ]
 
 
 def newton(m: Model, q: Any, x: Any, asked: Asked, blocks: Blocks) -> list[Any]:
@@ -122,7 +125,9 @@ def features(m: Model, q: Any) -> Any:
     where all joints and loops stand."""
     placed, turning = placements(m, q), Ranges.of(m.nominal).turning
     driven = [k for name in m.actuated for k in range(m.nq)[m.coordinates[name]]]
-    rows = [y for k in driven for y in ([casadi.cos(q[k]), casadi.sin(q[k])] if turning[k] else [q[k]])]
+    rows = [
+        y for k in driven for y in ([casadi.cos(q[k]), casadi.sin(q[k])] if turning[k] else [q[k]])
+    ]
     rows += [on_body(placed, j.parent, j.at)[1] for j in m.joints]
     rows += [on_body(placed, loop.second.body, loop.second.at)[1] for loop in m.loops]
     return casadi.densify(casadi.vertcat(*(casadi.vec(casadi.SX(y)) for y in rows)))
@@ -131,7 +136,12 @@ def features(m: Model, q: Any) -> Any:
 X = Argument("x", lambda m, asked, **_: (len(asked.pose) + len(asked.joints),))
 NOTHING = Asked("", (), ())
 SLOPES = Formula(
-    "map_slopes", slopes, (Q, X), (Argument("A", None), Argument("by_values", None)), {"asked": NOTHING}, rare=True
+    "map_slopes",
+    slopes,
+    (Q, X),
+    (Argument("A", None), Argument("by_values", None)),
+    {"asked": NOTHING},
+    rare=True,
 )
 NEWTON = Formula(
     "map_newton", newton, (Q, X),
@@ -193,10 +203,15 @@ def blocks_of(m: Model, asked: Asked) -> Blocks:
     """Independent rows of A and its block triangular form, by its structure at configurations anywhere."""
     unknown, loops, count = _unknown(m), partition(m).rows, len(row_names(m))
     _, A, _ = _samples(m, asked)
-    candidates = [*range(count, A.shape[1]), *loops]  # what is prescribed first, from which legs follow one by one
+    candidates = [
+        *range(count, A.shape[1]),
+        *loops,
+    ]  # what is prescribed first, from which legs follow one by one
     chosen = max((_independent_rows(B[candidates][:, unknown]) for B in A), key=len)
     if len(chosen) < len(unknown):
-        return Blocks((tuple(chosen),), (tuple(unknown[: len(chosen)]),))  # which `checked_blocks` refuses
+        return Blocks(
+            (tuple(chosen),), (tuple(unknown[: len(chosen)]),)
+        )  # which `checked_blocks` refuses
     q = Ranges.of(m, size(m)).unlimited.spread(8)
     x = np.random.default_rng(0).uniform(-1, 1, (len(q), len(asked.pose) + len(asked.joints)))
     there = np.abs(np.asarray(evaluate(m, SLOPES, asked=asked)(q, x)[0])).max(axis=0) > 1e-12
@@ -212,7 +227,9 @@ def _independent_rows(A: Floats) -> list[int]:
     for k, row in enumerate(A):
         left = row - basis.T @ (basis @ row)
         left = left - basis.T @ (basis @ left)
-        if np.linalg.norm(left) > RANK * largest:  # and not of the row itself, which may be round-off
+        if (
+            np.linalg.norm(left) > RANK * largest
+        ):  # and not of the row itself, which may be round-off
             kept.append(k)
             basis = np.vstack([basis, left / np.linalg.norm(left)])
     return kept
@@ -230,7 +247,9 @@ def triangular_form(pattern: Any) -> list[tuple[list[int], list[int]]]:
     from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
     row_of = maximum_bipartite_matching(csr_array(pattern), perm_type="row")
-    depends = csr_array(pattern[row_of])  # entry (j, k): the equation of unknown j has unknown k in it
+    depends = csr_array(
+        pattern[row_of]
+    )  # entry (j, k): the equation of unknown j has unknown k in it
     _, label = connected_components(depends, connection="strong")
     before: dict[int, set[int]] = {int(k): set() for k in label}
     for j, k in zip(*depends.nonzero(), strict=True):

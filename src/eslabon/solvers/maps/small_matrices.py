@@ -29,7 +29,9 @@ class Triangular(NamedTuple):
         """X with A X = B, of a square A: by back substitution."""
         n, rows = self.R.shape[1], [casadi.SX()] * self.R.shape[1]
         for i in reversed(range(n)):
-            known = sum((self.R[i, j] * rows[j] for j in range(i + 1, n)), casadi.SX(1, self.right.shape[1]))
+            known = sum(
+                (self.R[i, j] * rows[j] for j in range(i + 1, n)), casadi.SX(1, self.right.shape[1])
+            )
             rows[i] = (self.right[i, :] - known) / self.R[i, i]
         return casadi.vertcat(*rows)
 
@@ -74,7 +76,9 @@ def extreme_singular_values(A: Expression) -> tuple[Expression, Expression]:
     R = triangular(A if A.shape[0] >= A.shape[1] else A.T).R
     n = R.shape[1]
     turned = _sweep(n)
-    columns = casadi.vec(casadi.densify(R.T))  # the transpose of a triangle is nearer to orthogonal columns
+    columns = casadi.vec(
+        casadi.densify(R.T)
+    )  # the transpose of a triangle is nearer to orthogonal columns
     for _ in range(_sweeps(n)):
         columns = turned(columns)
     sizes = [casadi.sumsqr(columns[n * j : n * (j + 1)]) for j in range(n)]
@@ -96,7 +100,11 @@ def _sweep(n: int) -> Any:
     def swept(columns: Expression) -> Expression:
         own = [columns[n * j : n * (j + 1)] for j in range(n)]
         for i, j in combinations(range(n), 2):
-            both = _rotated(own[i], own[j]) if n <= UNROLLED else casadi.vertsplit(apart(own[i], own[j]), n)
+            both = (
+                _rotated(own[i], own[j])
+                if n <= UNROLLED
+                else casadi.vertsplit(apart(own[i], own[j]), n)
+            )
             own[i], own[j] = both
         return casadi.vertcat(*own)
 

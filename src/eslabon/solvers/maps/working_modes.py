@@ -26,7 +26,10 @@ PATIENCE = 14  # rounds of Newton's method from a start
 LEG_POSES, LEG_STARTS = 4, 16  # poses of a mode, and starts of each of its blocks there
 MOST = 64  # modes
 NEAREST = 8  # nodes that a configuration is led to, if it cannot be led to the nearest
-NEAR, SHORTEST = 0.3, 1 / 256  # how far joints go in a step there, and the shortest step, in parts of the way
+NEAR, SHORTEST = (
+    0.3,
+    1 / 256,
+)  # how far joints go in a step there, and the shortest step, in parts of the way
 
 
 class Seeds(NamedTuple):
@@ -44,7 +47,11 @@ class Seeds(NamedTuple):
 def seeds(steps: Steps, strides: tuple[int, ...]) -> Seeds:
     """Closed configurations at poses spread over the coarsest lattice and at one near home, from home and from starts all over the
     joints' ranges."""
-    m, lattice, ranges = steps.m, Branch(steps.grid, strides, 0, 0.0), Ranges.of(steps.m, size(steps.m))
+    m, lattice, ranges = (
+        steps.m,
+        Branch(steps.grid, strides, 0, 0.0),
+        Ranges.of(steps.m, size(steps.m)),
+    )
     nodes = _spread_nodes(lattice.shape)
     begin, node = [np.tile(home(m), (len(nodes), 1))], [nodes, np.tile(nodes, STARTS)]
     if (first := led(steps, lattice, home(m))) is not None:
@@ -120,7 +127,9 @@ def _spread_nodes(shape: tuple[int, ...]) -> Any:
 
 def _different(found: Seeds, m: Model) -> Seeds:
     """Of configurations that are the same at a node the one nearest home."""
-    far = np.abs(difference(m, found.q, np.broadcast_to(home(m), found.q.shape))).max(axis=-1, initial=0.0)
+    far = np.abs(difference(m, found.q, np.broadcast_to(home(m), found.q.shape))).max(
+        axis=-1, initial=0.0
+    )
     found = found.of(np.lexsort((far, found.node)))
     kept: list[int] = []
     ends = [0, *(np.flatnonzero(np.diff(found.node)) + 1), len(found.node)]
@@ -149,7 +158,13 @@ def working_modes(steps: Steps, strides: tuple[int, ...], limits: bool) -> list[
     return branches
 
 
-def _begin(steps: Steps, strides: tuple[int, ...], branches: list[Branch], found: Seeds, limits: bool = False) -> None:
+def _begin(
+    steps: Steps,
+    strides: tuple[int, ...],
+    branches: list[Branch],
+    found: Seeds,
+    limits: bool = False,
+) -> None:
     """More branches for what was found; with `limits` those that are somewhere within them.
 
     The pose with the most configurations begins a branch with each; what is found elsewhere and is on no branch yet goes on one with
@@ -160,13 +175,18 @@ def _begin(steps: Steps, strides: tuple[int, ...], branches: list[Branch], found
     while len(found.node):
         node = _most_common(found.node)
         for k in np.flatnonzero(found.node == node):
-            branch = next((s for s in branches + beyond if s.code == found.code[k] and not s.known[node]), None)
+            branch = next(
+                (s for s in branches + beyond if s.code == found.code[k] and not s.known[node]),
+                None,
+            )
             is_new = branch is None
             branch = branch or Branch(steps.grid, strides, steps.m.nq, float(found.code[k]))
             branch.put(node, found.q[k])
             spread(branch, steps, alike(branches + beyond, branch))
             if is_new and not any(coincide(steps, branch, other) for other in branches + beyond):
-                (branches if _inside(steps, branch.q[branch.known], limits).any() else beyond).append(branch)
+                (
+                    branches if _inside(steps, branch.q[branch.known], limits).any() else beyond
+                ).append(branch)
         if len(beyond) > MOST:
             break
         if len(branches) > MOST:
@@ -191,7 +211,11 @@ def bent_anew(steps: Steps, branch: Branch, limits: bool) -> Seeds:
     blocks = [list(own) for own in steps.blocks.columns if len(own) > 1]
     if len(blocks) == 1 or not len(known):  # of one block all starts were tried already
         blocks = []
-    nodes = known[np.linspace(0, len(known) - 1, LEG_POSES + 2).round().astype(int)[1:-1]] if blocks else known[:0]
+    nodes = (
+        known[np.linspace(0, len(known) - 1, LEG_POSES + 2).round().astype(int)[1:-1]]
+        if blocks
+        else known[:0]
+    )
     node = np.tile(np.repeat(nodes, LEG_STARTS), len(blocks))
     drawn = np.random.default_rng(0).permutation(Ranges.of(m, size(m)).spread(len(node)))
     way = np.array(difference(m, drawn, branch.q[node]))
@@ -214,27 +238,39 @@ def named(branches: list[Branch], blocks: Blocks) -> list[str]:
     return made
 
 
-def chosen(steps: Steps, branches: dict[str, Branch], modes: Any, strides: tuple[int, ...]) -> dict[str, Branch]:
+def chosen(
+    steps: Steps, branches: dict[str, Branch], modes: Any, strides: tuple[int, ...]
+) -> dict[str, Branch]:
     """Those that are asked for: all, some by name, or the one that a configuration is on."""
     if isinstance(modes, str) and modes == "all":
         return branches
-    if isinstance(modes, str) or (isinstance(modes, list | tuple) and modes and all(isinstance(x, str) for x in modes)):
+    if isinstance(modes, str) or (
+        isinstance(modes, list | tuple) and modes and all(isinstance(x, str) for x in modes)
+    ):
         made: dict[str, Branch] = {}
         for name in names_of(modes, "modes"):
             if name in branches:
                 made[name] = branches[name]
             else:
-                known_words([name], ["all", *branches, *steps.m.modes], f"{steps.m.name} has no working mode")
+                known_words(
+                    [name],
+                    ["all", *branches, *steps.m.modes],
+                    f"{steps.m.name} has no working mode",
+                )
                 made[name] = _through(steps, branches, steps.m.configuration(name), strides)
         return made
     q = states(modes, "modes", steps.m.nq, steps.m.name)
     if q.ndim != 1:
-        raise ModelError(f"modes is 'all', names of working modes, or one configuration; it has shape {q.shape}.")
+        raise ModelError(
+            f"modes is 'all', names of working modes, or one configuration; it has shape {q.shape}."
+        )
     through = _through(steps, branches, q, strides)
     return {next((name for name, x in branches.items() if x is through), "of the guess"): through}
 
 
-def _through(steps: Steps, branches: dict[str, Branch], q: Floats, strides: tuple[int, ...]) -> Branch:
+def _through(
+    steps: Steps, branches: dict[str, Branch], q: Floats, strides: tuple[int, ...]
+) -> Branch:
     """The branch that a configuration is on."""
     m, lattice = steps.m, Branch(steps.grid, strides, 0, 0.0)
     closed = Assembly(m, Prescription(), Ranges.of(m).unlimited).started(q[None])[0]

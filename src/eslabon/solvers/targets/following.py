@@ -60,19 +60,34 @@ def complete_target(
 
 
 def rates_at(
-    m: Model, targets: list[Target], q: Floats, parameters: Any, twist: Any, velocity: Any, acceleration: Any
+    m: Model,
+    targets: list[Target],
+    q: Floats,
+    parameters: Any,
+    twist: Any,
+    velocity: Any,
+    acceleration: Any,
 ) -> tuple[Rates, Floats]:
     """v and a at configurations that reach their targets, and the rates that are asked for, with all leading axes."""
     parts, designs = given(m, targets).parts, designs_of(m, parameters)
     if (twist is None) == (velocity is None):
-        raise ModelError("complete takes the twist of the frame or the velocity of what is asked: one of the two.")
+        raise ModelError(
+            "complete takes the twist of the frame or the velocity of what is asked: one of the two."
+        )
     count = 6 if velocity is None else rate_rows(parts)
     name = "twist" if velocity is None else "velocity"
     pair = [
-        _rate(x, n, count) for x, n in ((twist if velocity is None else velocity, name), (acceleration, "acceleration"))
+        _rate(x, n, count)
+        for x, n in (
+            (twist if velocity is None else velocity, name),
+            (acceleration, "acceleration"),
+        )
     ]
     lead, (q, first, second, own) = flattened(
-        configurations=(q, 1), velocities=(pair[0], 1), accelerations=(pair[1], 1), parameters=(designs.values, 1)
+        configurations=(q, 1),
+        velocities=(pair[0], 1),
+        accelerations=(pair[1], 1),
+        parameters=(designs.values, 1),
     )
     designs = Designs(designs.names, own)
     if velocity is None:
@@ -86,7 +101,9 @@ def rates_at(
 def _rate(x: Any, name: str, count: int) -> Floats:
     made = np.zeros(count) if x is None else finite(x, name)
     if made.ndim < 1 or made.shape[-1] != count:
-        raise InputError(f"{name} is {count} numbers here, or a batch (..., {count}); it has shape {made.shape}.")
+        raise InputError(
+            f"{name} is {count} numbers here, or a batch (..., {count}); it has shape {made.shape}."
+        )
     return made
 
 
@@ -133,7 +150,11 @@ def follow_target(
     choice(singular, "singular", SINGULAR_WORDS)
     choice(part, "part", PARTS)
     t = _times(path, times)
-    limits, strict, tolerance = flag(limits, "limits"), flag(strict, "strict"), positive(tolerance, "tolerance")
+    limits, strict, tolerance = (
+        flag(limits, "limits"),
+        flag(strict, "strict"),
+        positive(tolerance, "tolerance"),
+    )
     pose = np.array([checked_poses(path.pose(x)) for x in t])
     twist, acceleration = (
         np.array([six(f(x), name) for x in t])
@@ -141,9 +162,13 @@ def follow_target(
     )
     targets = [_target(m, chosen_frame(m, frame).name, pose, part, axis)]
     asked = given(m, targets)
-    first = reach(m, [_target(m, targets[0].frame or "", pose[:1], part, axis)], guess, limits=limits, strict=False).q[
-        0
-    ]
+    first = reach(
+        m,
+        [_target(m, targets[0].frame or "", pose[:1], part, axis)],
+        guess,
+        limits=limits,
+        strict=False,
+    ).q[0]
     open_ = freedom(m, asked.parts, first)
     if open_:
         q = _least_motion(m, asked, path, t, first, tolerance)
@@ -154,12 +179,22 @@ def follow_target(
     distance, angle = evaluate(m, MISSED, parts=asked.parts)(q, asked.values)
     if strict:
         _refuse(m, t, q, distance, angle, tolerance, limits)
-    made = rates(m, asked.parts, q, *rates_of_twists(m, asked.parts, q, twist, acceleration), smooth=bool(open_))
+    made = rates(
+        m,
+        asked.parts,
+        q,
+        *rates_of_twists(m, asked.parts, q, twist, acceleration),
+        smooth=bool(open_),
+    )
     _tell_times(m, t, q, made, targets[0].frame, singular)
-    return JointMotion(q, made.v, made.a, distance, angle, made.slip, 1 / np.maximum(made.condition, 1e-300), t, m)
+    return JointMotion(
+        q, made.v, made.a, distance, angle, made.slip, 1 / np.maximum(made.condition, 1e-300), t, m
+    )
 
 
-def _least_motion(m: Model, asked: Given, path: Any, t: Floats, q: Floats, tolerance: float) -> Floats:
+def _least_motion(
+    m: Model, asked: Given, path: Any, t: Floats, q: Floats, tolerance: float
+) -> Floats:
     """The motion whose velocities are of least norm at every instant, integrated by SciPy and corrected at the rows."""
     from scipy.integrate import solve_ivp
 
@@ -171,13 +206,26 @@ def _least_motion(m: Model, asked: Given, path: Any, t: Floats, q: Floats, toler
 
     if len(t) == 1:
         return q[None]
-    found = solve_ivp(speed, (t[0], t[-1]), q, "DOP853", t, rtol=1e-9, atol=1e-11, max_step=float(t[-1] - t[0]) / 8)
+    found = solve_ivp(
+        speed,
+        (t[0], t[-1]),
+        q,
+        "DOP853",
+        t,
+        rtol=1e-9,
+        atol=1e-11,
+        max_step=float(t[-1] - t[0]) / 8,
+    )
     search = Search(m, asked, Ranges.of(m).unlimited, tolerance)
     return search.corrected(np.asarray(normalize(m, found.y.T)), asked.values)
 
 
 def _times(path: Any, times: Any) -> Floats:
-    missing = [name for name in ("pose", "twist", "acceleration") if not callable(getattr(path, name, None))]
+    missing = [
+        name
+        for name in ("pose", "twist", "acceleration")
+        if not callable(getattr(path, name, None))
+    ]
     missing += [] if hasattr(path, "duration") else ["duration"]
     if missing:
         raise InverseKinematicsError(
@@ -188,7 +236,9 @@ def _times(path: Any, times: Any) -> Floats:
     if t.ndim != 1 or not len(t) or (np.diff(t) <= 0).any():
         raise InverseKinematicsError("the times of a path are a row of increasing numbers.")
     if t[0] < -1e-9 * duration or t[-1] > (1 + 1e-9) * duration:
-        raise InverseKinematicsError(f"the path lasts from 0 to {duration:g} s; times go from {t[0]:g} to {t[-1]:g} s.")
+        raise InverseKinematicsError(
+            f"the path lasts from 0 to {duration:g} s; times go from {t[0]:g} to {t[-1]:g} s."
+        )
     return t
 
 
@@ -197,10 +247,18 @@ def _target(m: Model, frame: str, pose: Floats, part: str, axis: Any) -> Target:
         from eslabon.model.parsing import an_axis
 
         own = np.array(an_axis(axis, "axis"), dtype=float)
-        return Target(frame, position=pose[:, :3, 3], axis={tuple(own): pose[:, :3, :3] @ (own / np.linalg.norm(own))})
+        return Target(
+            frame,
+            position=pose[:, :3, 3],
+            axis={tuple(own): pose[:, :3, :3] @ (own / np.linalg.norm(own))},
+        )
     if part == "planar":
         return Target(frame, planar=_seen(m, pose))
-    values: dict[str, Any] = {"pose": pose, "position": pose[:, :3, 3], "orientation": pose[:, :3, :3]}
+    values: dict[str, Any] = {
+        "pose": pose,
+        "position": pose[:, :3, 3],
+        "orientation": pose[:, :3, :3],
+    }
     return Target(frame, **{part: values[part]})
 
 
@@ -208,10 +266,14 @@ def _seen(m: Model, pose: Floats) -> Floats:
     """x, y and the angle of poses in the mechanism's plane."""
     directions = np.array(plane(m))
     own = pose[:, :3, :3] @ directions[0] @ directions.T
-    return np.column_stack([pose[:, :3, 3] @ directions.T, np.unwrap(np.arctan2(own[:, 1], own[:, 0]))])
+    return np.column_stack(
+        [pose[:, :3, 3] @ directions.T, np.unwrap(np.arctan2(own[:, 1], own[:, 0]))]
+    )
 
 
-def _refuse(m: Model, t: Floats, q: Floats, distance: Floats, angle: Floats, tolerance: float, limits: bool) -> None:
+def _refuse(
+    m: Model, t: Floats, q: Floats, distance: Floats, angle: Floats, tolerance: float, limits: bool
+) -> None:
     """Say when the path is left first, and why."""
     left, ranges = np.abs(residuals_at(m, q)).max(axis=-1, initial=0.0), Ranges.of(m)
     outside = ~ranges.contain(q) if limits else np.zeros(len(t), dtype=bool)
@@ -237,7 +299,9 @@ def _refuse(m: Model, t: Floats, q: Floats, distance: Floats, angle: Floats, tol
     )
 
 
-def _tell_times(m: Model, t: Floats, q: Floats, made: Rates, frame: str | None, singular: str) -> None:
+def _tell_times(
+    m: Model, t: Floats, q: Floats, made: Rates, frame: str | None, singular: str
+) -> None:
     """When singular configurations are met or passed."""
     if singular == "ignore":
         return

@@ -17,7 +17,14 @@ from eslabon.numerics.rotations import quaternion_from_rotation
 from eslabon.numerics.scalars import Expression, casadi
 
 Vector = tuple[float, float, float]
-ROWS = ("rx", "ry", "rz", "x", "y", "z")  # of a pose: turns about the ground's axes, then the position
+ROWS = (
+    "rx",
+    "ry",
+    "rz",
+    "x",
+    "y",
+    "z",
+)  # of a pose: turns about the ground's axes, then the position
 
 
 ANGULAR, LINEAR = slice(0, 3), slice(3, 6)

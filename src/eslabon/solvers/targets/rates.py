@@ -41,7 +41,13 @@ class Rates(NamedTuple):
 
 
 def rates(
-    m: Model, parts: Parts, q: Floats, first: Floats, second: Floats, smooth: bool = False, designs: Designs = DESCRIBED
+    m: Model,
+    parts: Parts,
+    q: Floats,
+    first: Floats,
+    second: Floats,
+    smooth: bool = False,
+    designs: Designs = DESCRIBED,
 ) -> Rates:
     """From the rates of the parts' values and the rates of these, at configurations (..., nq).
 
@@ -57,7 +63,11 @@ def rates(
     def solved(b: Floats) -> Floats:
         return scale * np.einsum("...ji,...j,...kj,...k->...i", Vt, gains, U, b)
 
-    v = solved(np.concatenate([np.broadcast_to(first, (*ahead.shape[:-1], first.shape[-1])), -ahead], axis=-1))
+    v = solved(
+        np.concatenate(
+            [np.broadcast_to(first, (*ahead.shape[:-1], first.shape[-1])), -ahead], axis=-1
+        )
+    )
     drift, gamma = evaluate(m, DRIFT, names, parts=parts)(q, v, *values)
     a = solved(np.concatenate([second - drift, gamma], axis=-1))
     if smooth:
@@ -70,7 +80,9 @@ def rates(
     moving = np.where(s > least, s, np.inf).min(axis=-1, initial=np.inf)
     needed = (s > least).sum(axis=-1)
     condition = np.where(
-        needed == np.max(needed, initial=0), moving / np.maximum(s.max(axis=-1, initial=0.0), 1e-300), 0.0
+        needed == np.max(needed, initial=0),
+        moving / np.maximum(s.max(axis=-1, initial=0.0), 1e-300),
+        0.0,
     )
     return Rates(v, a, slip, np.minimum(condition, 1.0))
 
@@ -83,10 +95,17 @@ def freedom(m: Model, parts: Parts, q: Floats) -> int:
 
 
 def rates_of_twists(
-    m: Model, parts: Parts, q: Floats, twist: Floats, acceleration: Floats, designs: Designs = DESCRIBED
+    m: Model,
+    parts: Parts,
+    q: Floats,
+    twist: Floats,
+    acceleration: Floats,
+    designs: Designs = DESCRIBED,
 ) -> tuple[Floats, Floats]:
     """The rates of the parts' values, and of these, that twists of their frame mean, in the ground's axes at its origin."""
-    first, second = evaluate(m, OF_TWISTS, designs.names, parts=parts)(q, twist, acceleration, *designs.inputs)
+    first, second = evaluate(m, OF_TWISTS, designs.names, parts=parts)(
+        q, twist, acceleration, *designs.inputs
+    )
     return first, second
 
 
@@ -128,7 +147,9 @@ def of_twists(m: Model, q: Any, twist: Any, acceleration: Any, parts: Parts) -> 
     for part in parts:
         R, turned = placement(m, q, m.frame(part.frame))[0], casadi.SX.sym("R", 3, 3)
         here = casadi.SX(part.rate(turned))
-        change = casadi.jtimes(here @ twist, casadi.vec(turned), casadi.vec(casadi.skew(twist[:3]) @ turned))
+        change = casadi.jtimes(
+            here @ twist, casadi.vec(turned), casadi.vec(casadi.skew(twist[:3]) @ turned)
+        )
         pair = casadi.substitute([here, change], [turned], [casadi.densify(casadi.SX(R))])
         first.append(pair[0] @ twist)
         second.append(pair[0] @ acceleration + pair[1])
@@ -156,7 +177,12 @@ ASKED = Formula(
     OPTIONS, rare=True,
 )  # fmt: skip
 DRIFT = Formula(
-    "target_drift", drift, (Q, V), (Argument("drift", _rates), Argument("gamma", _closure)), OPTIONS, rare=True
+    "target_drift",
+    drift,
+    (Q, V),
+    (Argument("drift", _rates), Argument("gamma", _closure)),
+    OPTIONS,
+    rare=True,
 )
 TURNING = Formula(
     "target_turning", turning, (Q, V, Argument("mu", lambda m, parts: (rate_rows(parts) + len(row_names(m)),))),

@@ -71,12 +71,18 @@ def reach(
     (True, True)
     """
     solutions, restarts = count(solutions, "solutions", 1), count(restarts, "restarts")
-    limits, strict, tolerance = flag(limits, "limits"), flag(strict, "strict"), positive(tolerance, "tolerance")
+    limits, strict, tolerance = (
+        flag(limits, "limits"),
+        flag(strict, "strict"),
+        positive(tolerance, "tolerance"),
+    )
     asked, designs = given(m, targets), designs_of(m, parameters, limits)
     lead, (x, begin, own) = flattened(
         targets=(asked.values, 1), guesses=(start(m, guess), 1), parameters=(designs.values, 1)
     )
-    search = Search(m, asked, Ranges.of(m) if limits else Ranges.of(m).unlimited, tolerance, designs.names)
+    search = Search(
+        m, asked, Ranges.of(m) if limits else Ranges.of(m).unlimited, tolerance, designs.names
+    )
     x = np.concatenate([x, own], axis=-1) if designs.names else x
     found = search.several(x, begin, solutions) if solutions > 1 else search.one(x, begin, restarts)
     lead = (*lead, solutions) if solutions > 1 else lead
@@ -97,16 +103,26 @@ def reach_along(
     Between two rows the errors are taken to zero in as many parts as keep every joint's motion small, so that what is
     reached does not depend on the spacing of rows.
     """
-    limits, strict, tolerance = flag(limits, "limits"), flag(strict, "strict"), positive(tolerance, "tolerance")
+    limits, strict, tolerance = (
+        flag(limits, "limits"),
+        flag(strict, "strict"),
+        positive(tolerance, "tolerance"),
+    )
     asked, designs = given(m, targets), designs_of(m, parameters, limits)
     lead = leading(targets=(asked.values, 1), parameters=(designs.values, 1))
     if asked.values.ndim != 2 or len(lead) != 1 or not len(asked.values):
-        raise InputError(f"a motion of targets has one axis for its rows; these have the leading axes {lead}.")
-    search = Search(m, asked, Ranges.of(m) if limits else Ranges.of(m).unlimited, tolerance, designs.names)
+        raise InputError(
+            f"a motion of targets has one axis for its rows; these have the leading axes {lead}."
+        )
+    search = Search(
+        m, asked, Ranges.of(m) if limits else Ranges.of(m).unlimited, tolerance, designs.names
+    )
     begin, own = start(m, guess), designs.over(*lead)
     if begin.ndim != 1:
         raise InputError("a motion starts from one configuration; give one guess.")
-    rows = np.concatenate([np.broadcast_to(asked.values, (*lead, asked.values.shape[-1])), own.values], axis=-1)
+    rows = np.concatenate(
+        [np.broadcast_to(asked.values, (*lead, asked.values.shape[-1])), own.values], axis=-1
+    )
     found = [search.one(rows[:1], begin[None], RESTARTS)]
     for x in rows[1:]:
         found.append(search.onward(found[-1].q, x[None]))
@@ -114,7 +130,11 @@ def reach_along(
     made = Configurations(lanes.q, lanes.good, lanes.distance, lanes.angle, lanes.steps)
     if strict:
         _refuse(m, asked, made, lanes.left, limits, False, own)
-    if choice(singular, "singular", SINGULAR_WORDS) != "ignore" and m.closed and (lanes.left < CLOSED).all():
+    if (
+        choice(singular, "singular", SINGULAR_WORDS) != "ignore"
+        and m.closed
+        and (lanes.left < CLOSED).all()
+    ):
         passed = conditions(m, lanes.q, parameters=parameters).crossings
         if len(passed):
             tell_of_singularity(singular, f"between rows {passed[0]} and {passed[0] + 1} of the motion {m.name} passes a singular "
@@ -128,7 +148,14 @@ def modes_of(m: Model, target: Target, limits: bool) -> Floats:
     if found.q.ndim != 2:
         raise InputError("assembly_modes takes one target; call it for each.")
     parts = given(m, [target]).parts
-    whole = (*parts, *(kind(part.frame, part.unit, 1.0) for part in parts[:1] for kind in (Orientation, Position)))
+    whole = (
+        *parts,
+        *(
+            kind(part.frame, part.unit, 1.0)
+            for part in parts[:1]
+            for kind in (Orientation, Position)
+        ),
+    )
     if (left := freedom(m, parts, found.q[0]) - freedom(m, whole, found.q[0])) > 0:
         raise ModelError(
             f"this target leaves {left} degree{'s' * (left > 1)} of freedom of {m.name} open, so that there are no single modes; "
@@ -154,7 +181,12 @@ class Search:
     numbers."""
 
     def __init__(
-        self, m: Model, asked: Given, ranges: Ranges, tolerance: float, parameters: tuple[str, ...] = ()
+        self,
+        m: Model,
+        asked: Given,
+        ranges: Ranges,
+        tolerance: float,
+        parameters: tuple[str, ...] = (),
     ) -> None:
         self.m, self.ranges, self.tolerance = m, ranges, tolerance
         self.parts, self.size = asked.parts, asked.values.shape[-1]
@@ -193,8 +225,12 @@ class Search:
             if not len(lost):
                 break
             away = rng.normal(size=self.m.nv) * self.scale * (0.2 + 2.0 * k / max(1, restarts - 1))
-            found = self.descend(integrate(self.m, begin[lost], np.tile(away, (len(lost), 1))), x[lost])
-            better = (found.left < CLOSED) & ((found.error < best.error[lost]) | ~(best.left[lost] < CLOSED))
+            found = self.descend(
+                integrate(self.m, begin[lost], np.tile(away, (len(lost), 1))), x[lost]
+            )
+            better = (found.left < CLOSED) & (
+                (found.error < best.error[lost]) | ~(best.left[lost] < CLOSED)
+            )
             for mine, new in zip(best, found, strict=True):
                 mine[lost[better]] = new[better]
         return best
@@ -206,7 +242,9 @@ class Search:
             following = min(1.0, share + step)
             found = self.descend(q, x, (1.0 - following) * off)
             moved = np.abs(difference(self.m, found.q, q) / self.scale).max(initial=0.0)
-            arrived = found.left[0] < CLOSED and (following < 1.0 or found.good[0] or step <= SHORTEST)
+            arrived = found.left[0] < CLOSED and (
+                following < 1.0 or found.good[0] or step <= SHORTEST
+            )
             if (arrived and moved < NEAR) or step <= SHORTEST:
                 q, share = found.q, following
                 if share >= 1.0:
@@ -217,11 +255,15 @@ class Search:
     def several(self, x: Floats, begin: Floats, solutions: int) -> _Found:
         """Different configurations of each target, the nearest to its guess first; what is left over is not good."""
         rows = []
-        away = np.random.default_rng(1).normal(size=(STARTS, self.m.nv))  # for all targets, in a batch or alone
+        away = np.random.default_rng(1).normal(
+            size=(STARTS, self.m.nv)
+        )  # for all targets, in a batch or alone
         away *= self.scale * np.linspace(0.0, 3.0, STARTS)[:, None]
         for target, first in zip(x, begin, strict=True):
             found = self.descend(integrate(self.m, np.repeat(first[None], STARTS, axis=0), away), np.repeat(target[None], STARTS, axis=0))  # fmt: skip
-            order = np.argsort(np.where(found.good, self.ranges.apart(found.q, first), np.inf), kind="stable")
+            order = np.argsort(
+                np.where(found.good, self.ranges.apart(found.q, first), np.inf), kind="stable"
+            )
             order = order[: max(1, int(found.good.sum()))]
             kept = order[distinct(found.q[order], self.ranges.apart, 1e-5, solutions)]
             kept = np.r_[kept, np.repeat(kept[:1], solutions - len(kept))]
@@ -235,7 +277,10 @@ class Search:
     def descend(self, q: Floats, x: Floats, shift: Floats | None = None) -> _Found:
         """Steps until nothing is gained, for all lanes side by side."""
         m, begin = self.m, q
-        q, shift = self.ranges.admitted(np.array(q)), np.zeros((len(q), self.rows)) if shift is None else shift
+        q, shift = (
+            self.ranges.admitted(np.array(q)),
+            np.zeros((len(q), self.rows)) if shift is None else shift,
+        )
         terms = self.terms(q, x, shift)
         steps, lanes = np.zeros(len(q), dtype=np.int64), np.arange(len(q))
         for _ in range(ITERATIONS if m.nv else 0):
@@ -253,8 +298,15 @@ class Search:
         q = self.ranges.turned(q, begin)
         distance, angle = self.missed(q, x)
         left = terms.violation
-        good = (left < CLOSED) & (distance <= self.tolerance) & (angle <= self.tolerance) & self.ranges.contain(q)
-        return _Found(q, terms.error, left, np.array(distance), np.array(angle), np.array(good), steps)
+        good = (
+            (left < CLOSED)
+            & (distance <= self.tolerance)
+            & (angle <= self.tolerance)
+            & self.ranges.contain(q)
+        )
+        return _Found(
+            q, terms.error, left, np.array(distance), np.array(angle), np.array(good), steps
+        )
 
     def _direction(self, q: Floats, terms: _Terms) -> tuple[Floats, Floats, Floats]:
         """The step of each lane in comparable velocities, the way back onto the manifold J^+, and the size of the gradient
@@ -271,7 +323,11 @@ class Search:
             curvature, V = np.linalg.eigh(P @ ((H + np.swapaxes(H, 1, 2)) / 2) @ P)
             size = np.abs(curvature)
             size = np.maximum(size, FLAT * size.max(axis=-1, keepdims=True, initial=0.0) + 1e-300)
-            s = s - np.einsum("lij,lj->li", P, np.einsum("lij,lj->li", V, np.einsum("lji,lj->li", V, along) / size))
+            s = s - np.einsum(
+                "lij,lj->li",
+                P,
+                np.einsum("lij,lj->li", V, np.einsum("lji,lj->li", V, along) / size),
+            )
             out = (low & (s < 0)) | (high & (s > 0))
             if not (out & (free > 0)).any():
                 break
@@ -287,7 +343,13 @@ class Search:
         return low, high
 
     def _taken(
-        self, q: Floats, asked: tuple[Floats, Floats], terms: _Terms, lanes: Floats, way: Floats, back: Floats
+        self,
+        q: Floats,
+        asked: tuple[Floats, Floats],
+        terms: _Terms,
+        lanes: Floats,
+        way: Floats,
+        back: Floats,
     ) -> Any:
         """Take the steps, shorter where they gain nothing; which lanes have moved. Changes q and terms.
 
@@ -328,7 +390,9 @@ class Search:
     def _moved(self, q: Floats, way: Floats) -> Floats:
         """Configurations after a step, within the limits."""
         q = np.array(normalize(self.m, integrate(self.m, q, way * self.scale)))
-        q[:, self.places] = np.clip(q[:, self.places], self.ranges.lower[self.places], self.ranges.upper[self.places])
+        q[:, self.places] = np.clip(
+            q[:, self.places], self.ranges.lower[self.places], self.ranges.upper[self.places]
+        )
         return q
 
 
@@ -374,7 +438,9 @@ class _Terms(NamedTuple):
 def errors(m: Model, q: Any, x: Any, parts: tuple[Any, ...]) -> Any:
     """The weighted errors of all parts."""
     rows, place = [], 0
-    placed = {name: placement(m, q, m.frame(name)) for name in dict.fromkeys(part.frame for part in parts)}
+    placed = {
+        name: placement(m, q, m.frame(name)) for name in dict.fromkeys(part.frame for part in parts)
+    }
     for part in parts:
         R, p = placed[part.frame]
         rows.append(np.sqrt(part.weight) * part.error(R, p, x[place : place + part.size]))
@@ -400,7 +466,9 @@ def missed(m: Model, q: Any, x: Any, parts: tuple[Any, ...]) -> list[Any]:
     """The largest distance and angle that any part misses."""
     place, each = 0, []
     for part in parts:
-        each.append(part.missed(*placement(m, q, m.frame(part.frame)), x[place : place + part.size]))
+        each.append(
+            part.missed(*placement(m, q, m.frame(part.frame)), x[place : place + part.size])
+        )
         place += part.size
     return [casadi.mmax(casadi.vertcat(*column)) for column in zip(*each, strict=True)]
 
@@ -421,12 +489,23 @@ TERMS = Formula(
     {"parts": ()}, rare=True,
 )  # fmt: skip
 MISSED = Formula(
-    "target_missed", missed, (Q, _X), (Argument("distance", ()), Argument("angle", ())), {"parts": ()}, rare=True
+    "target_missed",
+    missed,
+    (Q, _X),
+    (Argument("distance", ()), Argument("angle", ())),
+    {"parts": ()},
+    rare=True,
 )
 
 
 def _refuse(
-    m: Model, asked: Given, made: Configurations, left: Floats, limits: bool, several: bool, designs: Designs
+    m: Model,
+    asked: Given,
+    made: Configurations,
+    left: Floats,
+    limits: bool,
+    several: bool,
+    designs: Designs,
 ) -> None:
     """A sentence where a target is not reached, with how near the nearest configuration comes."""
     good = np.atleast_1d(made.converged)

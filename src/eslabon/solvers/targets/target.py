@@ -19,7 +19,16 @@ from eslabon.model.parsing import an_axis
 from eslabon.numerics.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.solvers.poses import checked_poses
 from eslabon.solvers.ranges import reach as reach_of
-from eslabon.solvers.targets.parts import ROWS, AngleInPlane, Axis, InPlane, Orientation, Part, Position, Rows
+from eslabon.solvers.targets.parts import (
+    ROWS,
+    AngleInPlane,
+    Axis,
+    InPlane,
+    Orientation,
+    Part,
+    Position,
+    Rows,
+)
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +64,9 @@ class Target:
 
     def __repr__(self) -> str:
         asked = [
-            f.name for f in fields(self) if f.name not in ("frame", "weight") and getattr(self, f.name) is not None
+            f.name
+            for f in fields(self)
+            if f.name not in ("frame", "weight") and getattr(self, f.name) is not None
         ]
         return f"Target({', '.join([repr(self.frame), *asked])})"
 
@@ -81,18 +92,25 @@ def given(m: Model, targets: Sequence[Target]) -> Given:
             parts.append(part)
             values.append(value)
     if not parts:
-        raise ModelError("a target needs a pose, a position, an orientation, an axis or planar coordinates.")
+        raise ModelError(
+            "a target needs a pose, a position, an orientation, an axis or planar coordinates."
+        )
     try:
         lead = np.broadcast_shapes(*(x.shape[:-1] for x in values))
     except ValueError:
         told = " and ".join(str(x.shape[:-1]) for x in values)
         raise InputError(f"the leading axes of the targets, {told}, do not fit together.") from None
-    return Given(tuple(parts), np.concatenate([np.broadcast_to(x, (*lead, x.shape[-1])) for x in values], axis=-1))
+    return Given(
+        tuple(parts),
+        np.concatenate([np.broadcast_to(x, (*lead, x.shape[-1])) for x in values], axis=-1),
+    )
 
 
 def _read(m: Model, target: Target) -> list[tuple[Part, Floats]]:
     if not isinstance(target, Target):
-        raise InputError(f"a list of targets has es.Target(...) in it; it has {format_value(target)}.")
+        raise InputError(
+            f"a list of targets has es.Target(...) in it; it has {format_value(target)}."
+        )
     frame = chosen_frame(m, None if target.frame is None else text(target.frame, "frame"))
     common = frame.name, reach_of(m, frame), positive(target.weight, "weight")
     if target.rows is not None and target.pose is None:
@@ -120,14 +138,18 @@ def _read(m: Model, target: Target) -> list[tuple[Part, Floats]]:
 def _numbers(x: Any, name: str, count: int) -> Floats:
     made = finite(x, name)
     if made.ndim < 1 or made.shape[-1] != count:
-        raise InputError(f"{name} is {count} numbers, or a batch (..., {count}); it has shape {made.shape}.")
+        raise InputError(
+            f"{name} is {count} numbers, or a batch (..., {count}); it has shape {made.shape}."
+        )
     return made
 
 
 def _places(rows: Any) -> tuple[int, ...]:
     names = [rows] if isinstance(rows, str) else list(rows) if isinstance(rows, Sequence) else []
     if not names or any(name not in ROWS for name in names) or len(set(names)) != len(names):
-        raise InputError(f"rows are some of {', '.join(ROWS)}, each once; they are {format_value(rows)}.")
+        raise InputError(
+            f"rows are some of {', '.join(ROWS)}, each once; they are {format_value(rows)}."
+        )
     return tuple(sorted(ROWS.index(name) for name in names))
 
 
@@ -139,10 +161,14 @@ def _rotations(x: Any) -> Floats:
         return checked_poses(T)[..., :3, :3]
     if made.ndim and made.shape[-1] == 4:
         try:
-            return rotation_from_quaternion(quaternion_from_rotation(rotation_from_quaternion(made)))
+            return rotation_from_quaternion(
+                quaternion_from_rotation(rotation_from_quaternion(made))
+            )
         except RotationError as error:
             raise InputError(f"orientation: {error}") from None
-    raise InputError(f"an orientation is a 3x3 rotation or a quaternion (w, x, y, z); this has shape {made.shape}.")
+    raise InputError(
+        f"an orientation is a 3x3 rotation or a quaternion (w, x, y, z); this has shape {made.shape}."
+    )
 
 
 def _axes(axis: Any) -> list[tuple[tuple[float, float, float], Floats]]:

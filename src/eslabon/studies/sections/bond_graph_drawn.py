@@ -10,7 +10,10 @@ from eslabon.sheets import Sheet
 from eslabon.studies.section import Section
 from eslabon.studies.subject import Subject
 
-LARGE, WIDE = 70, 24  # elements, above which a drawing is no longer read, and above which it is wider than the page
+LARGE, WIDE = (
+    70,
+    24,
+)  # elements, above which a drawing is no longer read, and above which it is wider than the page
 MEANING = {
     "I": "inertia", "C": "spring or other store of displacement", "R": "friction or other resistance", "Se": "source of effort",
     "Sf": "source of flow", "MSe": "modulated source of effort", "MSf": "modulated source of flow", "TF": "transformer", "GY": "gyrator",
@@ -52,7 +55,9 @@ def bond_graph(subject: Subject, page: Section) -> None:
         if drawn is None:
             page.say("Its picture needs igraph; `pip install 'eslabon[draw]'` brings it.")
             return
-        caption = "Half arrows show where power counts as positive, strokes which side sets the effort."
+        caption = (
+            "Half arrows show where power counts as positive, strokes which side sets the effort."
+        )
         page.picture(drawn, caption, wide=sum(kinds.values()) > WIDE)
 
 

@@ -10,7 +10,13 @@ import numpy as np
 
 from eslabon.errors import EslabonError
 from eslabon.mechanism import Mechanism
-from eslabon.model.configuration import Column, difference, integrate, velocity_columns, velocity_units
+from eslabon.model.configuration import (
+    Column,
+    difference,
+    integrate,
+    velocity_columns,
+    velocity_units,
+)
 from eslabon.sheets import Sheet
 from eslabon.simulate.simulated_motion import columns
 from eslabon.solvers.assembly.prescription import size
@@ -24,7 +30,11 @@ AWAY, AWAY_LENGTH = 0.1, 0.05  # what counts as a large error: rad, and sizes of
 TRACKING = 10.0  # rad/s, of computed torque
 SENSOR = 1e-3  # standard deviation of what encoders show, in rad and in sizes of the mechanism
 TIMES = 161
-SHARES = (0.5, 0.1, 0.02)  # of what counts as large: displacements that are tried, until the law holds
+SHARES = (
+    0.5,
+    0.1,
+    0.02,
+)  # of what counts as large: displacements that are tried, until the law holds
 
 
 def control(subject: Subject, page: Section) -> None:
@@ -41,7 +51,9 @@ def control(subject: Subject, page: Section) -> None:
         with page.part("regulator"):
             _regulator(subject, page)
     else:
-        page.say("No constant forces hold it where it is linearized, so that no regulator is designed there.")
+        page.say(
+            "No constant forces hold it where it is linearized, so that no regulator is designed there."
+        )
     _tracking(subject, page)
 
 
@@ -62,7 +74,9 @@ def _regulator(subject: Subject, page: Section) -> None:
             lost=lost,
         )
         if any(mode.pole.real > -1e-9 for mode in reach.lost_modes):
-            page.say("What they do not reach does not die away by itself, so that no regulator is designed.")
+            page.say(
+                "What they do not reach does not die away by itself, so that no regulator is designed."
+            )
             return
     large, force = _scales(m, lm)
     Q, R = 1 / large**2, 1 / force**2
@@ -83,7 +97,10 @@ def _regulator(subject: Subject, page: Section) -> None:
     )
     pole_map(
         page,
-        {page.said("without control"): lm.poles, page.said("with the regulator"): np.asarray(found.poles)},
+        {
+            page.said("without control"): lm.poles,
+            page.said("with the regulator"): np.asarray(found.poles),
+        },
         "Poles of the linear model without and with the regulator.",
     )
     law = laws.state_feedback(m, lm, found)
@@ -107,13 +124,19 @@ def _regulator(subject: Subject, page: Section) -> None:
 def _scales(m: Mechanism, lm: Any) -> tuple[np.ndarray, np.ndarray]:
     """What counts as large: of each state, and of each actuator's force."""
     units = {str(c): c.unit for c in velocity_columns(m)}
-    position = np.array([AWAY if units[name] == "rad/s" else AWAY_LENGTH * size(m) for name in lm.coordinates])
-    inertial = np.abs(np.linalg.pinv(lm.F)) @ (np.abs(lm.U) @ position * BANDWIDTH**2 + np.abs(lm.W) @ position)
+    position = np.array(
+        [AWAY if units[name] == "rad/s" else AWAY_LENGTH * size(m) for name in lm.coordinates]
+    )
+    inertial = np.abs(np.linalg.pinv(lm.F)) @ (
+        np.abs(lm.U) @ position * BANDWIDTH**2 + np.abs(lm.W) @ position
+    )
     force = np.maximum(inertial, 1e-6 * max(float(inertial.max(initial=0.0)), 1e-12))
     return np.concatenate([position, BANDWIDTH * position]), force
 
 
-def _held(subject: Subject, large: np.ndarray, run: Callable[[np.ndarray], Any]) -> tuple[np.ndarray, Any, float]:
+def _held(
+    subject: Subject, large: np.ndarray, run: Callable[[np.ndarray], Any]
+) -> tuple[np.ndarray, Any, float]:
     """A closed configuration beside the point, as far away as the law still holds, the motion from there, and which part of what
     counts as large it is away."""
     for share in SHARES:
@@ -130,7 +153,9 @@ def _displaced(subject: Subject, away: np.ndarray) -> np.ndarray:
     """A closed configuration beside the point."""
     m, lm = subject.m, subject.linear_model
     q, n = subject.point[0], len(lm.coordinates)
-    made = np.asarray(integrate(m, q, lm.position_map @ (away[:n] * np.resize([1.0, -0.8, 0.6], n))))
+    made = np.asarray(
+        integrate(m, q, lm.position_map @ (away[:n] * np.resize([1.0, -0.8, 0.6], n)))
+    )
     return m.project(made) if m.closed else made
 
 
@@ -162,7 +187,8 @@ def _response(subject: Subject, page: Section, key: str, run: Any, x0: np.ndarra
     away = np.asarray(difference(m, run.q, subject.point[0]))[:, own]
     units = velocity_units(m)
     heads = [
-        Column(name, "", "rad" if units[k] == "rad/s" else "m") for name, k in zip(lm.coordinates, own, strict=True)
+        Column(name, "", "rad" if units[k] == "rad/s" else "m")
+        for name, k in zip(lm.coordinates, own, strict=True)
     ]
     drawn = [panel._replace(name="error") for panel in by_unit("error", heads, away, ".error")]
     drawn += by_unit("force", columns(m)["tau"], run.tau, ".tau")
@@ -177,7 +203,12 @@ def _response(subject: Subject, page: Section, key: str, run: Any, x0: np.ndarra
 
 
 def _observer(
-    subject: Subject, page: Section, gains: Any, large: np.ndarray, force: np.ndarray, q0: np.ndarray
+    subject: Subject,
+    page: Section,
+    gains: Any,
+    large: np.ndarray,
+    force: np.ndarray,
+    q0: np.ndarray,
 ) -> None:
     import eslabon.control as laws
 
@@ -194,7 +225,9 @@ def _observer(
             outputs=", ".join(measured),
         )
         return
-    noise = np.array([SENSOR if unit == "rad/s" else SENSOR * size(m) for unit in _units(m, measured)])
+    noise = np.array(
+        [SENSOR if unit == "rad/s" else SENSOR * size(m) for unit in _units(m, measured)]
+    )
     shaken = lm.B @ np.diag((0.2 * force) ** 2) @ lm.B.T + np.diag(
         (0.02 * large) ** 2
     )  # forces, and a little of everything
@@ -212,7 +245,10 @@ def _observer(
         Sheet(
             "observer_gains",
             ("", *lm.outputs),
-            [(s, *map(float, row)) for s, row in zip(lm.states, np.asarray(observer.gains), strict=True)],
+            [
+                (s, *map(float, row))
+                for s, row in zip(lm.states, np.asarray(observer.gains), strict=True)
+            ],
         )
     )
     drawn = [
@@ -224,7 +260,9 @@ def _observer(
         )
         for unit in dict.fromkeys(found.units)
     ]
-    page.data["observed"] = {"largest_error_at_end": float(np.abs(found.error[-1]).max(initial=0.0))}
+    page.data["observed"] = {
+        "largest_error_at_end": float(np.abs(found.error[-1]).max(initial=0.0))
+    }
     plot_in_time(
         page,
         "observed_in_time",
@@ -269,7 +307,10 @@ def _tracking(subject: Subject, page: Section) -> None:
             "largest_error_at_start": float(np.abs(error[0, own]).max(initial=0.0)),
             "largest_error_at_end": float(np.abs(error[-1, own]).max(initial=0.0)),
         }
-        drawn = [panel._replace(name="error") for panel in by_unit("error", heads, error[:, own], ".error")]
+        drawn = [
+            panel._replace(name="error")
+            for panel in by_unit("error", heads, error[:, own], ".error")
+        ]
         drawn += by_unit("force", columns(m)["tau"], run.tau, ".tau")
         plot_in_time(
             page,
@@ -283,7 +324,9 @@ def _tracking(subject: Subject, page: Section) -> None:
 def _beside(m: Mechanism, q: np.ndarray) -> np.ndarray:
     """A configuration a little beside another."""
     units = velocity_units(m)
-    step = np.array([0.03 if unit == "rad/s" else 0.01 * size(m) for unit in units]) * np.resize([1.0, -0.7, 0.5], m.nv)
+    step = np.array([0.03 if unit == "rad/s" else 0.01 * size(m) for unit in units]) * np.resize(
+        [1.0, -0.7, 0.5], m.nv
+    )
     if not m.closed:
         return np.asarray(integrate(m, q, step))
     try:

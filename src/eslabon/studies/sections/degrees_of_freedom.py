@@ -23,7 +23,11 @@ def degrees_of_freedom(m: Mechanism, page: Section) -> None:
     """The count, the groups and the rank, and why they differ."""
     found = m.mobility()
     page.head("How many degrees of freedom it has")
-    page.data |= {"dof": found.dof, "mobility_class": found.kind, "redundant_constraints": found.redundant}
+    page.data |= {
+        "dof": found.dof,
+        "mobility_class": found.kind,
+        "redundant_constraints": found.redundant,
+    }
     if found.dof is None:
         page.fail(found.trouble)
     else:
@@ -44,7 +48,9 @@ def _table(r: Mobility, page: Section) -> None:
     for method, working, result in r.table():
         name, _, letter = method.partition(", in ")
         told = {
-            "Chebychev-Gruebler-Kutzbach": phrase("Chebychev, Grübler and Kutzbach, in {where}", where=letter),
+            "Chebychev-Gruebler-Kutzbach": phrase(
+                "Chebychev, Grübler and Kutzbach, in {where}", where=letter
+            ),
             "Hervé's subgroups": phrase("Hervé's subgroups, in {letter}", letter=letter),
         }.get(name, phrase("rank of the closure Jacobian"))
         if "assembled" in working:
@@ -56,7 +62,9 @@ def _table(r: Mobility, page: Section) -> None:
                 result.replace("-", "−"),
             )
         )
-    page.table(Sheet("mobility", ("way", "working", "degrees of freedom"), rows), words=("way", "working"))
+    page.table(
+        Sheet("mobility", ("way", "working", "degrees of freedom"), rows), words=("way", "working")
+    )
 
 
 def _ways(r: Mobility) -> list[str]:
@@ -111,7 +119,8 @@ def _letters(r: Mobility, page: Section) -> None:
                     "–".join(joints) if joints else phrase("common to two sides of a loop")
                 )
     rows = [
-        (symbol, SUBGROUPS[symbol][0], SUBGROUPS[symbol][1], _listed(page, places)) for symbol, places in where.items()
+        (symbol, SUBGROUPS[symbol][0], SUBGROUPS[symbol][1], _listed(page, places))
+        for symbol, places in where.items()
     ]
     sheet = Sheet(
         "Hervé's letters",
@@ -160,7 +169,9 @@ def _differences(r: Mobility) -> list[str]:
                 )
             )
         if chain.inactive:
-            said.append(phrase("These joints never move: {joints}.", joints=", ".join(chain.inactive)))
+            said.append(
+                phrase("These joints never move: {joints}.", joints=", ".join(chain.inactive))
+            )
     if r.dof_at_home is not None and r.dof_at_home > r.dof:
         said.append(
             phrase(

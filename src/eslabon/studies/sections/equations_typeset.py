@@ -14,7 +14,10 @@ from eslabon.studies.sections.what_drives_it import FORMULATIONS, WRITTEN
 from eslabon.studies.subject import Subject
 
 READABLE = 6000  # letters of LaTeX, above which nobody reads on
-SMALL, LARGE = 4, 12  # velocities, above which equations of motion, and any equations, are not tried
+SMALL, LARGE = (
+    4,
+    12,
+)  # velocities, above which equations of motion, and any equations, are not tried
 NUMBER = re.compile(r"\d+\.\d{6,}")
 ELSEWHERE = re.compile(r"\\text\{(\S+) is zero elsewhere\}")
 
@@ -73,7 +76,8 @@ def _explained(subject: Subject, page: Section, quantity: str, results: Sequence
         )
     else:
         page.say(
-            "M is the mass matrix, {h} what weight and velocities add, and Q what the actuators give.", h=results[1]
+            "M is the mass matrix, {h} what weight and velocities add, and Q what the actuators give.",
+            h=results[1],
         )
     if letters != names:
         page.say("Here {letters} stand for {names}.", letters=letters, names=names)
@@ -90,7 +94,9 @@ def _shortened(latex: str, page: Section) -> str:
     latex = NUMBER.sub(lambda x: f"{float(x[0]):.6g}", latex)
     lines = [_with_short_left(line) for line in latex.split(" \\\\\n")]
     latex = " \\\\\n".join(lines)
-    return ELSEWHERE.sub(lambda x: rf"\text{{{page.said('{name} is zero elsewhere', name=x[1])}}}", latex)
+    return ELSEWHERE.sub(
+        lambda x: rf"\text{{{page.said('{name} is zero elsewhere', name=x[1])}}}", latex
+    )
 
 
 def _with_short_left(line: str) -> str:
@@ -103,23 +109,41 @@ def _counts(subject: Subject, page: Section) -> None:
     """Multiplications and additions of each formulation, and of other quantities."""
     m = subject.m
     page.head("What each computation costs")
-    page.say("Operations that one evaluation takes, as the library computes it: the same expression is computed once.")
+    page.say(
+        "Operations that one evaluation takes, as the library computes it: the same expression is computed once."
+    )
     rows: list[tuple[object, ...]] = []
     for formulation in FORMULATIONS if m.nu else ():
         try:
             rows.append(
                 _row(
-                    "inverse dynamics", WRITTEN[formulation], m.operations("inverse_dynamics", formulation=formulation)
+                    "inverse dynamics",
+                    WRITTEN[formulation],
+                    m.operations("inverse_dynamics", formulation=formulation),
                 )
             )
         except EslabonError:
             continue
-    for quantity in ("forward_dynamics", "mass_matrix", "energy", *(["constraint"] if m.closed else [])):
+    for quantity in (
+        "forward_dynamics",
+        "mass_matrix",
+        "energy",
+        *(["constraint"] if m.closed else []),
+    ):
         try:
             rows.append(_row(quantity.replace("_", " "), "", m.operations(quantity)))
         except EslabonError:
             continue
-    heads = ("quantity", "formulation", "multiplications", "additions", "divisions", "trigonometric", "other", "total")
+    heads = (
+        "quantity",
+        "formulation",
+        "multiplications",
+        "additions",
+        "divisions",
+        "trigonometric",
+        "other",
+        "total",
+    )
     page.table(Sheet("operations", heads, rows), words=("quantity", "formulation"))
 
 

@@ -29,11 +29,17 @@ def how_it_moves(subject: Subject, page: Section) -> None:
     """The motion, and where it can go."""
     m = subject.m
     if not subject.moves:
-        page.say("{name} does not move: its joints and loops leave no degree of freedom.", name=m.name)
+        page.say(
+            "{name} does not move: its joints and loops leave no degree of freedom.", name=m.name
+        )
         return
     with page.timed("motion"):
         motion = subject.movement
-    page.data |= {"motion": motion.kind, "duration": float(motion.t[-1] - motion.t[0]), "followed": subject.tip}
+    page.data |= {
+        "motion": motion.kind,
+        "duration": float(motion.t[-1] - motion.t[0]),
+        "followed": subject.tip,
+    }
     page.say(
         "The study follows one motion: {title}, over {seconds:.3g} s. Where a point is followed, it is that of {tip}.",
         title=motion.title, seconds=float(motion.t[-1] - motion.t[0]), tip=subject.named_tip,
@@ -58,7 +64,9 @@ def _tell_limits(subject: Subject, page: Section) -> None:
     row = ranges.first_passed(motion.q)
     if row is not None:
         name = next(j.name for j in subject.m.joints if not ranges.within(j.name, motion.q[row]))
-        page.note("'{joint}' passes its limits at t = {t:.3g} s.", joint=name, t=float(motion.t[row]))
+        page.note(
+            "'{joint}' passes its limits at t = {t:.3g} s.", joint=name, t=float(motion.t[row])
+        )
 
 
 def _animation(subject: Subject, page: Section) -> None:
@@ -68,7 +76,9 @@ def _animation(subject: Subject, page: Section) -> None:
     try:
         from eslabon.drawing.recording import recorded
     except ImportError:
-        raise MissingDependencyError("animations need viser; pip install 'eslabon[view]' brings it.") from None
+        raise MissingDependencyError(
+            "animations need viser; pip install 'eslabon[view]' brings it."
+        ) from None
     page.scene(
         recorded(subject.m, motion.t, motion.q, trace=subject.tip),
         "Drag to turn it, scroll to come nearer, and move the bar below to any instant.",
@@ -135,8 +145,12 @@ def _singular(subject: Subject, page: Section) -> None:
             t=at,
         )
         if value < NEAR:
-            page.note("That is very near to a singular configuration: torques and reactions become large there.")
-        kinds = {page.said("serial"): found.serial} | ({page.said("parallel"): found.parallel} if m.closed else {})
+            page.note(
+                "That is very near to a singular configuration: torques and reactions become large there."
+            )
+        kinds = {page.said("serial"): found.serial} | (
+            {page.said("parallel"): found.parallel} if m.closed else {}
+        )
         plot_in_time(
             page, "conditions", motion.t, [Panel("reciprocal condition number", "", kinds)],
             "Reciprocal condition numbers along the motion.",
@@ -187,7 +201,11 @@ def _workspace(subject: Subject, page: Section) -> None:
     with page.part("workspace"):
         ranges = _ranges(m, subject.start, joints)
         space = m.workspace(
-            tip, ranges=ranges, samples=SAMPLES if m.nv <= MANY else FEWER, guess=subject.start, progress=False
+            tip,
+            ranges=ranges,
+            samples=SAMPLES if m.nv <= MANY else FEWER,
+            guess=subject.start,
+            progress=False,
         )
         kinds = ["parallel", "serial"] if m.closed else ["serial"]
         told = [(kind, float(np.min(getattr(space.conditions, kind)))) for kind in kinds]
@@ -201,9 +219,13 @@ def _workspace(subject: Subject, page: Section) -> None:
         position = space.poses[:, :3, 3]
         rows = [
             (*map(float, p), float(a), float(b))
-            for p, a, b in zip(position, space.conditions.parallel, space.conditions.serial, strict=True)
+            for p, a, b in zip(
+                position, space.conditions.parallel, space.conditions.serial, strict=True
+            )
         ]
-        page.numbers(Sheet("workspace_points", ("x [m]", "y [m]", "z [m]", "parallel", "serial"), rows))
+        page.numbers(
+            Sheet("workspace_points", ("x [m]", "y [m]", "z [m]", "parallel", "serial"), rows)
+        )
         with page.pair():
             for kind in kinds:
                 figure = space.plot(kind)
@@ -227,7 +249,9 @@ def _ranges(m: Mechanism, start: np.ndarray, joints: tuple[str, ...]) -> dict[st
     made = {}
     for name in joints:
         joint = m.joint(name)
-        limited = joint.limits is not None and np.isfinite(np.array(joint.limits, dtype=float)).all()
+        limited = (
+            joint.limits is not None and np.isfinite(np.array(joint.limits, dtype=float)).all()
+        )
         if not limited and not all(c.periodic for c in joint.kind.coordinates):
             here, far = float(start[m.coordinates[name]][0]), 0.5 * size(m)
             made[name] = (here - far, here + far)

@@ -14,7 +14,13 @@ from eslabon.studies.subject import Subject
 from eslabon.studies.sweep_request import SweepRequest
 from eslabon.sweeps.sweep_table import SweepTable
 from eslabon.sweeps.table_display import first_rows
-from eslabon.sweeps.table_sheets import ends_sheet, failures_sheet, rounded, values_sheet, varied_sheet
+from eslabon.sweeps.table_sheets import (
+    ends_sheet,
+    failures_sheet,
+    rounded,
+    values_sheet,
+    varied_sheet,
+)
 
 ROWS = 5_000  # of the table, beside the page
 

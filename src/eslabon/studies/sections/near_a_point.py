@@ -54,7 +54,12 @@ def _equilibria(subject: Subject, page: Section) -> None:
         return
     names = [f"{c} [{c.unit}]" if c.unit else str(c) for c in coordinate_columns(m)]
     rows = [
-        (str(found.stability[k]), float(found.energy[k]), int(found.family[k]), *map(float, found.q[k]))
+        (
+            str(found.stability[k]),
+            float(found.energy[k]),
+            int(found.family[k]),
+            *map(float, found.q[k]),
+        )
         for k in range(len(found))
     ]
     page.say(
@@ -77,7 +82,11 @@ def _linear(subject: Subject, page: Section) -> None:
     q, tau, held = subject.point
     lm = subject.linear_model
     page.head("Its linear model")
-    where = "where the study starts" if np.array_equal(q, subject.start) else "at an equilibrium without forces"
+    where = (
+        "where the study starts"
+        if np.array_equal(q, subject.start)
+        else "at an equilibrium without forces"
+    )
     page.say(
         "Small changes x about a configuration follow dx/dt = A x + B u: x are changes of independent coordinates and of their velocities, u changes of the "
         "actuators' forces. The matrices are exact, taken {where}, at rest.",
@@ -90,7 +99,12 @@ def _linear(subject: Subject, page: Section) -> None:
     point = [(str(c), c.unit, float(x)) for c, x in zip(coordinate_columns(m), q, strict=True)]
     forces = [(f"tau({c})", c.unit, float(x)) for c, x in zip(columns(m)["tau"], tau, strict=True)]
     page.table(
-        Sheet("point", ("what", "unit", "value"), point + forces, caption="Coordinates, and forces that hold them."),
+        Sheet(
+            "point",
+            ("what", "unit", "value"),
+            point + forces,
+            caption="Coordinates, and forces that hold them.",
+        ),
         fold=12,
     )
     page.data |= {"held": held, "U": lm.U, "V": lm.V, "W": lm.W, "drift": lm.drift}
@@ -113,9 +127,22 @@ def _modes(m: Mechanism, lm: Any, page: Section) -> None:
         "axis it oscillates. Each pole, or pair of poles, has a mode: what moves together."
     )
     rows = [_row(m, mode) for mode in modes]
-    heads = ("kind", "pole [1/s]", "frequency [Hz]", "damping ratio", "time constant [s]", "what moves")
+    heads = (
+        "kind",
+        "pole [1/s]",
+        "frequency [Hz]",
+        "damping ratio",
+        "time constant [s]",
+        "what moves",
+    )
     page.table(Sheet("modes", heads, rows, prose=("what moves",)), words=("kind",))
-    page.numbers(Sheet("poles", ("real [1/s]", "imaginary [1/s]"), [(float(p.real), float(p.imag)) for p in poles]))
+    page.numbers(
+        Sheet(
+            "poles",
+            ("real [1/s]", "imaginary [1/s]"),
+            [(float(p.real), float(p.imag)) for p in poles],
+        )
+    )
     if np.abs(poles).max(initial=0.0) > 0:
         pole_map(page, {page.said("poles"): poles}, "The poles of the linear model.")
     else:
@@ -127,7 +154,9 @@ def _modes(m: Mechanism, lm: Any, page: Section) -> None:
 def _row(m: Mechanism, mode: Mode) -> tuple[Any, ...]:
     names, swings = velocity_names(m), mode.kind == "oscillation"
     order = np.argsort(-np.abs(mode.shape * scales(m)), kind="stable")[:4]
-    moves = ", ".join(f"{names[k]} {mode.shape[k].real + 0.0:.3g}" for k in order if abs(mode.shape[k]) > 1e-9)
+    moves = ", ".join(
+        f"{names[k]} {mode.shape[k].real + 0.0:.3g}" for k in order if abs(mode.shape[k]) > 1e-9
+    )
     p = complex(round(mode.pole.real, 9) + 0.0, round(mode.pole.imag, 9) + 0.0)
     pole = f"{p.real:.4g} ± {p.imag:.4g}i" if p.imag else f"{p.real:.4g}"
     finite = np.isfinite(mode.time_constant) and abs(mode.damping) > 1e-12

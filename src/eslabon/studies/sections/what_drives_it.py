@@ -51,7 +51,10 @@ def what_drives_it(subject: Subject, page: Section) -> None:
 
 def _actuators(m: Mechanism, motion: Movement, page: Section) -> None:
     if not m.nu:
-        page.say("No actuator drives it; what follows is about a motion that is {title}.", title=motion.title)
+        page.say(
+            "No actuator drives it; what follows is about a motion that is {title}.",
+            title=motion.title,
+        )
         return
     if motion.tau is None:
         page.fail(motion.reason)
@@ -97,7 +100,10 @@ def _actuators(m: Mechanism, motion: Movement, page: Section) -> None:
 
 def _limit(m: Mechanism, column: Column) -> float | str:
     """The largest force that an actuator gives; nothing where none is said."""
-    bound, own = m.joint(column.joint).effort_limit, [c for c in columns(m)["tau"] if c.joint == column.joint]
+    bound, own = (
+        m.joint(column.joint).effort_limit,
+        [c for c in columns(m)["tau"] if c.joint == column.joint],
+    )
     return "" if bound is None else float(bound[own.index(column)])
 
 
@@ -107,7 +113,11 @@ def _energy(m: Mechanism, motion: Movement, page: Section) -> None:
         return
     kinetic, potential = m.energy(motion.q, motion.v, **motion.times(m)).T
     total = kinetic + potential
-    named = {page.said("kinetic"): kinetic, page.said("potential"): potential, page.said("total"): total}
+    named = {
+        page.said("kinetic"): kinetic,
+        page.said("potential"): potential,
+        page.said("total"): total,
+    }
     plot_in_time(
         page,
         "energy",
@@ -119,7 +129,11 @@ def _energy(m: Mechanism, motion: Movement, page: Section) -> None:
         return
     from scipy.integrate import simpson
 
-    power = (motion.tau * motion.v[:, list(m.actuated_velocities)]).sum(axis=-1) if m.nu else np.zeros(len(total))
+    power = (
+        (motion.tau * motion.v[:, list(m.actuated_velocities)]).sum(axis=-1)
+        if m.nu
+        else np.zeros(len(total))
+    )
     work, change = float(simpson(power, x=motion.t)), float(total[-1] - total[0])
     k = max(len(motion.t) // 4, 2) + 1
     until, gained = float(simpson(power[:k], x=motion.t[:k])), float(total[k - 1] - total[0])
@@ -146,7 +160,10 @@ def _reactions(m: Mechanism, motion: Movement, page: Section) -> None:
         return
     wrench = m.reactions(motion.q, motion.v, **given, **motion.times(m))
     names = [j.name for j in m.joints] + [x.name for x in m.loops]
-    force, moment = np.linalg.norm(wrench[..., 3:], axis=-1), np.linalg.norm(wrench[..., :3], axis=-1)
+    force, moment = (
+        np.linalg.norm(wrench[..., 3:], axis=-1),
+        np.linalg.norm(wrench[..., :3], axis=-1),
+    )
     kinds = ["joint"] * len(m.joints) + ["cut joint"] * len(m.loops)
     rows = [
         (name, kind, float(force[:, k].max()), float(moment[:, k].max()))
@@ -158,7 +175,8 @@ def _reactions(m: Mechanism, motion: Movement, page: Section) -> None:
         "largest along the motion."
     )
     page.table(
-        Sheet("reactions", ("joint", "kind", "largest force [N]", "largest moment [N m]"), rows), words=("kind",)
+        Sheet("reactions", ("joint", "kind", "largest force [N]", "largest moment [N m]"), rows),
+        words=("kind",),
     )
     if m.loops and not m.rheonomic:
         known = m.determined_reactions(motion.q[0])
@@ -173,16 +191,24 @@ def _reactions(m: Mechanism, motion: Movement, page: Section) -> None:
     if len(motion.t) > 1:
         drawn = [
             Panel("reaction force", "N", {names[k]: force[:, k] for k in sorted(order)}, ".force"),
-            Panel("reaction moment", "N m", {names[k]: moment[:, k] for k in sorted(order)}, ".moment"),
+            Panel(
+                "reaction moment", "N m", {names[k]: moment[:, k] for k in sorted(order)}, ".moment"
+            ),
         ]
-        plot_in_time(page, "reactions_in_time", motion.t, drawn, "Magnitudes of the reactions in time.")
+        plot_in_time(
+            page, "reactions_in_time", motion.t, drawn, "Magnitudes of the reactions in time."
+        )
     heads = [
-        f"{name}.{x}" for name in names for x in ("mx [N m]", "my [N m]", "mz [N m]", "fx [N]", "fy [N]", "fz [N]")
+        f"{name}.{x}"
+        for name in names
+        for x in ("mx [N m]", "my [N m]", "mz [N m]", "fx [N]", "fy [N]", "fz [N]")
     ]
     flat = wrench.reshape(len(motion.t), -1)
     page.numbers(
         Sheet(
-            "wrenches", ("t [s]", *heads), [(float(t), *map(float, row)) for t, row in zip(motion.t, flat, strict=True)]
+            "wrenches",
+            ("t [s]", *heads),
+            [(float(t), *map(float, row)) for t, row in zip(motion.t, flat, strict=True)],
         )
     )
 
@@ -192,7 +218,9 @@ def _reactions(m: Mechanism, motion: Movement, page: Section) -> None:
 
 def _agreement(m: Mechanism, motion: Movement, page: Section) -> None:
     """The same answer from every formulation."""
-    inverse = m.nu > 0 and motion.tau is not None and motion.kind in ("rest_to_rest", "given", "still")
+    inverse = (
+        m.nu > 0 and motion.tau is not None and motion.kind in ("rest_to_rest", "given", "still")
+    )
     if not inverse and motion.tau is None:
         return
     page.head("Do the formulations agree?")
@@ -217,12 +245,20 @@ def _agreement(m: Mechanism, motion: Movement, page: Section) -> None:
         "differences of the {quantity} along the motion from those of the first row; what is left is round-off.",
         quantity=quantity,
     )
-    heads: tuple[str, ...] = ("formulation", "constraints", "largest difference", "of the largest value")
+    heads: tuple[str, ...] = (
+        "formulation",
+        "constraints",
+        "largest difference",
+        "of the largest value",
+    )
     if not m.closed:
         rows, heads = [(row[0], *row[2:]) for row in rows], (heads[0], *heads[2:])
     page.numbers(Sheet("agreement", heads, rows))
     told = [(*row[:-2], *(f"{x:.1e}" if x else "0" for x in row[-2:])) for row in rows]
-    page.show(Sheet("agreement", heads, told), words=[x for x in ("formulation", "constraints") if x in heads])
+    page.show(
+        Sheet("agreement", heads, told),
+        words=[x for x in ("formulation", "constraints") if x in heads],
+    )
     page.data["agreement_of"] = quantity
     if refused:
         page.data["refused_formulations"] = refused
@@ -236,7 +272,9 @@ def _lap(inverse: bool, formulation: str, constraints: str | None) -> str:
     """What is timed."""
     quantity = "inverse dynamics" if inverse else "forward dynamics"
     if constraints is None:
-        return phrase("{quantity}, {formulation}", quantity=quantity, formulation=WRITTEN[formulation])
+        return phrase(
+            "{quantity}, {formulation}", quantity=quantity, formulation=WRITTEN[formulation]
+        )
     names = {"formulation": WRITTEN[formulation], "constraints": WRITTEN[constraints]}
     return phrase("{quantity}, {formulation}, {constraints}", quantity=quantity, **names)
 
@@ -248,7 +286,12 @@ def _pairs(m: Mechanism) -> Iterator[tuple[str, str | None]]:
 
 
 def _by(
-    m: Mechanism, motion: Movement, rows: np.ndarray, inverse: bool, formulation: str, constraints: str | None
+    m: Mechanism,
+    motion: Movement,
+    rows: np.ndarray,
+    inverse: bool,
+    formulation: str,
+    constraints: str | None,
 ) -> np.ndarray:
     at = {"t": motion.t[rows]} if m.rheonomic else {}
     last = motion.a[rows] if inverse else motion.tau[rows]  # type: ignore[index]

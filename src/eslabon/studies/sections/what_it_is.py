@@ -49,7 +49,9 @@ def _counted(subject: Subject, page: Section) -> None:
         name=m.name,
         bodies=plural(len(m.bodies), "{n} moving body", "{n} moving bodies"),
         joints=plural(len(m.joints), "{n} joint", "{n} joints"),
-        loops=plural(len(m.loops), "{n} cut joint closes a loop.", "{n} cut joints close its loops.")
+        loops=plural(
+            len(m.loops), "{n} cut joint closes a loop.", "{n} cut joints close its loops."
+        )
         if m.loops
         else "No loop closes: it is a tree of bodies.",
         actuators=plural(m.nu, "{n} actuator force drives it.", "{n} actuator forces drive it.")
