@@ -27,7 +27,7 @@ from eslabon.errors import (
     suggest,
 )
 from eslabon.files import robots
-from eslabon.mechanism import Builder, Mechanism, from_dh, join, load
+from eslabon.mechanism import Builder, Mechanism, check, from_dh, join, load
 from eslabon.wings import WINGS as WINGS
 
 __version__ = "0.2.0.dev0"  # the one place: pyproject.toml reads it from here
@@ -81,7 +81,6 @@ _LATER = {
     "linear": "",
     "Motion": "simulate",
     "Target": "solvers.targets",
-    "check": "studies.file_check",
     "study": "studies",
     "control": "",
     "simulate": "",

@@ -13,21 +13,37 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 LONGEST_WORD = 160  # characters of a name or path that a sentence quotes whole
 MOST_LISTED = 16  # known words that a sentence lists
 
 
-class EslabonError(Exception):
+Place = tuple[str, ...]  # where something stands in a description: section, item, field
+
+
+class Placed:
+    """A sentence about a place of a description, or of a file."""
+
+    place: Place = ()
+
+    def at(self, *place: str) -> Self:
+        """The same, at this place.
+
+        >>> ModelError("the mass is -1; it cannot be negative.").at("bodies", "rod", "mass").place
+        ('bodies', 'rod', 'mass')
+        """
+        self.place = place
+        return self
+
+
+class EslabonError(Placed, Exception):
     """The parent of every error this package raises on purpose. Its sentence quotes endless names shortened.
 
     >>> import eslabon as es
     >>> issubclass(es.AssemblyError, es.EslabonError)
     True
     """
-
-    place: tuple[str, ...] = ()  # of what is wrong in a description: section, item, key
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*(_with_short_words(x) if isinstance(x, str) else x for x in arguments))
@@ -178,7 +194,7 @@ class MissingDependencyError(EslabonError, ImportError):
     """
 
 
-class ModelWarning(UserWarning):
+class ModelWarning(Placed, UserWarning):
     """A mechanism that is allowed but suspicious, such as moments of inertia no solid body can have.
 
     >>> import warnings

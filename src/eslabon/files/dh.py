@@ -7,12 +7,13 @@ link before. Masses, centres of mass and inertias are given in frame i of the co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
 
 from eslabon.arguments import flag, known_words, mapping
-from eslabon.errors import ModelError, format_value
+from eslabon.errors import EslabonError, ModelError, format_value, located
 from eslabon.model import KINDS, Body, Builder, Description, Joint, Pose
 from eslabon.model.parameter_expressions import number
 from eslabon.model.parsing import listed, pose, six_moments, triple
@@ -76,42 +77,69 @@ def add_dh(
     if convention not in ("standard", "modified"):
         raise ModelError(
             f"the convention {format_value(convention)} is not known; it is 'standard' or 'modified'."
-        )
+        ).at("dh", "convention")
     standard, degrees = convention == "standard", flag(degrees, "degrees")
-    table = [_row(row, k, degrees) for k, row in enumerate(listed(rows) or (), start=1)]
+    table = []
+    for k, row in enumerate(listed(rows) or (), start=1):
+        with _row_of_table(k):
+            table.append(_row(row, k, degrees))
     if not table:
         raise ModelError(
             "the table has no rows; give a list with one (theta, d, a, alpha) a joint."
-        )
-    before, parent = (
-        pose(base, "base"),
-        "ground",
-    )  # the part of the transform that the link before has left over
+        ).at("dh", "links")
+    with located("dh", "base"):
+        before = pose(base, "base")  # the part of the transform that the link before has left over
+    parent = "ground"
     for k, row in enumerate(table, start=1):
-        link, joint = row.get("name", f"link{k}"), row.get("joint", f"joint{k}")
-        theta, d, a, alpha = (row[c] for c in COLUMNS)
-        slides = row["kind"] == "prismatic"
-        ahead = Pose() if standard else Pose((a, 0.0, 0.0), (alpha, 0.0, 0.0))
-        turn = Pose((0.0, 0.0, d if slides or not standard else 0.0), (0.0, 0.0, theta))
-        at = compose(before, compose(ahead, turn))
-        beyond = Pose((a, 0.0, 0.0 if slides else d), (alpha, 0.0, 0.0)) if standard else Pose()
-        com, moments = (
-            triple(row.get("com", ORIGIN), f"row {k} of the table: com", "m"),
-            six_moments(row.get("inertia"), f"row {k} of the table: inertia"),
-        )
-        seen = in_parent_frame(beyond, Body(link, com=com, inertia=moments))
-        b.body(link, row.get("mass", 0.0), seen.com, seen.inertia)
-        b.joint(
-            joint,
-            row["kind"],
-            parent,
-            link,
-            at=at,
-            axis="z",
-            **{k: row[k] for k in JOINT_KEYS if k in row},
-        )
-        before, parent = beyond, link
-    b.frame("tool", parent, compose(before, pose(tool, "tool")))
+        with _row_of_table(k):
+            before = _add_link(b, row, k, parent, before, standard)
+        parent, _ = names_of_row(row, k)
+    with located("dh", "tool"):
+        at = pose(tool, "tool")
+    b.frame("tool", parent, compose(before, at))
+
+
+def names_of_row(row: Mapping[str, Any], k: int) -> tuple[Any, Any]:
+    """What the link and the joint of row k are called."""
+    return row.get("name", f"link{k}"), row.get("joint", f"joint{k}")
+
+
+@contextmanager
+def _row_of_table(k: int) -> Iterator[None]:
+    """Mistakes inside are at a key of row k, whatever item is made of it."""
+    try:
+        yield
+    except EslabonError as error:
+        key = error.place[2:] if error.place[:1] in (("bodies",), ("joints",)) else error.place
+        raise error.at("dh", "links", str(k), *key) from None
+
+
+def _add_link(
+    b: Builder, row: Mapping[str, Any], k: int, parent: str, before: Pose, standard: bool
+) -> Pose:
+    """A link on its joint; the part of the transform that it leaves to the next one."""
+    link, joint = names_of_row(row, k)
+    theta, d, a, alpha = (row[c] for c in COLUMNS)
+    slides = row["kind"] == "prismatic"
+    ahead = Pose() if standard else Pose((a, 0.0, 0.0), (alpha, 0.0, 0.0))
+    turn = Pose((0.0, 0.0, d if slides or not standard else 0.0), (0.0, 0.0, theta))
+    beyond = Pose((a, 0.0, 0.0 if slides else d), (alpha, 0.0, 0.0)) if standard else Pose()
+    with located("com"):
+        com = triple(row.get("com", ORIGIN), f"row {k} of the table: com", "m")
+    with located("inertia"):
+        moments = six_moments(row.get("inertia"), f"row {k} of the table: inertia")
+    moved = in_parent_frame(beyond, Body(link, com=com, inertia=moments))
+    b.body(link, row.get("mass", 0.0), moved.com, moved.inertia)
+    b.joint(
+        joint,
+        row["kind"],
+        parent,
+        link,
+        at=compose(before, compose(ahead, turn)),
+        axis="z",
+        **{key: row[key] for key in JOINT_KEYS if key in row},
+    )
+    return beyond
 
 
 def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
@@ -129,20 +157,17 @@ def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
     if kind not in LETTERS.values():
         raise ModelError(
             f"{what}: the kind {format_value(kind)} is not known; a table has revolute and prismatic joints."
-        )
+        ).at("kind")
     made = {**in_radians(row, kind, what), "kind": kind}
-    known_words(
-        made,
-        (*COLUMNS, "kind", "name", "joint", *BODY_KEYS, *JOINT_KEYS),
-        f"{what} has the unknown key",
-    )
+    known = (*COLUMNS, "kind", "name", "joint", *BODY_KEYS, *JOINT_KEYS)
+    for key in made:
+        with located(str(key)):
+            known_words([key], known, f"{what} has the unknown key")
     for column in COLUMNS:
-        unit = (
-            number("deg")
-            if degrees and column in ("theta", "alpha") and f"{column}_deg" not in row
-            else 1.0
-        )
-        made[column] = number(made.get(column, 0.0), f"{what}: {column}") * unit
+        in_degrees = degrees and column in ("theta", "alpha") and f"{column}_deg" not in row
+        with located(column):
+            value = number(made.get(column, 0.0), f"{what}: {column}")
+        made[column] = value * number("deg") if in_degrees else value
     return made
 
 
@@ -152,13 +177,14 @@ def in_radians(table: Mapping[str, Any], kind: Any, what: str) -> dict[str, Any]
     for key, value in table.items():
         plain = key.removesuffix("_deg") if isinstance(key, str) else key
         if plain in made or (plain != key and plain in table):
-            raise ModelError(f"{what} gives both {plain} and {plain}_deg; keep one.")
+            raise ModelError(f"{what} gives both {plain} and {plain}_deg; keep one.").at(plain)
         if plain != key and plain not in ANGLES and kind not in TURNING:
             kind = kind if isinstance(kind, str) else format_value(kind)
             raise ModelError(
                 f"{what}: {key} is in degrees, and a {kind} joint does not only turn; write {plain} in SI units."
-            )
-        made[plain] = value if plain == key else _degrees(value, f"{what}: {key}")
+            ).at(plain)
+        with located(str(plain)):
+            made[plain] = value if plain == key else _degrees(value, f"{what}: {key}")
     return made
 
 

@@ -23,20 +23,21 @@ What has no place in a description is left out, and a warning and the mechanism'
 from __future__ import annotations
 
 import math
-import warnings
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, count
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from eslabon import model
-from eslabon.errors import MissingDependencyError, ModelWarning, ReadError, depth_of_user
+from eslabon.errors import MissingDependencyError, ReadError
+from eslabon.files.diagnostics import Diagnostics
 from eslabon.files.mjcf_geoms import Geoms
+from eslabon.files.options import MjcfOptions
 from eslabon.model import GROUND, Builder, Description
 from eslabon.model.parsing import joint_kind
 from eslabon.numerics.rigid_motions import pose
@@ -44,12 +45,12 @@ from eslabon.numerics.rotations import rotation_from_quaternion
 
 KINDS = ("free", "spherical", "prismatic", "revolute")  # in the order of MuJoCo's mjtJoint
 SCALAR = ("prismatic", "revolute")
-SHOWN = 4  # names in a sentence on what is left out
 Matrix = np.ndarray[Any, Any]
 
 
-def read_mjcf(path: Path) -> Description:
-    """The mechanism an MJCF file describes."""
+def read_mjcf(options: MjcfOptions, diagnostics: Diagnostics) -> Description:
+    """The mechanism that the MJCF file of the diagnostics' source describes."""
+    path = diagnostics.source.path
     try:
         import mujoco
     except ImportError:
@@ -59,13 +60,15 @@ def read_mjcf(path: Path) -> Description:
     try:
         compiled = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
-        raise ReadError(
-            f"MuJoCo cannot compile the model: {' '.join(str(error).split())}"
+        line = re.search(r"\bline (\d+)", str(error))  # only the compiler's own sentence has it
+        place = diagnostics.source.line(int(line[1])) if line else ()
+        raise ReadError(f"MuJoCo cannot compile the model: {' '.join(str(error).split())}").at(
+            *place
         ) from None
-    reader = _Reader(mujoco, compiled, path)
+    reader = _Reader(mujoco, compiled, diagnostics)
     description = reader.describe()
-    if reader.lost:
-        warnings.warn(f"{path.name}: {reader.losses()}", ModelWarning, stacklevel=depth_of_user())
+    if diagnostics.losses:
+        diagnostics.leave_out(reader.losses())
     return description
 
 
@@ -82,11 +85,9 @@ class _Names(set[str]):
 class _Reader:
     """A compiled model (`mj`) on its way into a Builder (`b`). Lists and dictionaries go by MuJoCo's numbers."""
 
-    def __init__(self, mujoco: ModuleType, mj: Any, path: Path) -> None:
-        self.mujoco, self.mj, self.path = mujoco, mj, path
-        self.lost: dict[
-            str, dict[str, None]
-        ] = {}  # what is left out, and the names, each once, of those who lose it
+    def __init__(self, mujoco: ModuleType, mj: Any, diagnostics: Diagnostics) -> None:
+        self.mujoco, self.mj, self.diagnostics = mujoco, mj, diagnostics
+        self.path, self.lose = diagnostics.source.path, diagnostics.lose
         self.frame_names, self.joint_names = _Names((GROUND,)), _Names()
         self.bodies = [GROUND, *self._names("body", range(1, mj.nbody), self.frame_names)]
         self.joints = self._names("joint", range(mj.njnt), self.joint_names)
@@ -95,7 +96,9 @@ class _Reader:
         ] = {}  # of a joint: parent, child, pose of its inner frame
         title = mj.names.split(b"\0")[0].decode()
         gravity = mj.opt.gravity if self._on("GRAVITY") else np.zeros(3)
-        self.b = Builder(path.stem if title in ("", "MuJoCo Model") else title, gravity.tolist())
+        self.b = Builder(
+            self.path.stem if title in ("", "MuJoCo Model") else title, gravity.tolist()
+        )
 
     def describe(self) -> Description:
         for i in range(1, self.mj.nbody):
@@ -108,7 +111,9 @@ class _Reader:
         self.b.actuate(*(self.joints[j] for j in self.drives if self._drives_all(j)))
         self._lose_the_rest()
         note = f"Read from {self.path.name}."
-        return replace(self.b.describe(), note=f"{note} {self.losses()}" if self.lost else note)
+        return replace(
+            self.b.describe(), note=f"{note} {self.losses()}" if self.diagnostics.losses else note
+        )
 
     # -- the compiled model -----------------------------------------------------------------------------------------
 
@@ -146,17 +151,9 @@ class _Reader:
     def _kind(self, j: int) -> type[model.JointKind]:
         return model.KINDS[KINDS[self.mj.jnt_type[j]]]
 
-    def lose(self, what: str, *names: str) -> None:
-        self.lost.setdefault(what, {}).update(dict.fromkeys(names))
-
     def losses(self) -> str:
         """One sentence on all that is left out."""
-
-        def listed(names: list[str]) -> str:
-            more = f" and {len(names) - SHOWN} more" * (len(names) > SHOWN)
-            return " " * bool(names) + ", ".join(f"'{name}'" for name in names[:SHOWN]) + more
-
-        return f"Not carried over: {'; '.join(what + listed([*names]) for what, names in self.lost.items())}."
+        return f"Not carried over: {self.diagnostics.lost()}."
 
     # -- bodies and joints ------------------------------------------------------------------------------------------
 

@@ -19,11 +19,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from eslabon.arguments import choice, known_words, text
-from eslabon.errors import ModelError, format_value
+from eslabon.errors import ModelError, format_value, located
 from eslabon.model.closures import CLOSURES
 from eslabon.model.joints import KINDS
 from eslabon.model.numbers_with_units import number_with_unit
-from eslabon.model.parameter_expressions import Number, ParameterExpression
+from eslabon.model.parameter_expressions import Number, ParameterExpression, leaves
 from eslabon.model.parsing import (
     AXIS_NAMES,
     KIND_UNITS,
@@ -45,6 +45,7 @@ Steps = tuple[str | int, ...]  # the way to a number: names of fields and places
 Found = Iterator[
     tuple[str, Steps, str]
 ]  # what a number is called in its item, the way to it, its unit
+Expressions = Iterator[tuple[tuple[str, ...], ParameterExpression]]  # with their places in an item
 NewNames = Mapping[str, Mapping[str, str]]  # by kind of item, new names for old ones
 OF_COORDINATES = ("rad", "m", "")  # units of a coordinate of some joint; quaternions have none
 SPEC = "spec"  # in the metadata of a dataclass field
@@ -95,6 +96,14 @@ class Spec:
     def references(self, value: Any) -> Iterator[tuple[str, str]]:
         """The items that it names, each with its kind."""
         return iter(())
+
+    def place_of_reference(self, field: str, name: str) -> tuple[str, ...]:
+        """Where in the item the name of another one is written."""
+        return (field,)
+
+    def expressions(self, name: str, value: Any) -> Expressions:
+        """The expressions in it, each with its place in the item."""
+        return expressions_at((name,), value)
 
     def renamed(self, value: Any, new: NewNames) -> Any:
         """The same with other names of items."""
@@ -323,6 +332,9 @@ class Placement(Spec):
     def parse(self, value: Any, name: str, context: Context) -> Any:
         return pose(value.get("at"), context.what, value.get("rpy"))
 
+    def expressions(self, name: str, value: Any) -> Expressions:
+        return pose_expressions((), value)
+
     def numbers(self, name: str, item: Any) -> Found:
         return pose_numbers(name, (name,))
 
@@ -338,11 +350,13 @@ class Side(Spec):
 
     def parse(self, value: Any, name: str, context: Context) -> Any:
         what = f"{context.what}: {name}"
-        body = text(value["body"], f"{what} body")
+        with located("body"):
+            body = text(value["body"], f"{what} body")
         if not self.point:
             return End(body, pose(value.get("at"), what, value.get("rpy")))
-        at = value.get("at")
-        return End(body, Pose() if at is None else Pose(triple(at, what, "m")))
+        with located("at"):
+            at = value.get("at")
+            return End(body, Pose() if at is None else Pose(triple(at, what, "m")))
 
     def numbers(self, name: str, item: Any) -> Found:
         if self.point:
@@ -354,6 +368,12 @@ class Side(Spec):
 
     def references(self, value: Any) -> Iterator[tuple[str, str]]:
         yield "body", value.body
+
+    def place_of_reference(self, field: str, name: str) -> tuple[str, ...]:
+        return field, "body"
+
+    def expressions(self, name: str, value: Any) -> Expressions:
+        return pose_expressions((name,), value.at)
 
     def renamed(self, value: Any, new: NewNames) -> Any:
         return replace(value, body=new["body"].get(value.body, value.body))
@@ -406,13 +426,24 @@ class Coordinates(Spec):
             )
         placed = []
         for joint, given in value.items():
-            entries = [given] if (several := listed(given)) is None else several
-            numbers = tuple(number_with_unit(x, what, *OF_COORDINATES) for x in entries)
-            placed.append((text(joint, f"{what}: joint"), numbers))
+            with located(str(joint)):
+                entries = [given] if (several := listed(given)) is None else several
+                numbers = tuple(number_with_unit(x, what, *OF_COORDINATES) for x in entries)
+                placed.append((text(joint, f"{what}: joint"), numbers))
         return tuple(placed)
+
+    def place(self, name: str) -> tuple[str, ...]:
+        return ()  # the joints are the keys
 
     def references(self, value: Any) -> Iterator[tuple[str, str]]:
         yield from (("joint", name) for name, _ in value)
+
+    def place_of_reference(self, field: str, name: str) -> tuple[str, ...]:
+        return (name,)  # the joints are the keys
+
+    def expressions(self, name: str, value: Any) -> Expressions:
+        for joint, values in value:
+            yield from expressions_at((joint,), values)
 
     def renamed(self, value: Any, new: NewNames) -> Any:
         return tuple((new["joint"].get(joint, joint), values) for joint, values in value)
@@ -452,7 +483,7 @@ class Kind(Spec):
         if made.dof == 6:
             raise ModelError(
                 f"{what}: a free joint closes nothing; take it out or choose another kind."
-            )
+            ).at("kind")
         return made
 
     def numbers(self, name: str, item: Any) -> Found:
@@ -462,6 +493,10 @@ class Kind(Spec):
                 yield key, (name, key), KIND_UNITS.get(key, "")
             elif kind.axes_from_parameters:
                 yield from several(key if key == "axis" else f"{key}_axis", (name, key), XYZ, "")
+
+    def expressions(self, name: str, value: Any) -> Expressions:
+        for key in (f.name for f in fields(value)):
+            yield from expressions_at((key if key in NUMBERS else "axis",), getattr(value, key))
 
     def write(self, name: str, value: Any) -> dict[str, Any]:
         axes = [AXIS_NAMES.get(axis) or plain(axis) for axis in value.axes]
@@ -561,6 +596,16 @@ def several(label: str, steps: Steps, names: Iterable[str], unit: str) -> Found:
 def pose_numbers(label: str, steps: Steps) -> Found:
     yield from several(label, (*steps, "position"), XYZ, "m")
     yield from several(label, (*steps, "rpy"), ANGLES, "rad")
+
+
+def expressions_at(place: tuple[str, ...], value: Any) -> Expressions:
+    """The expressions in a value, all of them at one place."""
+    return ((place, x) for x in leaves(value) if isinstance(x, ParameterExpression))
+
+
+def pose_expressions(place: tuple[str, ...], at: Pose) -> Expressions:
+    yield from expressions_at((*place, "at"), at.position)
+    yield from expressions_at((*place, "rpy"), at.rpy)
 
 
 def written_pose(at: Pose) -> dict[str, Any]:

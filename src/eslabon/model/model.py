@@ -21,7 +21,6 @@ from eslabon.errors import (
     format_value,
     suggest,
 )
-from eslabon.model.admissible import check_numbers, plausibility_warnings
 from eslabon.model.items import (
     GROUND,
     Body,
@@ -43,7 +42,14 @@ from eslabon.model.parameter_expressions import (
     substitute,
 )
 from eslabon.model.schema import check_name
-from eslabon.model.validation import TIME, check_structure, tree_order, uses_time
+from eslabon.model.validation import (
+    TIME,
+    check_numbers,
+    check_structure,
+    implausible,
+    tree_order,
+    uses_time,
+)
 from eslabon.numerics.scalars import casadi
 
 
@@ -690,7 +696,7 @@ class Model:
         >>> es.load("elbow").plausibility_warnings
         ()
         """
-        return tuple(plausibility_warnings(self))
+        return tuple(str(warning) for warning in implausible(self))
 
     def warn(self, known: Iterable[str] = ()) -> Self:
         """Say aloud what looks wrong and is not known, as `ModelWarning`.

@@ -68,14 +68,15 @@ def pose(at: Any, what: str, rpy: Any = None) -> Pose:
     """A pose from xyz, (xyz, rpy), a 4x4 homogeneous matrix, a Pose, or nothing; its angles may be given apart."""
     if rpy is not None:
         if isinstance(at, Pose) or len(listed(at) or ()) not in (0, 3):
-            raise ModelError(f"{what}: rpy stands beside a whole pose; keep one of them.")
+            raise ModelError(f"{what}: rpy stands beside a whole pose; keep one of them.").at("rpy")
         at = (ORIGIN if at is None else at, rpy)
     if at is None or isinstance(at, Pose):
         return at or Pose()
     entries = listed(at) or []
     rows = [row for row in map(listed, entries) if row is not None]
     if len(rows) == 4 == len(entries) and all(len(row) == 4 for row in rows):
-        return _pose_of_matrix(rows, what)
+        with located("at"):
+            return _pose_of_matrix(rows, what)
     with located("at"):
         if len(rows) == 2 == len(entries):
             position = triple(rows[0], f"{what}: xyz", "m")
@@ -155,7 +156,9 @@ AXIS_NAMES = {axis: letter for letter, axis in reversed(NAMED_AXES.items())}
 def joint_kind(kind: Any, axis: Any, pitch: Any, what: str) -> JointKind:
     """A kind of joint from its name, axis and pitch."""
     if isinstance(kind, str) and kind in CLOSURES:
-        raise ModelError(f"{what}: {kind} is a constraint and carries no body; make it a loop.")
+        raise ModelError(f"{what}: {kind} is a constraint and carries no body; make it a loop.").at(
+            "kind"
+        )
     return closure_kind(kind, KINDS, axis, {"pitch": pitch}, what)  # type: ignore[return-value]
 
 

@@ -10,9 +10,10 @@ from dataclasses import MISSING, fields, replace
 from typing import Any, TypeVar
 from unicodedata import category
 
-from eslabon.errors import ModelError, format_value, located
+from eslabon.errors import ModelError, Place, format_value, located
 from eslabon.model.fields import SPEC, Context, Found, NewNames, Side, Spec
 from eslabon.model.items import ITEMS, Description, Item
+from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.model.poses import Pose, compose
 
 I = TypeVar("I", bound=Item)
@@ -103,10 +104,23 @@ def items_of(d: Description) -> Iterator[Any]:
     return (item for section in ITEMS for item in getattr(d, section))
 
 
-def references(item: Item) -> Iterator[tuple[str, str, str]]:
-    """The items that one names: the field, the kind of what it names, and the name."""
+def place_of(item: Item) -> tuple[str, str]:
+    """Where an item stands in a description: its section and its name."""
+    return item.section, item.name
+
+
+def references(item: Item) -> Iterator[tuple[Place, str, str]]:
+    """The items that one names: the place of the name, the kind of what it names, and the name."""
     for field, spec in specs_of(type(item)).items():
-        yield from ((field, kind, name) for kind, name in spec.references(getattr(item, field)))
+        for kind, name in spec.references(getattr(item, field)):
+            yield (*place_of(item), *spec.place_of_reference(field, name)), kind, name
+
+
+def expressions_of(item: Item) -> Iterator[tuple[Place, ParameterExpression]]:
+    """The expressions of parameters in an item, each with its place."""
+    for field, spec in specs_of(type(item)).items():
+        for place, x in spec.expressions(field, getattr(item, field)):
+            yield (*place_of(item), *place), x
 
 
 def bodies_of(item: Item) -> set[str]:
