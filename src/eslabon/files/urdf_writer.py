@@ -17,7 +17,7 @@ from eslabon.model import GROUND, Body, Joint, Model, Pose, Shape
 from eslabon.model.closures import CLOSURES
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.parameter_expressions import substitute
-from eslabon.model.poses import ORIGIN, compose
+from eslabon.model.poses import ORIGIN
 
 TYPES = {"free": "floating", "spherical": "ball", "helical": "screw"}
 GRAVITY = (0.0, 0.0, -9.81)
@@ -133,7 +133,7 @@ def _standard(shape: Shape) -> Iterator[Shape]:
             name=f"{shape.name}_{end}",
             kind="sphere",
             size=(radius,),
-            at=compose(shape.at, Pose((0.0, 0.0, z))),
+            at=shape.at @ Pose((0.0, 0.0, z)),
         )
 
 
