@@ -31,6 +31,7 @@ from eslabon.errors import (
 from eslabon.formulas.quantities import SPECTRAL
 from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
+from eslabon.model.admissible import moving_bodies_weigh_nothing
 from eslabon.progress import announced
 from eslabon.verbs import (
     CallOptions,
@@ -1582,9 +1583,12 @@ def load(source: str | Path, **options: Any) -> Mechanism:
             description
         )  # what looks odd in published data is known, and shown on request
     try:
-        return Mechanism(description).warn()
+        m = Mechanism(description).warn()
     except ModelError as error:
         raise ModelError(f"{source}: {error}") from None
+    for sentence in moving_bodies_weigh_nothing(m):
+        warnings.warn(f"{m.name}: {sentence}", ModelWarning, stacklevel=depth_of_user())
+    return m
 
 
 def from_dh(*arguments: Any, **options: Any) -> Mechanism:

@@ -526,6 +526,47 @@ def test_a_moving_link_called_ground_gets_another_name(written):
     assert "'ground' is called 'ground_link'" in m.note
 
 
+WEIGHTLESS = "no moving body has a mass or a moment of inertia"
+HEAVY_BASE = '<link name="world"/><link name="base"><inertial><mass value="5"/></inertial></link>'
+
+
+def test_a_robot_whose_moving_bodies_weigh_nothing_says_so(written, tmp_path):
+    with pytest.warns(es.ModelWarning, match=WEIGHTLESS):
+        written(robot())
+    with pytest.warns(es.ModelWarning, match=WEIGHTLESS):  # a mass that stands still does not help
+        written(
+            robot(
+                rest=HEAVY_BASE
+                + '<joint name="k" type="fixed"><parent link="world"/><child link="base"/></joint>'
+                '<joint name="l" type="fixed"><parent link="base"/><child link="a"/></joint>'
+            )
+        )
+    found = es.check(tmp_path / "robot.urdf")
+    assert [x.level for x in found if WEIGHTLESS in x.sentence] == ["warning"]
+
+
+@pytest.mark.parametrize("name", ["arm.toml", "arm.xml"])
+def test_any_file_whose_moving_bodies_weigh_nothing_says_so(tmp_path, name):
+    texts = {
+        "arm.toml": 'name = "arm"\n[bodies.a]\n[joints.q]\nkind = "revolute"\nparent = "ground"\nchild = "a"\n',
+        "arm.xml": '<robot name="r"><link name="world"/><link name="b"/><joint name="j" type="continuous">'
+        '<parent link="world"/><child link="b"/></joint></robot>',
+    }
+    (tmp_path / name).write_text(texts[name])
+    with pytest.warns(es.ModelWarning, match=WEIGHTLESS):
+        es.load(tmp_path / name)
+    assert any(WEIGHTLESS in x.sentence for x in es.check(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    "link", ['<mass value="1"/>', '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>']
+)
+@pytest.mark.filterwarnings("ignore:.*and no mass")
+@pytest.mark.filterwarnings("error:.*no moving body has a mass")
+def test_one_moving_body_with_a_mass_or_an_inertia_is_enough(written, link):
+    written(robot(link=f"<inertial>{link}</inertial>"))
+
+
 INERTIA = '<inertial><mass value="1"/><inertia ixx="{}" iyy="0.02" izz="0.03" ixy="0" ixz="{}" iyz="0"/></inertial>'
 
 

@@ -152,3 +152,19 @@ def plausibility_warnings(m: Model) -> Iterator[str]:
         for value, (lower, upper) in zip(j.home or (), j.limits or (), strict=False):
             if not lower <= value <= upper:
                 yield f"joint '{j.name}' starts at {value:.4g}, outside its limits {lower:.4g} to {upper:.4g}."
+
+
+def moving_bodies_weigh_nothing(m: Model) -> Iterator[str]:
+    """The sentence about a mechanism whose bodies that move are all without mass and inertia: as often as not a file that
+    lost them. A sketch for kinematics is made so on purpose, and therefore only files are asked."""
+    moving: set[str] = set()
+    for j in m.joints:  # parents first
+        if j.nv or j.parent in moving:
+            moving.add(j.child)
+    if moving and not any(
+        body.mass or any(body.inertia) for body in m.bodies if body.name in moving
+    ):
+        yield (
+            "no moving body has a mass or a moment of inertia, so that nothing but kinematics can be computed; "
+            "give the bodies their masses and inertias."
+        )
