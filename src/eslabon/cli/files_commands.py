@@ -22,7 +22,7 @@ Repair = Annotated[
     bool,
     typer.Option(
         "--repair",
-        help="Of a .urdf: set missing entries and slightly negative moments of inertias to zero.",
+        help="Of a .urdf: replace inertias that no solid body has by the nearest one, and list them.",
     ),
 ]
 

@@ -72,8 +72,9 @@ def inadmissible(m: Model) -> Iterator[str]:
     for margin, owner, why, *values in requirements(m):
         if margin < 0:
             yield f"{owner}: {why.format(*values) if values else why}"
+    extents = _extents(m)
     for body, moments in zip(m.bodies, principal_moments(m.bodies), strict=True):
-        if moments[0] < -_round_off(body, moments):
+        if moments[0] < -_round_off(body, moments, extents[body.name]):
             yield (
                 f"body '{body.name}': the inertia has the negative principal value {moments[0]:g}; "
                 "check its entries and that it is about the centre of mass."
@@ -132,16 +133,54 @@ def principal_moments(bodies: Sequence[Body]) -> np.ndarray:
     return np.linalg.eigvalsh(np.moveaxis(matrices, -1, 0)) * largest[:, None]
 
 
-def _round_off(body: Body, moments: Any) -> float:
-    """What the moments may miss by: their last published digit, and round-off of the m d^2 they were moved by."""
-    distance = hypot(*body.com)
-    return float(ROUNDING * np.abs(moments).max()) + 1e-15 * body.mass * distance * distance
+def nearest_inertia(I: np.ndarray) -> np.ndarray:
+    """The inertia closest to a matrix, in Frobenius' norm, of those that a solid body can have: symmetric, with principal
+    moments Ji = pj + pk of second moments p that are not negative, so that none exceeds the sum of the others.
+
+    >>> import numpy as np
+    >>> nearest_inertia(np.diag([-0.1, 2.0, 2.0])).round(12) + 0.0
+    array([[0., 0., 0.],
+           [0., 2., 0.],
+           [0., 0., 2.]])
+    """
+    from scipy.optimize import nnls
+
+    size = float(np.abs(I).max()) or 1.0
+    values, axes = np.linalg.eigh((I / size + I.T / size) / 2)
+    sums = np.ones((3, 3)) - np.eye(3)
+    nearest = (axes * (sums @ nnls(sums, values)[0])) @ axes.T
+    return (nearest + nearest.T) / 2 * size
+
+
+def round_off_moment(body: Body, extent: float) -> float:
+    """The size of a moment or product of inertia that is round-off: of the largest, and of the mass at the distance of the
+    farthest point of the body that is known."""
+    own = max(map(abs, body.inertia), default=0.0)
+    return 1e-15 * max(own, abs(body.mass) * max(extent, hypot(*body.com)) ** 2)
+
+
+def _extents(m: Model) -> dict[str, float]:
+    """How far from its origin a body reaches: to the joints, loops and frames on it; to the farthest of all bodies' if it
+    says nothing of that."""
+    found = {body.name: hypot(*body.com) for body in m.bodies}
+    ends = [end for loop in m.loops for end in (loop.first, loop.second)]
+    places = [(x.body, x.at) for x in (*m.frames, *ends)] + [(j.parent, j.at) for j in m.joints]
+    for body, at in places:
+        found[body] = max(found.get(body, 0.0), hypot(*at.position))
+    farthest = max(found.values(), default=0.0) or 1.0
+    return {name: x or farthest for name, x in found.items()}
+
+
+def _round_off(body: Body, moments: Any, extent: float) -> float:
+    """What the moments may miss by: their last published digit, and round-off."""
+    return float(ROUNDING * np.abs(moments).max()) + round_off_moment(body, extent)
 
 
 def plausibility_warnings(m: Model) -> Iterator[str]:
     """What is legal and yet looks like a slip."""
+    extents = _extents(m)
     for body, (small, middle, large) in zip(m.bodies, principal_moments(m.bodies), strict=True):
-        if large > small + middle + _round_off(body, (small, middle, large)):
+        if large > small + middle + _round_off(body, (small, middle, large), extents[body.name]):
             yield (
                 f"body '{body.name}' has the principal moments {small:.4g}, {middle:.4g}, {large:.4g}, and no solid "
                 "body can: the largest exceeds the sum of the others. Published tables often give only the moments that matter."
