@@ -347,7 +347,6 @@ MISTAKES = {
     "zero quaternion": (robot('<origin quat_xyzw="0 0 0 0"/>'), "has the length 0; it must be 1"),
     "limit": (robot('<limit lower="one"/>'), "joint 'j': <limit> lower is 'one'; it must be a number"),
     "nan limit": (robot('<limit upper="nan"/>'), "joint 'j': <limit> upper is 'nan'; it must be a number"),
-    "limits crossed": (robot('<limit lower="1" upper="-1"/>'), "joint 'j': the lower limit 1 is above the upper -1"),
     "negative damping": (robot('<dynamics damping="-1"/>'), "joint 'j': the viscous is -1; it cannot be negative"),
     "damping": (robot('<dynamics damping="much"/>'), "joint 'j': <dynamics> damping is 'much'"),
     "no pitch": (robot(kind="screw"), "joint 'j': <screw_thread_pitch> has no value; write it as"),
@@ -524,6 +523,44 @@ def test_a_moving_link_called_ground_gets_another_name(written):
     m = written(robot().replace('"b"', '"ground"'))
     assert m.joint("j").child == "ground_link"
     assert "'ground' is called 'ground_link'" in m.note
+
+
+@pytest.mark.parametrize(
+    ("limits", "kept"),
+    [
+        ('lower="1" upper="-1"', None),
+        ('lower="1"', None),
+        ('upper="-1"', None),
+        ('lower="inf" upper="-inf"', None),
+        ('lower="2" upper="2"', ((2.0, 2.0),)),
+    ],
+)
+def test_a_lower_limit_above_the_upper_means_none(written, tmp_path, limits, kept):
+    text = robot(f'<limit {limits} effort="3" velocity="4"/>')
+    if kept:
+        m = written(text)
+    else:
+        with pytest.warns(es.ModelWarning, match="joint 'j': the lower limit .* read as no limit"):
+            m = written(text)
+        sentences = [x for x in es.check(tmp_path / "robot.urdf") if "no limit" in x.sentence]
+        assert [(x.level, x.line) for x in sentences] == [("warning", 1)]
+    joint = m.joint("j")
+    assert (joint.limits, joint.effort_limit, joint.velocity_limit) == (kept, (3.0,), (4.0,))
+
+
+def test_a_world_that_nobody_declares_is_the_ground(written, tmp_path):
+    text = (
+        '<robot name="r"><link name="b"/><joint name="j" type="continuous"><parent link="{}"/>'
+        '<child link="{}"/></joint></robot>'
+    )
+    with pytest.warns(es.ModelWarning, match="no link is called 'world'"):
+        m = written(text.format("world", "b"))
+    assert (m.nv, m.joint("j").parent, m.frame("world").body) == (1, "ground", "ground")
+    assert {x.level for x in es.check(tmp_path / "robot.urdf")} == {"warning"}
+    with pytest.raises(es.ReadError, match="unknown link 'world'"):  # it is not carried
+        written(text.format("b", "world"))
+    with pytest.raises(es.ReadError, match="unknown link 'wrld'"):
+        written(text.format("wrld", "b"))
 
 
 WEIGHTLESS = "no moving body has a mass or a moment of inertia"

@@ -9,6 +9,8 @@ Where the specification leaves room:
   ``ground``, or ``world`` if it has no inertia, is the ground itself, and ``world`` stays as a frame's name.
 * A revolute or prismatic joint whose ``<limit>`` gives neither lower nor upper has no limits. (By the letter both are 0
   and the joint could not move; every program that leaves them out means no limits.) If one is given, the other is 0.
+  A lower limit above the upper one is read as no limit, as several exporters mean it, and a warning says so.
+* A ``world`` that a joint hangs on and that no ``<link>`` declares is the ground; a warning says so.
 * With loops, a joint's angles that are quarter turns rounded to four decimals or more (1.5708, 3.14159) are quarter
   turns, and a warning says so: a linkage whose axes are parallel but for rounding does not close. Without loops all
   numbers are as written, so that results compare to those of other programs.
@@ -65,6 +67,7 @@ from eslabon.model.admissible import (
 from eslabon.model.joints import OneAxis
 from eslabon.model.poses import ORIGIN
 
+WORLD = "world"
 HOME = "home"  # the <group_state> that joints start from; others are modes
 BASES = ("fixed", "free", "planar")
 BALL = 0.1  # of the way to the farthest point of a body: the radius of the sphere that a repaired point mass is
@@ -101,6 +104,7 @@ def read_urdf(
     links, joints = children(robot, "link", findings), children(robot, "joint", findings)
     if findings.gather:
         findings.odd += misspelled(robot)
+    links = _with_world(links, joints)
     ends = _all_ends(joints, links, findings)
     joints = {name: joints[name] for name in ends}
     root, ground = next(iter(links), GROUND), None
@@ -140,6 +144,17 @@ def read_urdf(
     add_visuals(b, robot, links, bodies, path, findings, packages)
     _actuate(b, joints, moving, mimics, closures, _driven(robot) if constraints else None)
     return replace(b.describe(), note=_note(path.name, links, bodies, ground, repairs))
+
+
+def _with_world(links: dict[str, Tag], joints: Tags) -> dict[str, Tag]:
+    """The links, and the link `world` where a joint hangs on it and nobody declared it."""
+    parents = [e for joint in joints.values() for e in joint.element if name_of(e) == "parent"]
+    if WORLD in links or not any(e.get("link") == WORLD for e in parents):
+        return links
+    sentence = "no link is called 'world', and a joint hangs on it; it is read as the ground."
+    warnings.warn(sentence, ModelWarning, stacklevel=depth_of_user())
+    what = f"link '{WORLD}'"
+    return {WORLD: Tag(Element("link", name=WORLD), what, what), **links}
 
 
 def _all_ends(joints: Tags, links: Tags, findings: Findings) -> dict[str, tuple[str, ...]]:
@@ -415,7 +430,14 @@ def _limits(joint: Tag) -> dict[str, Any]:
         if given.get(key, math.inf) < UNBOUNDED
     }
     if given.keys() & {"lower", "upper"} and joint.text("type") != "continuous":
-        return {"limits": (given.get("lower", 0.0), given.get("upper", 0.0)), **made}
+        lower, upper = given.get("lower", 0.0), given.get("upper", 0.0)
+        if lower <= upper:
+            return {"limits": (lower, upper), **made}
+        sentence = (
+            f"{joint.what}: the lower limit {lower:g} is above the upper {upper:g}, which is read as no limit; "
+            "take both away, or exchange them."
+        )
+        warnings.warn(sentence, ModelWarning, stacklevel=depth_of_user())
     return made
 
 
@@ -478,7 +500,7 @@ def _root(links: Tags, ends: Ends) -> str:
 
 def _is_ground(root: str, links: Tags, base: str) -> bool:
     """Whether the root link stands for the ground and not for a body."""
-    stands = root == GROUND or (root == "world" and not links[root].child("inertial").there)
+    stands = root == GROUND or (root == WORLD and not links[root].child("inertial").there)
     if stands and base != "fixed":
         raise ReadError(
             f"the root link '{root}' stands for the ground and cannot be {base}; take it and its joint away, "

@@ -155,16 +155,16 @@ def nearest_inertia(I: np.ndarray) -> np.ndarray:
 def round_off_moment(body: Body, extent: float) -> float:
     """The size of a moment or product of inertia that is round-off: of the largest, and of the mass at the distance of the
     farthest point of the body that is known."""
-    own = max(map(abs, body.inertia), default=0.0)
-    return 1e-15 * max(own, abs(body.mass) * max(extent, hypot(*body.com)) ** 2)
+    largest, distance = max(map(abs, body.inertia)), max(extent, hypot(*body.com))
+    return 1e-15 * max(largest, abs(body.mass) * distance * distance)
 
 
 def _extents(m: Model) -> dict[str, float]:
     """How far from its origin a body reaches: to the joints, loops and frames on it; to the farthest of all bodies' if it
     says nothing of that."""
     found = {body.name: hypot(*body.com) for body in m.bodies}
-    ends = [end for loop in m.loops for end in (loop.first, loop.second)]
-    places = [(x.body, x.at) for x in (*m.frames, *ends)] + [(j.parent, j.at) for j in m.joints]
+    places = [(end.body, end.at) for loop in m.loops for end in (loop.first, loop.second)]
+    places += [(x.body, x.at) for x in m.frames] + [(x.parent, x.at) for x in m.joints]
     for body, at in places:
         found[body] = max(found.get(body, 0.0), hypot(*at.position))
     farthest = max(found.values(), default=0.0) or 1.0
