@@ -14,7 +14,7 @@ import eslabon as es
 from eslabon.files.urdf_writer import not_written
 from eslabon.formulas.kinematics.closure import constraint
 from eslabon.formulas.kinematics.tree import placements
-from eslabon.model import KINDS
+from eslabon.model import KINDS, Pose
 from oracles import pin
 from random_mechanisms import CUTS, random_closed, random_coordinates, random_tree
 from randomness import examples, seeds
@@ -229,6 +229,47 @@ def test_a_frame_beside_a_joint_of_its_own_name_with_frame_behind(folder):
     q = np.array([0.7, -0.3])
     assert [j.name for j in again.joints if j.nv] == ["tip_frame", "tip_frame2"]
     np.testing.assert_allclose(again.pose(q, "tip"), m.pose(q, "tip"), atol=1e-15)
+
+
+NEGATIVE_ZEROS = """<robot name="zeros"><link name="world"/>
+<link name="a"><inertial><origin xyz="-0 -0.0 0.1" rpy="-0 0 0"/><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="-0" ixz="-0.0" iyz="0"/></inertial></link><link name="b"/>
+<joint name="j" type="revolute"><parent link="world"/><child link="a"/><origin xyz="-0 0 1" rpy="-0 -0 0"/><axis xyz="-0 0 1"/>
+<limit lower="-0" upper="1" effort="1" velocity="1"/></joint>
+<joint name="k" type="prismatic"><parent link="a"/><child link="b"/><origin xyz="-0 0 -0"/><axis xyz="-1 -0 0"/>
+<limit effort="1" velocity="1"/><mimic joint="j" multiplier="2" offset="-0"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("ending", ["toml", "urdf"])
+def test_negative_zeros_come_back_as_they_are(folder, ending):
+    """To the sign of every number, which == does not see."""
+    (folder / "zeros.urdf").write_text(NEGATIVE_ZEROS)
+    m = es.load(folder / "zeros.urdf")
+    minus = es.Builder("minus").body("a", mass=1, com=[-0.0, 0.5, 0]).body("b", mass=1)
+    minus.joint(
+        "j",
+        "revolute",
+        "ground",
+        "a",
+        at=Pose((-0.0, 1.0, 0.0), (-0.0, 0.0, 1.0)),
+        axis=[-0.0, 0, 1],
+    )
+    minus.joint(
+        "k", "revolute", "a", "b", at=np.diag([-1.0, 1, -1, 1]), home=-0.0, limits=(-0.0, 1)
+    )
+    moved = es.join(minus.build(), minus.build(), "b", prefix="second_")
+    for x in (m, minus.build(), moved):
+        again = es.load(x.save(folder / f"again.{ending}"))
+        sections = (
+            ("bodies", "joints", "modes")
+            if ending == "urdf"
+            else ("bodies", "joints", "frames", "couplings", "modes")
+        )
+        for section in sections:
+            assert repr(getattr(again.description, section)) == repr(
+                getattr(x.description, section)
+            )
+        assert ending == "urdf" or again.digest == x.digest
 
 
 def coupled(*pairs):
