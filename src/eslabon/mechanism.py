@@ -6,6 +6,7 @@ This is the only place that knows both the data and the rooms that work on it; a
 # mypy: disable-error-code=empty-body
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon import files, model
-from eslabon.arguments import UNHASHABLE, known_options, number
+from eslabon.arguments import UNHASHABLE, flag, known_options, number
 from eslabon.displays import displayed
 from eslabon.errors import (
     EslabonError,
@@ -25,6 +26,7 @@ from eslabon.errors import (
     Place,
     ReadError,
     SingularityError,
+    depth_of_user,
     format_value,
 )
 from eslabon.files.diagnostics import Finding
@@ -32,6 +34,7 @@ from eslabon.formulas.quantities import SPECTRAL
 from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
 from eslabon.model.schema import place_of
+from eslabon.model.validation import moving_bodies_weigh_nothing
 from eslabon.progress import announced
 from eslabon.verbs import (
     CallOptions,
@@ -104,9 +107,12 @@ class Mechanism(model.Model):
 
     # -- files and pictures -------------------------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, hinges: bool = False) -> Path:
         """Write the mechanism as TOML, which `es.load` gives back unchanged, or as URDF, with loops as its <constraint>
         elements; a warning says what URDF has no place for.
+
+        The parser of ROS (urdfdom) does not read ball, universal, cylindrical and screw joints. With `hinges` a URDF has chains of
+        hinges and slides in their place, with massless links between them.
 
         >>> import tempfile
         >>> import eslabon as es
@@ -115,7 +121,7 @@ class Mechanism(model.Model):
         ...     es.load(m.save(f"{folder}/elbow.toml")) == m
         True
         """
-        return files.save(self, path)
+        return files.save(self, path, **({"hinges": True} if flag(hinges, "hinges") else {}))
 
     def plot(
         self, q: ArrayLike | str | None = None, *, path: str | Path | None = None, ax: Any = None, theme: str | None = None,
@@ -1570,9 +1576,12 @@ def load(source: str | Path, **options: Any) -> Mechanism:
             description
         )  # what looks odd in published data is known, and shown on request
     try:
-        return Mechanism(description).warn()
+        m = Mechanism(description).warn()
     except ModelError as error:
         raise ModelError(f"{source}: {error}").at(*error.place) from None
+    for warning in moving_bodies_weigh_nothing(m):
+        warnings.warn(f"{m.name}: {warning}", ModelWarning, stacklevel=depth_of_user())
+    return m
 
 
 def check(path: str | Path, **options: Any) -> list[Finding]:

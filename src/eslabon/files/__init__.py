@@ -6,7 +6,6 @@ and, of XML, by its first element.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from importlib import resources
@@ -18,16 +17,14 @@ from eslabon.arguments import known_words
 from eslabon.atomic_files import write
 from eslabon.errors import (
     EslabonError,
-    ModelWarning,
     ReadError,
-    depth_of_user,
     file_name,
     format_value,
     suggest,
 )
 from eslabon.files.dh import from_dh
 from eslabon.files.diagnostics import Diagnostics, SourceText
-from eslabon.files.options import MjcfOptions, Options, UrdfOptions
+from eslabon.files.options import MjcfOptions, Options, UrdfOptions, UrdfWriteOptions
 from eslabon.files.toml_format import read_toml, to_toml
 from eslabon.model import Description, Model
 
@@ -39,8 +36,8 @@ LARGEST_FILE = 5_000_000  # bytes; a description is text, and a few kilobytes
 class Format(NamedTuple):
     """A kind of file: how its name ends, what its XML begins with, and what reads and writes it.
 
-    `read` takes the options, whose class is `options`, and the diagnostics, whose source is the file; `write` takes the
-    mechanism, the folder that meshes are named from, and the diagnostics, which learn what is lost.
+    `read` and `write` take options of the classes that the row names, and the diagnostics, whose source is the file: they
+    learn what is wrong, and what is lost.
     """
 
     name: str
@@ -48,7 +45,8 @@ class Format(NamedTuple):
     root: str | None  # the first element, of XML
     options: type[Options]
     read: Callable[[Any, Diagnostics], Description]
-    write: Callable[[Model, Path, Diagnostics], str] | None
+    write_options: type[Options] = Options
+    write: Callable[[Model, Any, Diagnostics], str] | None = None
 
 
 def _read_toml(options: Options, diagnostics: Diagnostics) -> Description:
@@ -56,8 +54,8 @@ def _read_toml(options: Options, diagnostics: Diagnostics) -> Description:
     return read_toml(path.read_text(encoding="utf-8-sig"), diagnostics, path.parent)
 
 
-def _write_toml(m: Model, folder: Path, diagnostics: Diagnostics) -> str:
-    return to_toml(m.description, folder)
+def _write_toml(m: Model, options: Options, diagnostics: Diagnostics) -> str:
+    return to_toml(m.description, diagnostics.source.path.parent)
 
 
 # The parsers of XML and YAML are imported when they are needed.
@@ -69,10 +67,10 @@ def _read_urdf(options: UrdfOptions, diagnostics: Diagnostics) -> Description:
     return read_urdf(options, diagnostics)
 
 
-def _write_urdf(m: Model, folder: Path, diagnostics: Diagnostics) -> str:
-    from eslabon.files.urdf import to_urdf
+def _write_urdf(m: Model, options: UrdfWriteOptions, diagnostics: Diagnostics) -> str:
+    from eslabon.files.urdf import write_urdf
 
-    return to_urdf(m, folder, diagnostics)
+    return write_urdf(m, options, diagnostics)
 
 
 def _read_mjcf(options: MjcfOptions, diagnostics: Diagnostics) -> Description:
@@ -82,9 +80,11 @@ def _read_mjcf(options: MjcfOptions, diagnostics: Diagnostics) -> Description:
 
 
 FORMATS = (
-    Format("TOML", (".toml",), None, Options, _read_toml, _write_toml),
-    Format("URDF", (".urdf", ".xml"), "robot", UrdfOptions, _read_urdf, _write_urdf),
-    Format("MJCF", (".xml",), "mujoco", MjcfOptions, _read_mjcf, None),
+    Format("TOML", (".toml",), None, Options, _read_toml, Options, _write_toml),
+    Format(
+        "URDF", (".urdf", ".xml"), "robot", UrdfOptions, _read_urdf, UrdfWriteOptions, _write_urdf
+    ),
+    Format("MJCF", (".xml",), "mujoco", MjcfOptions, _read_mjcf),
 )
 
 
@@ -210,20 +210,20 @@ def _format_of(path: Path, source: SourceText) -> Format:
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def save(m: Model, path: str | Path) -> Path:
-    """Write a mechanism to a file of the format that its name ends in; a warning says what is lost."""
+def save(m: Model, path: str | Path, **options: Any) -> Path:
+    """Write a mechanism to a file of the format that its name ends in; warnings say what is lost."""
     suffix = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
     for format_ in FORMATS:
         if format_.write is not None and suffix == format_.suffixes[0]:
-            diagnostics = Diagnostics(SourceText(Path(path)))
-            text = format_.write(m, Path(path).parent, diagnostics)
-            if diagnostics.losses:
-                warnings.warn(
-                    f"{path}: {format_.name} has no place for {diagnostics.lost()}.",
-                    ModelWarning,
-                    stacklevel=depth_of_user(),
-                )
-            return write(path, text)
-    raise ReadError(
-        f"{file_name(path)}: a mechanism is saved as TOML or URDF; let the name end in .toml or .urdf."
-    )
+            break
+    else:
+        raise ReadError(
+            f"{file_name(path)}: a mechanism is saved as TOML or URDF; let the name end in .toml or .urdf."
+        )
+    if "hinges" in options and format_.write_options is not UrdfWriteOptions:
+        raise ReadError(f"{path}: hinges=True is for URDF; TOML has every kind of joint.")
+    diagnostics = Diagnostics(SourceText(Path(path)))
+    text = format_.write(m, format_.write_options(**options), diagnostics)
+    if diagnostics.losses:
+        diagnostics.warn(f"{format_.name} has no place for {diagnostics.lost()}.")
+    return write(path, text)

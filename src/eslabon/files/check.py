@@ -15,6 +15,7 @@ from eslabon.model.parameter_expressions import leaves
 from eslabon.model.validation import (
     implausible,
     inadmissible,
+    moving_bodies_weigh_nothing,
     violations,
     with_values,
     without_value,
@@ -34,7 +35,7 @@ def check_file(path: Path, options: Mapping[str, Any]) -> tuple[Model | None, Di
     if diagnostics.errors:
         return None, diagnostics
     m = Model(description)
-    for warning in (*implausible(m), *_oddities(m)):
+    for warning in (*implausible(m), *moving_bodies_weigh_nothing(m), *_oddities(m)):
         diagnostics.warn(str(warning), *warning.place)
     return m, diagnostics
 

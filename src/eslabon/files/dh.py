@@ -17,7 +17,7 @@ from eslabon.errors import EslabonError, ModelError, format_value, located
 from eslabon.model import KINDS, Body, Builder, Description, Joint, Pose
 from eslabon.model.parameter_expressions import number
 from eslabon.model.parsing import listed, pose, six_moments, triple
-from eslabon.model.poses import ORIGIN, compose, in_parent_frame
+from eslabon.model.poses import ORIGIN, in_parent_frame
 
 COLUMNS = ("theta", "d", "a", "alpha")
 BODY_KEYS = ("mass", "com", "inertia")
@@ -96,7 +96,7 @@ def add_dh(
         parent, _ = names_of_row(row, k)
     with located("dh", "tool"):
         at = pose(tool, "tool")
-    b.frame("tool", parent, compose(before, at))
+    b.frame("tool", parent, before @ at)
 
 
 def names_of_row(row: Mapping[str, Any], k: int) -> tuple[Any, Any]:
@@ -135,7 +135,7 @@ def _add_link(
         row["kind"],
         parent,
         link,
-        at=compose(before, compose(ahead, turn)),
+        at=before @ (ahead @ turn),
         axis="z",
         **{key: row[key] for key in JOINT_KEYS if key in row},
     )

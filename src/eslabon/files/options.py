@@ -25,8 +25,8 @@ class UrdfOptions(Options):
     (any joint kind; "3d" and "6d" as in the YAML, 6d by default), a mapping with the YAML's keys, or False for none, not
     even the file's own ``<constraint>`` elements; left out, the YAML of the same name beside the URDF if there is one.
     `base` is how the root link stands on the ground: "fixed", "free" or "planar"; a moving base has no motor. With
-    `repair` missing entries of inertias and slightly negative moments are zero; the note and a warning list them.
-    `packages` are folders, or folders by name, where meshes of ``package://`` are (`eslabon.files.meshes`). With `strict`
+    `repair` every inertia that no solid body has becomes the nearest one that a body has, missing entries are zero, and a
+    mass without inertia is a small sphere; the note and a warning list all changes. `packages` are folders, or folders by name, where meshes of ``package://`` are (`eslabon.files.meshes`). With `strict`
     a file with elements or attributes that would be left out is refused.
     """
 
@@ -53,3 +53,10 @@ class MjcfOptions(Options):
 
     def __post_init__(self) -> None:
         flag(self.strict, "strict")
+
+
+@dataclass(frozen=True)
+class UrdfWriteOptions(Options):
+    """How a URDF is written: with `hinges` chains of hinges and slides stand for the joints that urdfdom does not read."""
+
+    hinges: bool = False

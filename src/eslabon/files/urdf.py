@@ -10,6 +10,8 @@ Where the specification leaves room:
   ``ground``, or ``world`` if it has no inertia, is the ground itself, and ``world`` stays as a frame's name.
 * A revolute or prismatic joint whose ``<limit>`` gives neither lower nor upper has no limits. (By the letter both are 0
   and the joint could not move; every program that leaves them out means no limits.) If one is given, the other is 0.
+  A lower limit above the upper one is read as no limit, as several exporters mean it, and a warning says so.
+* A ``world`` that a joint hangs on and that no ``<link>`` declares is the ground; a warning says so.
 * A link that is the child of several joints hangs on one of them; the others are cut and close loops (`spanning_tree`).
 * With loops, a joint's angles that are quarter turns rounded to four decimals or more (1.5708, 3.14159) are quarter
   turns, and a warning says so: a linkage whose axes are parallel but for rounding does not close. Without loops all
@@ -22,15 +24,17 @@ Where the specification leaves room:
   ``helical`` and ``cylindrical`` as other names or kinds of the same sort.
 
 Written, numbers stand in place of parameters, loops are ``<constraint>`` elements, and a frame is a link without mass on a
-fixed joint.
+fixed joint. Joints that the parser of ROS does not read have the names of Drake's URDF, or are hinges (`urdf_hinges`).
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -41,7 +45,7 @@ from eslabon.arguments import known_words
 from eslabon.errors import ModelError, ReadError, located, suggest
 from eslabon.files.diagnostics import Diagnostics
 from eslabon.files.meshes import named_from
-from eslabon.files.options import UrdfOptions
+from eslabon.files.options import UrdfOptions, UrdfWriteOptions
 from eslabon.files.spanning_tree import DirectedJoint, spanning_tree
 from eslabon.files.urdf_elements import (
     KINDS,
@@ -51,6 +55,7 @@ from eslabon.files.urdf_elements import (
     numbers,
     pose_of,
 )
+from eslabon.files.urdf_hinges import as_hinges, lost_with_hinges, unread_joints
 from eslabon.files.urdf_joints import (
     actuate,
     add_cut_joint,
@@ -65,16 +70,24 @@ from eslabon.files.urdf_joints import (
 from eslabon.files.urdf_loops import DIALECTS, Closures, add_loop_element, read_closures, write_loop
 from eslabon.files.urdf_visuals import add_visuals, check_meshes, write_visuals
 from eslabon.files.xml_elements import XmlElement, read_xml
-from eslabon.model import GROUND, Body, Builder, Description, Model, Pose
+from eslabon.model import GROUND, Body, Builder, Coupling, Description, Model, Pose
 from eslabon.model.closures import CLOSURES
 from eslabon.model.parameter_expressions import substitute
 from eslabon.model.poses import ORIGIN
-from eslabon.model.validation import ROUNDING, principal_moments
+from eslabon.model.validation import (
+    ROUNDING,
+    nearest_inertia,
+    principal_moments,
+    round_off_moment,
+)
 
+WORLD = "world"
 HOME = "home"  # the <group_state> that joints start from; others are modes
-SLIGHT = 0.1  # of the largest moment: how negative one may be and still be repaired
+# Of the way to the farthest point of a body: the radius of the sphere that a repaired point mass is
+BALL = 0.1
 MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 GRAVITY = (0.0, 0.0, -9.81)
+OF_ONE = ("limits", "velocity_limit", "effort_limit", "viscous", "coulomb")
 LOST = ("stiffness", "motor_inertia", "gear_ratio")  # of joints, when written
 # Where the fields of a body stand in its link
 FIELDS = {
@@ -95,6 +108,7 @@ def read_urdf(options: UrdfOptions, diagnostics: Diagnostics) -> Description:
     repairs: list[str] | None = [] if options.repair else None
     robot = _robot(path, diagnostics)
     links, joints = (elements_by_name(robot, tag, diagnostics) for tag in ("link", "joint"))
+    links = _with_world(robot, links, joints, diagnostics)
     ends = _all_ends(joints, links, diagnostics)
     joints = {name: joints[name] for name in ends}
     root, ground = next(iter(links), GROUND), None
@@ -121,7 +135,7 @@ def read_urdf(options: UrdfOptions, diagnostics: Diagnostics) -> Description:
         _round_turns([joints, *loops.values()], diagnostics)
 
     b, states = Builder(robot.attrib.get("name") or path.stem), read_states(robot, diagnostics)
-    _add_bodies(b, links, bodies, root, joints, base, repairs, diagnostics)
+    _add_bodies(b, links, bodies, root, joints, ends, base, repairs, diagnostics)
     for name in carrying:
         joint, home = joints[name], states.get(HOME, {}).get(name)
         parent, child = (bodies[link] for link in ends[name])
@@ -170,6 +184,24 @@ def _robot(path: Path, diagnostics: Diagnostics) -> XmlElement:
             sentence = f"this is a xacro file (it has <xacro:{name}>); expand it with xacro first."
             raise ReadError(sentence).at(*element.place)
     return robot
+
+
+def _with_world(
+    robot: XmlElement,
+    links: dict[str, XmlElement],
+    joints: Elements,
+    diagnostics: Diagnostics,
+) -> dict[str, XmlElement]:
+    """The links, and the link `world` where a joint hangs on it and nobody declared it."""
+    parents = [parent for joint in joints.values() for parent in joint.children("parent")]
+    there = [parent for parent in parents if parent.attrib.get("link") == WORLD]
+    if WORLD in links or not there:
+        return links
+    sentence = "no link is called 'world', and a joint hangs on it; it is read as the ground."
+    diagnostics.warn(sentence, *there[0].place)
+    world = XmlElement("link", {"name": WORLD})
+    world.parent = robot
+    return {WORLD: world, **links}
 
 
 def _all_ends(
@@ -227,16 +259,18 @@ def _add_bodies(
     bodies: Mapping[str, str],
     root: str,
     joints: Elements,
+    ends: Ends,
     base: str,
     repairs: list[str] | None,
     diagnostics: Diagnostics,
 ) -> None:
     """The bodies, and the joint that carries the root."""
+    extents = _extents(links, joints, ends)
     for name, link in links.items():
         diagnostics.source.write_down(("bodies", bodies[name]), link.place, FIELDS)
         if bodies[name] != GROUND:
             with diagnostics.reading(*link.place, item=("bodies", bodies[name])):
-                data = _inertial(link, repairs, diagnostics)
+                data = _inertial(link, extents[name], repairs, diagnostics)
                 diagnostics.add_item(b, "bodies", bodies[name], data)
     if GROUND not in bodies.values():
         taken = (f"root_joint{k}" for k in ("", *range(2, len(joints) + 3)))
@@ -251,8 +285,23 @@ def _add_bodies(
 # -- links ------------------------------------------------------------------------------------------------------------
 
 
+def _extents(links: Elements, joints: Elements, ends: Ends) -> dict[str, float]:
+    """How far a link reaches from its origin: to the joints it carries and to its centre of mass; of one that says
+    nothing of that, as far as the farthest does."""
+    found = dict.fromkeys(links, 0.0)
+    with suppress(ReadError):  # the link or joint itself is about to say what is wrong
+        for name, link in links.items():
+            found[name] = math.hypot(*pose_of(link.child("inertial").child("origin")).position)
+        for name, joint in joints.items():
+            parent = ends[name][0]
+            reach = math.hypot(*pose_of(joint.child("origin")).position)
+            found[parent] = max(found[parent], reach)
+    farthest = max(found.values(), default=0.0) or 1.0
+    return {name: x or farthest for name, x in found.items()}
+
+
 def _inertial(
-    link: XmlElement, repairs: list[str] | None, diagnostics: Diagnostics
+    link: XmlElement, extent: float, repairs: list[str] | None, diagnostics: Diagnostics
 ) -> dict[str, Any]:
     """Mass, centre of mass and inertia in the link's own axes; what is not given is zero."""
     inertial = link.child("inertial")
@@ -263,10 +312,13 @@ def _inertial(
     if mass.present:
         with diagnostics.reading():
             made["mass"] = _entry(mass, "value", repairs)
-    if inertia.present:
+    if inertia.present or (repairs is not None and made.get("mass")):
         with diagnostics.reading(*inertia.place):
-            moments = tuple(_entry(inertia, key, repairs) for key in MOMENTS)
-            made["inertia"] = moments = _admissible(moments, link.what, repairs)
+            moments: tuple[float, ...] = (0.0,) * 6
+            if inertia.present:
+                moments = tuple(_entry(inertia, key, repairs) for key in MOMENTS)
+            body = Body("", made.get("mass", 0.0), at.position, moments)
+            made["inertia"] = moments = _admissible(body, extent, link.what, repairs)
             if at.rpy != ORIGIN:
                 R = at.rotation()
                 with np.errstate(all="ignore"):  # what overflows is refused by the model
@@ -284,21 +336,40 @@ def _entry(element: XmlElement, key: str, repairs: list[str] | None) -> float:
 
 
 def _admissible(
-    moments: tuple[float, ...], what: str, repairs: list[str] | None
+    body: Body, extent: float, what: str, repairs: list[str] | None
 ) -> tuple[float, ...]:
-    """The moments without a negative principal one, if that is so small that it may be a slip of rounding or of a mesh."""
-    least, *_, largest = principal_moments([Body("", inertia=moments)])[0]
-    if not -SLIGHT * abs(largest) <= least < -ROUNDING * abs(largest):
-        return moments
+    """The moments without round-off; if they may be repaired, those of a solid body, and what was changed is listed."""
+    noise = round_off_moment(body, extent)
+    moments = tuple(0.0 if abs(x) <= noise else x for x in body.inertia)
+    values = principal_moments([Body("", inertia=moments)])[0]
+    small, middle, large = values
+    slack = ROUNDING * np.abs(values).max()
     if repairs is None:
-        raise ModelError(
-            f"{what}: the inertia has the negative principal value {least:g}; check its entries and that it is about the "
-            "centre of mass, or set it to zero with repair=True."
+        if small < -slack:
+            raise ModelError(
+                f"{what}: the inertia has the negative principal value {small:g}; check its entries and that it is about "
+                "the centre of mass, or take the nearest inertia that a body can have with repair=True."
+            )
+        return moments
+    if small < -slack or large > small + middle + slack:
+        I = nearest_inertia(Body("", inertia=moments).inertia_matrix())
+        moments = (*np.diag(I).tolist(), float(I[0, 1]), float(I[0, 2]), float(I[1, 2]))
+        new = principal_moments([Body("", inertia=moments)])[0]
+        why = "is negative" if small < -slack else "exceeds the sum of the others"
+        repairs.append(
+            f"{what}: the principal moments of inertia {_listed(values)}, of which one {why}, are {_listed(new)} now"
         )
-    repairs.append(f"{what}: the negative principal moment of inertia {least:g} is 0 now")
-    values, axes = np.linalg.eigh(Body("", inertia=moments).inertia_matrix())
-    I = axes * np.maximum(values, 0.0) @ axes.T
-    return (*np.diag(I).tolist(), float(I[0, 1]), float(I[0, 2]), float(I[1, 2]))
+    if body.mass > 0 and not any(moments):
+        radius = BALL * extent
+        moments = (0.4 * body.mass * radius * radius,) * 3 + (0.0,) * 3
+        repairs.append(
+            f"{what} has a mass and no inertia, which is that of a solid sphere of radius {radius:.4g} m now"
+        )
+    return moments
+
+
+def _listed(values: Iterable[float]) -> str:
+    return ", ".join(f"{x:.4g}" for x in values)
 
 
 # -- joints and loops ---------------------------------------------------------------------------------------------------
@@ -359,7 +430,7 @@ def _root(links: Elements, ends: Ends) -> str:
 
 def _is_ground(root: str, links: Elements, base: str) -> bool:
     """Whether the root link stands for the ground and not for a body."""
-    stands = root == GROUND or (root == "world" and not links[root].child("inertial").present)
+    stands = root == GROUND or (root == WORLD and not links[root].child("inertial").present)
     if stands and base != "fixed":
         raise ReadError(
             f"the root link '{root}' stands for the ground and cannot be {base}; take it and its joint away, "
@@ -403,21 +474,37 @@ def _add_loops(
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def to_urdf(m: Model, folder: Path | None = None, diagnostics: Diagnostics | None = None) -> str:
-    """The text of a mechanism; meshes are named from `folder`. `diagnostics` learns what URDF has no place for."""
-    _lose(m, diagnostics or Diagnostics())
+def write_urdf(m: Model, options: UrdfWriteOptions, diagnostics: Diagnostics) -> str:
+    """The text of a mechanism, which the file of the diagnostics' source is to have."""
+    made = as_hinges(m) if options.hinges else m
+    _lose(made, diagnostics)
+    if options.hinges and (balls := list(lost_with_hinges(m))):
+        diagnostics.lose("limits, friction, springs and motors of the ball joints", *balls)
+    if unread := ", ".join(unread_joints(made)):
+        diagnostics.warn(
+            f"the parser of ROS (urdfdom) does not read the joints {unread}; save(..., hinges=True) writes them as "
+            "hinges and slides."
+        )
+    return to_urdf(made, diagnostics.source.path.parent)
+
+
+def to_urdf(m: Model, folder: Path | None = None) -> str:
+    """The text of a mechanism; meshes are named from `folder`."""
     robot = Element("robot", name=m.name)
-    ground = next(name for name in ("world", GROUND) if name not in m.body_places)
+    ground, couplings = _ground_link(m), _mimics(m)
     shapes = named_from(m.shapes, folder)
     write_visuals(SubElement(robot, "link", name=ground), (x for x in shapes if x.body == GROUND))
     names = {GROUND: ground, **{b.name: b.name for b in m.bodies}}
     for body in m.bodies:
         write_visuals(_write_body(robot, body), (x for x in shapes if x.body == body.name))
     for joint in m.joints:
-        write_joint(robot, joint, names[joint.parent], m)
-    for frame in (f for f in m.frames if f.name not in names.values()):
+        write_joint(robot, joint, names[joint.parent], couplings.get(joint.name))
+    taken = {joint.name for joint in m.joints}
+    for frame in (f for f in m.frames if f.name != ground):
         SubElement(robot, "link", name=frame.name)
-        made = write_jointed(robot, f"{frame.name}_frame", "fixed", names[frame.body], frame.name)
+        candidates = chain((f"{frame.name}_frame",), (f"{frame.name}_frame{k}" for k in count(2)))
+        taken.add(name := next(x for x in candidates if x not in taken))
+        made = write_jointed(robot, name, "fixed", names[frame.body], frame.name)
         add_origin(made, "origin", frame.at)
     for loop in (x for x in m.loops if x.kind.kind not in CLOSURES):
         write_loop(robot, DIALECTS[0], loop, names)
@@ -430,6 +517,38 @@ def to_urdf(m: Model, folder: Path | None = None, diagnostics: Diagnostics | Non
     write_states(robot, {**({HOME: homes} if homes else {}), **modes})
     indent(robot)
     return '<?xml version="1.0"?>\n' + tostring(robot, encoding="unicode") + "\n"
+
+
+def _ground_link(m: Model) -> str:
+    """The name of the root link: `world`, as is the custom, unless a body or a frame elsewhere has it."""
+    there = Pose()
+    elsewhere = any(f.name == WORLD and (f.body != GROUND or f.at != there) for f in m.frames)
+    return GROUND if WORLD in m.body_places or elsewhere else WORLD
+
+
+def _mimics(m: Model) -> dict[str, Coupling]:
+    """By joint, the coupling that its <mimic> says. A joint can have only one, so that of several others are turned round:
+    a = r b + c is b = a / r - c / r. Where couplings form more than one circle some find no place."""
+    given = [c for c in m.couplings if c.source is not None]
+    places: dict[str, Coupling] = {}
+
+    def place(c: Coupling, tried: set[str]) -> bool:
+        for joint in (c.joint, str(c.source)):
+            if joint not in tried:
+                tried.add(joint)
+                if joint not in places or place(places[joint], tried):
+                    places[joint] = c
+                    return True
+        return False
+
+    for c in given:
+        place(c, set())
+    return {
+        joint: c
+        if joint == c.joint
+        else replace(c, joint=joint, source=c.joint, ratio=1 / c.ratio, offset=-c.offset / c.ratio)
+        for joint, c in places.items()
+    }
 
 
 def _write_body(robot: Element, body: Body) -> Element:
@@ -447,20 +566,25 @@ def _lose(m: Model, diagnostics: Diagnostics) -> None:
     """What the mechanism has and its URDF has not."""
     if tuple(m.gravity) != GRAVITY:
         diagnostics.lose(f"the gravity {numbers(m.gravity)}")
-    driven = [j.name for j in m.joints if j.nv and j.name not in {c.joint for c in m.couplings}]
+    mimics = _mimics(m)
+    written = {c.name for c in mimics.values()}
+    driven = [j.name for j in m.joints if j.nv and j.name not in mimics]
     if not m.loops and list(m.actuated) != driven:
         diagnostics.lose("which joints are actuated")
     items = {
         "the parameters (their values are put in)": list(m.parameters),
         "the constraints": [x.name for x in m.loops if x.kind.kind in CLOSURES],
         "the driving constraints": [c.name for c in m.couplings if c.source is None],
+        "the couplings, of which a joint can have only one,": [
+            c.name for c in m.couplings if c.source is not None and c.name not in written
+        ],
         "the springs": [s.name for s in m.springs],
         "the wrenches": [w.name for w in m.wrenches],
         "stiffness, motor inertia and gear ratio of the joints": [
             j.name for j in m.joints if any(getattr(j, key) is not None for key in LOST)
         ],
         "friction and limits, which are only written of one degree of freedom, of the joints": [
-            j.name for j in m.joints if j.nv > 1 and (j.limits or j.viscous or j.coulomb)
+            j.name for j in m.joints if j.nv > 1 and any(getattr(j, key) for key in OF_ONE)
         ],
     }
     for what, names in items.items():

@@ -25,7 +25,7 @@ from eslabon.files.urdf_elements import (
 )
 from eslabon.files.urdf_loops import YAML, Closures
 from eslabon.files.xml_elements import XmlElement
-from eslabon.model import Builder, Joint, Model
+from eslabon.model import Builder, Coupling, Joint
 from eslabon.model.joints import OneAxis
 
 # An effort or velocity limit that is none: the parser of ROS wants a number, and not inf
@@ -79,7 +79,7 @@ def joint_data(
     made["pitch"] = pitch_of(joint, kind)
     if len(model.KINDS[kind].velocities) == 1:
         with diagnostics.reading():
-            made |= _limits(joint)
+            made |= _limits(joint, diagnostics)
     with diagnostics.reading():
         made |= _friction(joint)
     joint.children("safety_controller")
@@ -135,7 +135,7 @@ def _axes(joint: XmlElement, kind: str) -> Any:
     return axis_of(joint.child("axis")) or (1.0, 0.0, 0.0)
 
 
-def _limits(joint: XmlElement) -> dict[str, Any]:
+def _limits(joint: XmlElement, diagnostics: Diagnostics) -> dict[str, Any]:
     limit = joint.child("limit")
     given = {
         key: limit.limit(key) for key in ("lower", "upper", "velocity", "effort") if limit.has(key)
@@ -146,7 +146,14 @@ def _limits(joint: XmlElement) -> dict[str, Any]:
         if given.get(key, math.inf) < UNBOUNDED
     }
     if given.keys() & {"lower", "upper"} and joint.text_of("type") != "continuous":
-        return {"limits": (given.get("lower", 0.0), given.get("upper", 0.0)), **made}
+        lower, upper = given.get("lower", 0.0), given.get("upper", 0.0)
+        if lower <= upper:
+            return {"limits": (lower, upper), **made}
+        diagnostics.warn(
+            f"{joint.what}: the lower limit {lower:g} is above the upper {upper:g}, which is read as no limit; "
+            "take both away, or exchange them.",
+            *limit.place,
+        )
     return made
 
 
@@ -290,7 +297,7 @@ def _warn(
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def write_joint(robot: Element, j: Joint, parent: str, m: Model) -> None:
+def write_joint(robot: Element, j: Joint, parent: str, coupling: Coupling | None) -> None:
     kind = j.kind.kind
     word = "continuous" if kind == "revolute" and not j.limits else kind
     made = write_jointed(robot, j.name, word, parent, j.child)
@@ -310,10 +317,9 @@ def write_joint(robot: Element, j: Joint, parent: str, m: Model) -> None:
     friction = {"damping": j.viscous, "friction": j.coulomb}
     if any(friction.values()):
         SubElement(made, "dynamics", {key: numbers(x) for key, x in friction.items() if x})
-    for c in m.couplings:
-        if c.joint == j.name and c.source is not None:
-            ratio, offset = numbers([c.ratio]), numbers([c.offset])
-            SubElement(made, "mimic", joint=c.source, multiplier=ratio, offset=offset)
+    if coupling is not None:
+        ratio, offset = numbers([coupling.ratio]), numbers([coupling.offset])
+        SubElement(made, "mimic", joint=str(coupling.source), multiplier=ratio, offset=offset)
 
 
 def write_jointed(robot: Element, name: str, kind: str, parent: str, child: str) -> Element:

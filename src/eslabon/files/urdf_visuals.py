@@ -21,7 +21,6 @@ from eslabon.files.meshes import Packages, resolved
 from eslabon.files.urdf_elements import add_origin, elements_by_name, numbers, pose_of
 from eslabon.files.xml_elements import XmlElement, read_xml
 from eslabon.model import Builder, Pose, Shape
-from eslabon.model.poses import compose
 
 FORMS = ("box", "cylinder", "capsule", "sphere", "mesh")
 Links = Mapping[str, XmlElement]
@@ -171,7 +170,7 @@ def _standard_shapes(shape: Shape) -> Iterator[Shape]:
     radius, length = shape.size
     yield replace(shape, kind="cylinder")
     for end, z in (("lower", -length / 2), ("upper", length / 2)):
-        at = compose(shape.at, Pose((0.0, 0.0, z)))
+        at = shape.at @ Pose((0.0, 0.0, z))
         name = f"{shape.name}_{end}"
         yield replace(shape, name=name, kind="sphere", size=(radius,), at=at)
 
