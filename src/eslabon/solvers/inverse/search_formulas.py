@@ -15,8 +15,8 @@ from eslabon.model.configuration import normalize, periodic
 from eslabon.numerics.least_squares import DAMPING, LOOK
 from eslabon.numerics.scalars import casadi
 from eslabon.solvers.damped_step import damped_step
+from eslabon.solvers.given_poses import EXACT
 from eslabon.solvers.inverse.tasks import Task
-from eslabon.solvers.poses import EXACT
 from eslabon.solvers.ranges import SLACK
 
 
