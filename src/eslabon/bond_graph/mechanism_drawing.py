@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from eslabon.bonds.drawing import identifier, value
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import EFFORT_SINK, PORT, SUBMODEL
+from eslabon.bonds.graph_items import EFFORT_SINK, PORT, SUBMODEL
 from eslabon.bonds.rigid_bodies import TreeDrawing
 from eslabon.coordinates.massless import structure
 from eslabon.errors import ModelError, format_value, suggest

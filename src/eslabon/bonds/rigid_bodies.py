@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.bonds.drawing import Drawing, identifier, matrix_value, value
-from eslabon.bonds.items import FLOW_SINK
+from eslabon.bonds.graph_items import FLOW_SINK
 from eslabon.errors import ModelError
 from eslabon.formulas.kinematics.symbols import symbolic_transform
 from eslabon.formulas.kinematics.tree import coordinates, placements

@@ -16,8 +16,8 @@ from eslabon.errors import ModelError, format_value, suggest
 from eslabon.model.items import GROUND, ITEMS, Body, Description, Frame, Joint, Mode, Shape
 from eslabon.model.joints import KINDS, Fixed, JointKind
 from eslabon.model.model import Model
-from eslabon.model.numbers_with_units import number_with_unit
 from eslabon.model.parameter_expressions import ParameterExpression, leaves, renamed
+from eslabon.model.parameter_units import number_with_unit
 from eslabon.model.parsing import coordinates_of, listed, six_moments, triple
 from eslabon.model.poses import ORIGIN, Pose, in_parent_frame, welded
 from eslabon.model.schema import bodies_of, hung_item, keys_of, make_item, renamed_item, specs_of

@@ -22,8 +22,8 @@ from eslabon.arguments import choice, known_words, text
 from eslabon.errors import ModelError, format_value, located
 from eslabon.model.closures import CLOSURES
 from eslabon.model.joints import KINDS
-from eslabon.model.numbers_with_units import number_with_unit
 from eslabon.model.parameter_expressions import Number, ParameterExpression, leaves
+from eslabon.model.parameter_units import number_with_unit
 from eslabon.model.parsing import (
     AXIS_NAMES,
     KIND_UNITS,

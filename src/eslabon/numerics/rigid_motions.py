@@ -35,6 +35,26 @@ from eslabon.numerics.scalars import (
 )
 from eslabon.numerics.spatial import inertia_blocks, skew
 
+__all__ = [
+    "adjoint",
+    "bracket",
+    "check_pose",
+    "coadjoint",
+    "cobracket",
+    "compose",
+    "hat",
+    "hat6",
+    "inertia_matrix",
+    "motion_exp",
+    "motion_log",
+    "pose",
+    "pose_inverse",
+    "position_of",
+    "rotation_of",
+    "vee",
+    "vee6",
+]
+
 hat = skew  # the name it has in the papers on Lie groups
 
 # --- poses -------------------------------------------------------------------------------------------------------

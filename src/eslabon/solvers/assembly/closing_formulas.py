@@ -19,11 +19,11 @@ from eslabon.coordinates.partition import partition, redundancy_is_constant
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.formulas.kinematics.frames import chosen_frame, jacobian, placement
-from eslabon.least_squares import descent
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, integrate, normalize
 from eslabon.model.joints import Fixed
 from eslabon.model.memory import per_model
+from eslabon.numerics.least_squares import descent
 from eslabon.numerics.quaternions import rotation_vector_from_quaternion
 from eslabon.numerics.rotations import quaternion_from_rotation
 from eslabon.numerics.scalars import casadi
