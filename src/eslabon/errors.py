@@ -9,8 +9,7 @@ import inspect
 import re
 import reprlib
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from difflib import get_close_matches
 from os import PathLike
 from typing import Any, Self
@@ -49,8 +48,7 @@ class EslabonError(Placed, Exception):
         super().__init__(*(_with_short_words(x) if isinstance(x, str) else x for x in arguments))
 
 
-@contextmanager
-def located(*place: str) -> Iterator[None]:
+class located:
     """What goes wrong inside is at this place, or at a place in it.
 
     >>> try:
@@ -60,11 +58,16 @@ def located(*place: str) -> Iterator[None]:
     ...     print(error.place)
     ('bodies', 'rod', 'mass')
     """
-    try:
-        yield
-    except EslabonError as error:
-        error.place = (*place, *error.place)
-        raise
+
+    def __init__(self, *place: str) -> None:
+        self.place = place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, EslabonError):
+            error.place = (*self.place, *error.place)
 
 
 def _with_short_words(sentence: str) -> str:

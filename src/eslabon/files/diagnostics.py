@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -98,6 +97,25 @@ class SourceText:
         return Position(self.path, None)
 
 
+class _Reading:
+    """A part of a file that is being read; when mistakes are collected, one of them ends this part alone."""
+
+    def __init__(self, diagnostics: Diagnostics, place: Place, item: Place) -> None:
+        self.diagnostics, self.place, self.item = diagnostics, place, item
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, EslabonError):
+            return False
+        if not error.place:
+            error.at(*self.place)
+        if self.diagnostics.collect:
+            self.diagnostics.abandon(error, self.place, self.item)
+        return self.diagnostics.collect
+
+
 class Diagnostics:
     """Where a reader's and a writer's mistakes, warnings and losses go.
 
@@ -123,16 +141,16 @@ class Diagnostics:
             raise error
         self.errors.append(error)
 
-    @contextmanager
-    def reading(self, *place: str, item: Place = ()) -> Iterator[None]:
+    def reading(self, *place: str, item: Place = ()) -> _Reading:
         """Mistakes inside are at this place unless they have their own; `item`, section and name, is unread then."""
-        try:
-            yield
-        except EslabonError as error:
-            self.add(error if error.place else error.at(*place))
-            self.abandoned |= {place, error.place}
-            if item:
-                self.lose_item(*item)
+        return _Reading(self, place, item)
+
+    def abandon(self, error: EslabonError, place: Place, item: Place) -> None:
+        """Reading stopped here at a mistake, and goes on behind it."""
+        self.add(error)
+        self.abandoned |= {place, error.place}
+        if item:
+            self.lose_item(*item)
 
     def read(self, build: Callable[[], object], drop: Callable[[Place], bool]) -> bool:
         """Build something; when collecting, again without the part at fault as long as `drop` can spare it."""

@@ -291,10 +291,11 @@ def _extents(links: Elements, joints: Elements, ends: Ends) -> dict[str, float]:
     found = dict.fromkeys(links, 0.0)
     with suppress(ReadError):  # the link or joint itself is about to say what is wrong
         for name, link in links.items():
-            found[name] = math.hypot(*pose_of(link.child("inertial").child("origin")).position)
+            origin = link.child("inertial").child("origin")
+            found[name] = math.hypot(*origin.numbers("xyz", 3, ORIGIN))
         for name, joint in joints.items():
             parent = ends[name][0]
-            reach = math.hypot(*pose_of(joint.child("origin")).position)
+            reach = math.hypot(*joint.child("origin").numbers("xyz", 3, ORIGIN))
             found[parent] = max(found[parent], reach)
     farthest = max(found.values(), default=0.0) or 1.0
     return {name: x or farthest for name, x in found.items()}

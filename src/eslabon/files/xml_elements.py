@@ -36,14 +36,10 @@ class XmlElement(Element):
 
     def __init__(self, tag: str, attributes: dict[str, str] | None = None) -> None:
         super().__init__(tag, attributes or {})
+        self.word = tag.rpartition("}")[2]  # without its namespace: <drake:joint> is a joint
         self.read_children: set[str] = set()
         self.read_attributes: set[str] = set()
         self.passed_over: set[Element] = set()
-
-    @property
-    def word(self) -> str:
-        """The tag without its namespace: <drake:joint> is a joint like any other."""
-        return self.tag.rpartition("}")[2]
 
     @property
     def place(self) -> Place:
@@ -230,9 +226,9 @@ def unread(root: XmlElement, harmless: Harmless) -> Iterator[Unread]:
     while waiting:
         element = waiting.pop()
         known = harmless.get(element.word, ())
-        for key in element.attrib:
+        for key in sorted(element.attrib.keys() - element.read_attributes):
             plain = key.rpartition("}")[2]
-            if key not in element.read_attributes and f"@{plain}" not in known:
+            if f"@{plain}" not in known:
                 yield Unread(element, plain)
         inner: list[XmlElement] = [e for e in element if e not in element.passed_over]
         judged = [child for child in inner if child.word not in known]

@@ -17,13 +17,18 @@ from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.model.poses import Pose
 
 I = TypeVar("I", bound=Item)
+# By class, since they are asked for with every item that is made
+_SPECS: dict[type[Item], Mapping[str, Spec]] = {}
+_OPTIONAL: dict[type[Item], frozenset[str]] = {}
 # Control characters, lone surrogates, and what breaks lines: they break tables, sentences and files.
 UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
 
 
 def specs_of(item: type[Item]) -> Mapping[str, Spec]:
     """The declarations of an item's fields, by name, all but the name."""
-    return {f.name: f.metadata[SPEC] for f in fields(item) if SPEC in f.metadata}  # type: ignore[arg-type]
+    if item not in _SPECS:
+        _SPECS[item] = {f.name: f.metadata[SPEC] for f in fields(item) if SPEC in f.metadata}  # type: ignore[arg-type]
+    return _SPECS[item]
 
 
 def keys_of(item: type[Item]) -> tuple[str, ...]:
@@ -45,7 +50,10 @@ def required_keys(item: type[Item]) -> tuple[str, ...]:
 
 
 def _optional(item: type[Item]) -> frozenset[str]:
-    return frozenset(f.name for f in fields(item) if f.default is not MISSING)  # type: ignore[arg-type]
+    if item not in _OPTIONAL:
+        names = (f.name for f in fields(item) if f.default is not MISSING)  # type: ignore[arg-type]
+        _OPTIONAL[item] = frozenset(names)
+    return _OPTIONAL[item]
 
 
 def check_name(name: Any, what: str) -> str:
