@@ -17,21 +17,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon import files, model
-from eslabon.arguments import UNHASHABLE, known_options, number
+from eslabon.arguments import LOOKUP_ERRORS, known_options, number
 from eslabon.displays import displayed
 from eslabon.errors import (
     ModelError,
     ModelWarning,
     ReadError,
     SingularityError,
-    depth_of_user,
     file_name,
     format_value,
+    user_stacklevel,
 )
 from eslabon.formulas.quantities import SPECTRAL
 from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
-from eslabon.progress import announced
+from eslabon.progress import announce
 from eslabon.verbs import (
     CallOptions,
     Named,
@@ -126,7 +126,7 @@ class Mechanism(model.Model):
             return write(path, to_toml(self.description, Path(path).parent))
         if lost := "; ".join(not_written(self)):
             warnings.warn(
-                f"{path}: URDF has no place for {lost}.", ModelWarning, stacklevel=depth_of_user()
+                f"{path}: URDF has no place for {lost}.", ModelWarning, stacklevel=user_stacklevel()
             )
         return write(path, to_urdf(self, Path(path).parent))
 
@@ -379,7 +379,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["pose", frame]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame) from None
         if more:
             return native(q, out=out, threads=threads, parameters=parameters, **more)
@@ -403,7 +403,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["jacobian", frame, axes]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame, axes=axes) from None
         if more:
             return native(q, out=out, threads=threads, parameters=parameters, **more)
@@ -422,7 +422,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["velocity", frame, axes]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame, axes=axes) from None
         if more:
             return native(q, v, out=out, threads=threads, parameters=parameters, **more)
@@ -441,7 +441,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["acceleration", frame, axes]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame, axes=axes) from None
         if more:
             return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
@@ -461,7 +461,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["position_hessian", frame]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame) from None
         if more:
             return native(q, out=out, threads=threads, parameters=parameters, **more)
@@ -944,7 +944,7 @@ class Mechanism(model.Model):
             native = self._native[
                 "inverse_dynamics", formulation, constraints, weights, independent
             ]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
@@ -970,7 +970,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native["forward_dynamics", formulation, constraints, independent]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(q, v, tau, out=out, threads=threads, parameters=parameters, **more)
@@ -1034,7 +1034,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native["hybrid_dynamics", formulation, constraints, independent]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
@@ -1132,7 +1132,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native[quantity, formulation, constraints, independent]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(
@@ -1169,7 +1169,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native[quantity, formulation, constraints, independent]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(
@@ -1449,7 +1449,7 @@ class Mechanism(model.Model):
         try:
             spectral = quantity in SPECTRAL
             native = self._derivatives[quantity, about, frame, axes, formulation, along, kept]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             options = {"frame": frame, "axes": axes, "formulation": formulation, "along": along}
             raise unhashable(quantity=quantity, **options) from None
         if not spectral:
@@ -1487,7 +1487,7 @@ class Mechanism(model.Model):
         """
         from eslabon.export.c_source import source
 
-        with announced(f"writing C for {self.name}"):
+        with announce(f"writing C for {self.name}"):
             return source(
                 self._graph(quantity, options),
                 f"{self.name}_{quantity}",
@@ -1524,7 +1524,7 @@ class Mechanism(model.Model):
         """
         from eslabon.textbook import equations
 
-        with announced(f"writing equations of {self.name}"):
+        with announce(f"writing equations of {self.name}"):
             return equations(self, quantity, parameters, long, options)
 
     def _graph(self, quantity: str, options: Mapping[str, Any]) -> Any:

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from eslabon import model
-from eslabon.errors import MissingDependencyError, ModelWarning, ReadError, depth_of_user
+from eslabon.errors import MissingDependencyError, ModelWarning, ReadError, user_stacklevel
 from eslabon.files.mjcf_geoms import Geoms
 from eslabon.model import GROUND, Builder, Description
 from eslabon.model.parsing import joint_kind
@@ -65,7 +65,7 @@ def read_mjcf(path: Path) -> Description:
     reader = _Reader(mujoco, compiled, path)
     description = reader.describe()
     if reader.lost:
-        warnings.warn(f"{path.name}: {reader.losses()}", ModelWarning, stacklevel=depth_of_user())
+        warnings.warn(f"{path.name}: {reader.losses()}", ModelWarning, stacklevel=user_stacklevel())
     return description
 
 

@@ -36,7 +36,14 @@ import numpy as np
 
 from eslabon import model
 from eslabon.arguments import flag, known_words
-from eslabon.errors import ModelError, ModelWarning, ReadError, depth_of_user, format_value, suggest
+from eslabon.errors import (
+    ModelError,
+    ModelWarning,
+    ReadError,
+    format_value,
+    suggest,
+    user_stacklevel,
+)
 from eslabon.files.findings import Findings
 from eslabon.files.meshes import Packages
 from eslabon.files.urdf_constraints import add_constraint
@@ -160,7 +167,7 @@ def _note(
     """Where the numbers come from, and what was changed; repairs are a warning too."""
     if repairs:
         warnings.warn(
-            f"{file}: repaired: {'; '.join(repairs)}.", ModelWarning, stacklevel=depth_of_user()
+            f"{file}: repaired: {'; '.join(repairs)}.", ModelWarning, stacklevel=user_stacklevel()
         )
     changed = [f"Repaired: {'; '.join(repairs)}."] if repairs else []
     if GROUND in links and ground != GROUND:
