@@ -33,6 +33,14 @@ class Pose:
     position: Triple = ORIGIN
     rpy: Triple = ORIGIN
 
+    def __post_init__(self) -> None:
+        """A negative zero is a plain one, as in every other number of a description: it reads back as it is written."""
+        for name in ("position", "rpy"):
+            given = getattr(self, name)
+            if isinstance(given, tuple) and any(type(x) is float and x == 0.0 for x in given):
+                plain = tuple(0.0 if type(x) is float and x == 0.0 else x for x in given)
+                object.__setattr__(self, name, plain)
+
     def rotation(self) -> Array:
         """R = Rz(yaw) Ry(pitch) Rx(roll)."""
         return self._rotation
