@@ -99,12 +99,14 @@ def descent(
 
 
 def orthogonal_step(
-    equations: Callable[..., tuple[Floats, Floats]], move: Callable[[Floats, Floats], Floats]
+    equations: Callable[..., tuple[Floats, Floats]],
+    move: Callable[[Floats, Floats], Floats],
+    least: float = 1e-13,
 ) -> Callable[..., tuple[Floats, Floats]]:
     """A step from numbers r and J by singular values, for rows that depend on one another and the last digits.
 
     `equations(q, *x)` gives r and J, `move(q, s)` the configuration after a step, in which no joint turns by more than a
-    radian.
+    radian. No step is taken along singular values below `least` of the largest.
     """
 
     def step(q: Floats, damping: Any, *x: Any) -> tuple[Floats, Floats]:
@@ -118,7 +120,7 @@ def orthogonal_step(
         gains = (
             size
             / (size**2 + mu + TINY)
-            * (size > 1e-13 * size.max(axis=-1, keepdims=True, initial=0.0))
+            * (size > least * size.max(axis=-1, keepdims=True, initial=0.0))
         )
         s = -np.einsum("...ij,...i->...j", Vt, gains * np.einsum("...ij,...i->...j", U, r))
         s = s / np.maximum(1.0, np.abs(s).max(axis=-1, keepdims=True, initial=0.0))
