@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon import files, model
-from eslabon.arguments import UNHASHABLE, flag, known_options, number
+from eslabon.arguments import LOOKUP_ERRORS, flag, known_options, number
 from eslabon.displays import displayed
 from eslabon.errors import (
     EslabonError,
@@ -26,8 +26,8 @@ from eslabon.errors import (
     Place,
     ReadError,
     SingularityError,
-    depth_of_user,
     format_value,
+    user_stacklevel,
 )
 from eslabon.files.diagnostics import Finding
 from eslabon.formulas.quantities import SPECTRAL
@@ -35,7 +35,7 @@ from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
 from eslabon.model.schema import place_of
 from eslabon.model.validation import moving_bodies_weigh_nothing
-from eslabon.progress import announced
+from eslabon.progress import announce
 from eslabon.verbs import (
     CallOptions,
     Named,
@@ -372,7 +372,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["pose", frame]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame) from None
         if more:
             return native(q, out=out, threads=threads, parameters=parameters, **more)
@@ -396,7 +396,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["jacobian", frame, axes]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame, axes=axes) from None
         if more:
             return native(q, out=out, threads=threads, parameters=parameters, **more)
@@ -415,7 +415,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["velocity", frame, axes]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame, axes=axes) from None
         if more:
             return native(q, v, out=out, threads=threads, parameters=parameters, **more)
@@ -434,7 +434,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["acceleration", frame, axes]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame, axes=axes) from None
         if more:
             return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
@@ -454,7 +454,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["position_hessian", frame]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame) from None
         if more:
             return native(q, out=out, threads=threads, parameters=parameters, **more)
@@ -937,7 +937,7 @@ class Mechanism(model.Model):
             native = self._native[
                 "inverse_dynamics", formulation, constraints, weights, independent
             ]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
@@ -963,7 +963,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native["forward_dynamics", formulation, constraints, independent]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(q, v, tau, out=out, threads=threads, parameters=parameters, **more)
@@ -1027,7 +1027,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native["hybrid_dynamics", formulation, constraints, independent]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
@@ -1125,7 +1125,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native[quantity, formulation, constraints, independent]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(
@@ -1162,7 +1162,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native[quantity, formulation, constraints, independent]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(
@@ -1442,7 +1442,7 @@ class Mechanism(model.Model):
         try:
             spectral = quantity in SPECTRAL
             native = self._derivatives[quantity, about, frame, axes, formulation, along, kept]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             options = {"frame": frame, "axes": axes, "formulation": formulation, "along": along}
             raise unhashable(quantity=quantity, **options) from None
         if not spectral:
@@ -1480,7 +1480,7 @@ class Mechanism(model.Model):
         """
         from eslabon.export.c_source import source
 
-        with announced(f"writing C for {self.name}"):
+        with announce(f"writing C for {self.name}"):
             return source(
                 self._graph(quantity, options),
                 f"{self.name}_{quantity}",
@@ -1517,7 +1517,7 @@ class Mechanism(model.Model):
         """
         from eslabon.textbook import equations
 
-        with announced(f"writing equations of {self.name}"):
+        with announce(f"writing equations of {self.name}"):
             return equations(self, quantity, parameters, long, options)
 
     def _graph(self, quantity: str, options: Mapping[str, Any]) -> Any:
@@ -1580,7 +1580,7 @@ def load(source: str | Path, **options: Any) -> Mechanism:
     except ModelError as error:
         raise ModelError(f"{source}: {error}").at(*error.place) from None
     for warning in moving_bodies_weigh_nothing(m):
-        warnings.warn(f"{m.name}: {warning}", ModelWarning, stacklevel=depth_of_user())
+        warnings.warn(f"{m.name}: {warning}", ModelWarning, stacklevel=user_stacklevel())
     return m
 
 
@@ -1606,16 +1606,29 @@ def check(path: str | Path, **options: Any) -> list[Finding]:
         raise ReadError(f"check takes the path of a file; it was given {format_value(path)}.")
     model, diagnostics = check_file(Path(path), options)
     if model is not None and model.closed and not model.rheonomic:
-        try:
-            for warning in _closure_warnings(Mechanism(model.description)):
-                diagnostics.warn(str(warning), *warning.place)
-        except EslabonError as error:  # home cannot be projected onto the loops
-            diagnostics.warn(str(error), *error.place)
+        for warning in _closure_warnings(Mechanism(model.description)):
+            diagnostics.warn(str(warning), *warning.place)
     return diagnostics.findings()
 
 
 def _closure_warnings(m: Mechanism) -> Iterator[ModelWarning]:
-    """What only a solution tells: whether home closes the loops, and how many degrees of freedom they leave."""
+    """What only a solution tells, the warnings of the solver among it."""
+    found: list[ModelWarning] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found += _closure_at_home(m)
+        except EslabonError as error:  # home cannot be projected onto the loops
+            found.append(ModelWarning(str(error)).at(*error.place))
+    for warning in caught:
+        if isinstance(warning.message, ModelWarning):
+            said = str(warning.message).removeprefix(f"{m.name}: ")
+            yield ModelWarning(said).at(*warning.message.place)
+    yield from found
+
+
+def _closure_at_home(m: Mechanism) -> Iterator[ModelWarning]:
+    """Whether home closes the loops, and how many degrees of freedom they leave."""
     residual = np.abs(m.constraint(m.home()))
     if residual.max(initial=0.0) > CLOSED:
         q = m.project(m.home())

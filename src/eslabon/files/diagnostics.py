@@ -12,8 +12,8 @@ from eslabon.errors import (
     ModelWarning,
     Place,
     ReadError,
-    depth_of_user,
     located,
+    user_stacklevel,
 )
 from eslabon.model import Builder
 from eslabon.model.items import ITEMS
@@ -210,7 +210,7 @@ class Diagnostics:
             self.warnings.append(ModelWarning(sentence).at(*place))
         else:
             where = self.source.position(place).prefix()
-            warnings.warn(ModelWarning(where + sentence).at(*place), stacklevel=depth_of_user())
+            warnings.warn(ModelWarning(where + sentence).at(*place), stacklevel=user_stacklevel())
 
     def leave_out(self, sentence: str, *place: str) -> None:
         """Something of the file is not read: a warning, or an error where that is asked for."""
