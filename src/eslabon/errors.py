@@ -1,7 +1,7 @@
 """What goes wrong, in sentences: every error a user can cause is a child of :class:`EslabonError`.
 
-An error says what is wrong, where, and what to do about it. Readers put the file's name in front of the sentence.
-"""
+An error says what is wrong, where, and what to do about it. Readers put the file's name in front of
+the sentence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class Placed:
 
 
 class EslabonError(Placed, Exception):
-    """The parent of every error this package raises on purpose. Its sentence quotes endless names shortened.
+    """The parent of every error this package raises on purpose. Its sentence quotes endless names
+    shortened.
 
     >>> import eslabon as es
     >>> issubclass(es.AssemblyError, es.EslabonError)
@@ -82,7 +83,8 @@ def _with_short_words(sentence: str) -> str:
 
 
 class ModelError(EslabonError, ValueError):
-    """A mechanism that cannot be: a missing body, a negative mass, a zero axis, a parameter without a value.
+    """A mechanism that cannot be: a missing body, a negative mass, a zero axis, a parameter without
+    a value.
 
     >>> import eslabon as es
     >>> es.Builder("rod").body("bar", mass=-1.0).joint("q", "revolute", "ground", "bar").build()
@@ -198,7 +200,8 @@ class MissingDependencyError(EslabonError, ImportError):
 
 
 class ModelWarning(Placed, UserWarning):
-    """A mechanism that is allowed but suspicious, such as moments of inertia no solid body can have.
+    """A mechanism that is allowed but suspicious, such as moments of inertia no solid body can
+    have.
 
     >>> import warnings
     >>> import eslabon as es
@@ -212,7 +215,8 @@ class ModelWarning(Placed, UserWarning):
 
 
 class SingularityWarning(UserWarning):
-    """An answer was given, but on the way to it, or at it, a singular configuration leaves it in doubt.
+    """An answer was given, but on the way to it, or at it, a singular configuration leaves it in
+    doubt.
 
     >>> import eslabon as es
     >>> issubclass(es.SingularityWarning, UserWarning)
@@ -235,7 +239,8 @@ def user_stacklevel() -> int:
 
 
 def report_singularity(how: str, sentence: str) -> None:
-    """A `SingularityError`, a `SingularityWarning`, or nothing: as the caller asked, by one of `SINGULAR_CHOICES`."""
+    """A `SingularityError`, a `SingularityWarning`, or nothing: as the caller asked, by one of
+    `SINGULAR_CHOICES`."""
     if how == "error":
         raise SingularityError(sentence)
     if how == "warn":
@@ -243,7 +248,8 @@ def report_singularity(how: str, sentence: str) -> None:
 
 
 def suggest(word: Any, known: Iterable[str], otherwise: str | None = None) -> str:
-    """How a sentence about an unknown word ends: with the known word nearest to it, or with all of them.
+    """How a sentence about an unknown word ends: with the known word nearest to it, or with all of
+    them.
 
     >>> suggest("mas", ["mass", "com"])
     "; did you mean 'mass'?"
@@ -274,7 +280,8 @@ def file_name(path: Any) -> str:
 
 
 def format_value(value: Any) -> str:
-    """A value in a sentence, cut short and in one line: what a hostile file holds can be endless, or have no text at all.
+    """A value in a sentence, cut short and in one line: what a hostile file holds can be endless,
+    or have no text at all.
 
     >>> format_value([1, "a"]), format_value("x" * 100), format_value(10**5000)
     ("[1, 'a']", "'xxxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxxx'", 'a value of type int')

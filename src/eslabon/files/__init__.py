@@ -1,8 +1,7 @@
 """Every way a mechanism comes in and goes out: one file a format, reading and writing side by side.
 
-`FORMATS` is the table of them. `load`, `save` and `check_file` find the format of a file in it, by the end of its name
-and, of XML, by its first element.
-"""
+`FORMATS` is the table of them. `load`, `save` and `check_file` find the format of a file in it, by
+the end of its name and, of XML, by its first element."""
 
 from __future__ import annotations
 
@@ -36,9 +35,8 @@ LARGEST_FILE = 5_000_000  # bytes; a description is text, and a few kilobytes
 class Format(NamedTuple):
     """A kind of file: how its name ends, what its XML begins with, and what reads and writes it.
 
-    `read` and `write` take options of the classes that the row names, and the diagnostics, whose source is the file: they
-    learn what is wrong, and what is lost.
-    """
+    `read` and `write` take options of the classes that the row names, and the diagnostics, whose
+    source is the file: they learn what is wrong, and what is lost."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -88,7 +86,7 @@ FORMATS = (
 )
 
 
-# -- the library ------------------------------------------------------------------------------------------------------
+# -- the library -----------------------------------------------------------------------------------
 
 
 def robots() -> list[str]:
@@ -128,11 +126,12 @@ def _library() -> Traversable:
     return resources.files("eslabon") / "robots"
 
 
-# -- reading ----------------------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def load(source: str | Path, **options: Any) -> Description:
-    """What describes a mechanism of the library, by name, or of a file: .toml, .urdf or MJCF (.xml).
+    """What describes a mechanism of the library, by name, or of a file: .toml, .urdf or MJCF
+    (.xml).
 
     Options are those of the format (`eslabon.files.options`).
     """
@@ -154,7 +153,8 @@ def load(source: str | Path, **options: Any) -> Description:
 
 
 def with_file(error: EslabonError, source: SourceText) -> EslabonError:
-    """The error with its file in front of its sentence, and the file beside it, where it is in that one."""
+    """The error with its file in front of its sentence, and the file beside it, where it is in that
+    one."""
     path, file = source.path, source.position(error.place).file
     name = str(path) if str(path).isprintable() else ascii(str(path))
     beside = f"{file.name}: " if file != path else ""
@@ -184,7 +184,8 @@ def read_file(diagnostics: Diagnostics, options: Mapping[str, Any]) -> Descripti
 
 
 def _format_of(path: Path, source: SourceText) -> Format:
-    """The format of a file: by the end of its name and, where several have that, by its first element."""
+    """The format of a file: by the end of its name and, where several have that, by its first
+    element."""
     suffix = path.suffix.lower()
     fitting = [x for x in FORMATS if suffix in x.suffixes]
     if not fitting:
@@ -207,11 +208,12 @@ def _format_of(path: Path, source: SourceText) -> Format:
     raise ReadError(f"the first element is <{tag}>; {starts}.")
 
 
-# -- writing ----------------------------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def save(m: Model, path: str | Path, **options: Any) -> Path:
-    """Write a mechanism to a file of the format that its name ends in; warnings say what is lost."""
+    """Write a mechanism to a file of the format that its name ends in; warnings say what is
+    lost."""
     suffix = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
     for format_ in FORMATS:
         if format_.write is not None and suffix == format_.suffixes[0]:

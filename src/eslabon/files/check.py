@@ -1,4 +1,5 @@
-"""Everything that reading, the schema, validation and plausibility find in a file, each with its place."""
+"""Everything that reading, the schema, validation and plausibility find in a file, each with its
+place."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def check_file(path: Path, options: Mapping[str, Any]) -> tuple[Model | None, Di
 
 
 def _mistakes(d: Description, diagnostics: Diagnostics) -> Iterator[ModelError]:
-    """What keeps a description from being a mechanism; of one that was not read whole, nothing of its tree."""
+    """What keeps a description from being a mechanism; of one that was not read whole, nothing of
+    its tree."""
     yield from violations(d, diagnostics.unread_items())
     yield from without_value(d)
     yield from inadmissible(_Unchecked(with_values(d)))

@@ -1,8 +1,11 @@
 """Serial arms from tables of Denavit and Hartenberg.
 
-Standard (distal, Rojas 2.5):  T_i = Rz(theta) Tz(d) Tx(a) Rx(alpha), frame i at the far end of link i.
-Modified (proximal, Craig):    T_i = Rx(alpha) Tx(a) Rz(theta) Tz(d), frame i at joint i, with the alpha and a of the
-link before. Masses, centres of mass and inertias are given in frame i of the convention in use.
+Standard (distal, Rojas 2.5):  T_i = Rz(theta) Tz(d) Tx(a) Rx(alpha), frame i at the far end of
+link i.
+Modified (proximal, Craig):    T_i = Rx(alpha) Tx(a) Rz(theta) Tz(d), frame i at joint i, with the
+alpha and a of the link before.
+
+Masses, centres of mass and inertias are given in frame i of the convention in use.
 """
 
 from __future__ import annotations
@@ -45,15 +48,17 @@ def from_dh(
 ) -> Description:
     """A serial arm from a Denavit-Hartenberg table.
 
-    Each row is ``(theta, d, a, alpha)`` or a mapping with those keys (missing ones are zero), and then also ``kind``
-    ("revolute" or "prismatic"; "R" or "P"), ``name`` of the link and ``joint`` (by default link1, joint1, ...),
-    ``mass``, ``com`` and ``inertia`` of the link, and the optional data of a joint such as ``limits``. In a row, the
-    theta of a revolute and the d of a prismatic joint are what is added to its coordinate. ``base`` is the pose of the
-    first frame on the ground, ``tool`` that of the frame "tool" in the last one. With ``degrees=True`` theta and alpha
+    Each row is ``(theta, d, a, alpha)`` or a mapping with those keys (missing ones are zero), and
+    then also ``kind`` ("revolute" or "prismatic"; "R" or "P"), ``name`` of the link and ``joint``
+    (by default link1, joint1, ...), ``mass``, ``com`` and ``inertia`` of the link, and the optional
+    data of a joint such as ``limits``. In a row, the theta of a revolute and the d of a prismatic
+    joint are what is added to its coordinate. ``base`` is the pose of the first frame on the
+    ground, ``tool`` that of the frame "tool" in the last one. With ``degrees=True`` theta and alpha
     are in degrees.
 
     >>> import eslabon as es
-    >>> arm = es.from_dh([(0, 0, 1.0, 0), {"a": 0.8, "mass": 2.0, "com": (-0.4, 0, 0)}], name="planar_2r")
+    >>> rows = [(0, 0, 1.0, 0), {"a": 0.8, "mass": 2.0, "com": (-0.4, 0, 0)}]
+    >>> arm = es.from_dh(rows, name="planar_2r")
     >>> arm
     <Mechanism planar_2r: 2 bodies, 2 joints, 0 loops, 2 actuators>
     """

@@ -1,4 +1,5 @@
-"""What is wrong or odd in a file, each with its place: loading raises the first mistake, checking collects all of them."""
+"""What is wrong or odd in a file, each with its place: loading raises the first mistake, checking
+collects all of them."""
 
 from __future__ import annotations
 
@@ -51,9 +52,9 @@ class Position(NamedTuple):
 class SourceText:
     """A file, and the lines of the places in it.
 
-    A place is written where a reader says (`write_down`), or where the text itself has it (`lines_from`): a table and
-    its keys, an element and those inside. The lines are searched when the first of them is asked for.
-    """
+    A place is written where a reader says (`write_down`), or where the text itself has it
+    (`lines_from`): a table and its keys, an element and those inside. The lines are searched when
+    the first of them is asked for."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or Path()
@@ -76,7 +77,8 @@ class SourceText:
     def write_down(
         self, item: Place, place: Place, fields: Mapping[str, Place] | None = None
     ) -> None:
-        """That an item of the description stands at a place of the text, and its fields at places in that one."""
+        """That an item of the description stands at a place of the text, and its fields at places
+        in that one."""
         self._written.setdefault(item, (place, fields or {}))
 
     def position(self, place: Place) -> Position:
@@ -98,7 +100,8 @@ class SourceText:
 
 
 class _Reading:
-    """A part of a file that is being read; when mistakes are collected, one of them ends this part alone."""
+    """A part of a file that is being read; when mistakes are collected, one of them ends this part
+    alone."""
 
     def __init__(self, diagnostics: Diagnostics, place: Place, item: Place) -> None:
         self.diagnostics, self.place, self.item = diagnostics, place, item
@@ -119,9 +122,9 @@ class _Reading:
 class Diagnostics:
     """Where a reader's and a writer's mistakes, warnings and losses go.
 
-    `collect` gathers mistakes where loading raises the first one: an item whose field fails is read without it, and
-    `unread` names the items, by section, that could not be read at all. `strict` makes an error of what is left out.
-    """
+    `collect` gathers mistakes where loading raises the first one: an item whose field fails is read
+    without it, and `unread` names the items, by section, that could not be read at all. `strict`
+    makes an error of what is left out."""
 
     def __init__(
         self, source: SourceText | None = None, *, collect: bool = False, strict: bool = False
@@ -134,7 +137,7 @@ class Diagnostics:
         self.unread: dict[str, set[str]] = {}
         self.abandoned: set[Place] = set()  # where reading stopped at a mistake
 
-    # -- mistakes ---------------------------------------------------------------------------------------------------
+    # -- mistakes ----------------------------------------------------------------------------------
 
     def add(self, error: EslabonError) -> None:
         if not self.collect:
@@ -142,7 +145,8 @@ class Diagnostics:
         self.errors.append(error)
 
     def reading(self, *place: str, item: Place = ()) -> _Reading:
-        """Mistakes inside are at this place unless they have their own; `item`, section and name, is unread then."""
+        """Mistakes inside are at this place unless they have their own; `item`, section and name,
+        is unread then."""
         return _Reading(self, place, item)
 
     def abandon(self, error: EslabonError, place: Place, item: Place) -> None:
@@ -153,7 +157,8 @@ class Diagnostics:
             self.lose_item(*item)
 
     def read(self, build: Callable[[], object], drop: Callable[[Place], bool]) -> bool:
-        """Build something; when collecting, again without the part at fault as long as `drop` can spare it."""
+        """Build something; when collecting, again without the part at fault as long as `drop` can
+        spare it."""
         known: set[Place] = set()
         while True:
             try:
@@ -174,7 +179,8 @@ class Diagnostics:
         written: Mapping[str, Any],
         prepare: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
     ) -> None:
-        """Add an item to a mechanism; when collecting, without the keys at fault unless it needs them.
+        """Add an item to a mechanism; when collecting, without the keys at fault unless it needs
+        them.
 
         `prepare` makes the Builder's keys of what the file has; `key_deg` goes with `key`.
         """
@@ -202,7 +208,7 @@ class Diagnostics:
         """The items that could not be read; None where all could."""
         return self.unread if self.errors else None
 
-    # -- warnings and losses ----------------------------------------------------------------------------------------
+    # -- warnings and losses -----------------------------------------------------------------------
 
     def warn(self, sentence: str, *place: str) -> None:
         """A warning: at once when loading, gathered when collecting."""
@@ -227,7 +233,7 @@ class Diagnostics:
         """All losses, for a sentence."""
         return "; ".join(what + _listed([*names]) for what, names in self.losses.items())
 
-    # -- what was found ---------------------------------------------------------------------------------------------
+    # -- what was found ----------------------------------------------------------------------------
 
     def findings(self) -> list[Finding]:
         """All errors, then all warnings."""

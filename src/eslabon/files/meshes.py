@@ -1,8 +1,9 @@
-"""How files name meshes, and where those are. Dynamics needs none of them; a picture of the mechanism does.
+"""How files name meshes, and where those are. Dynamics needs none of them; a picture of the
+mechanism does.
 
-A URDF names a file by a path beside it, by ``file://``, or by ``package://name/path``: a package is a folder of that name,
-above the URDF, in one of the folders `packages`, or in one of the variable ROS_PACKAGE_PATH.
-"""
+A URDF names a file by a path beside it, by ``file://``, or by ``package://name/path``: a package is
+a folder of that name, above the URDF, in one of the folders `packages`, or in one of the variable
+ROS_PACKAGE_PATH."""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ def resolved(name: str, urdf: Path, packages: Packages = None) -> Path | None:
 
 
 def named_from(shapes: tuple[Shape, ...], folder: Path | None) -> tuple[Shape, ...]:
-    """The shapes with meshes in a folder, or below it, named from there, so that both can be moved; others keep their
-    path."""
+    """The shapes with meshes in a folder, or below it, named from there, so that both can be moved;
+    others keep their path."""
     if folder is None:
         return shapes
     return tuple(replace(x, file=_beside(x.file, folder)) for x in shapes)

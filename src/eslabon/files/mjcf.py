@@ -1,21 +1,27 @@
 """MJCF: a model as MuJoCo reads it, through MuJoCo's own compiler (the optional extra ``mjcf``).
 
-The compiler resolves defaults, includes, frames, and inertias from geometry; this room turns the compiled model into a
-description. Names keep their meaning: a body's frame is MuJoCo's, a named site is a frame, a keyframe a mode, and q is
-MuJoCo's qpos, number by number. So is v its qvel, but for free joints: here the body twist, angular part first.
+The compiler resolves defaults, includes, frames, and inertias from geometry; this room turns the
+compiled model into a description. Names keep their meaning: a body's frame is MuJoCo's, a named
+site is a frame, a keyframe a mode, and q is MuJoCo's qpos, number by number. So is v its qvel, but
+for free joints: here the body twist, angular part first.
 
 Where the two differ:
 
-* A body with several joints gets massless bodies between them. A joint beside its body's origin (``pos``) carries a
-  massless body at its anchor, and that one the body, by a fixed joint: here a body's frame is its joint's outer frame.
-* ``ref`` is part of the joint's pose, qpos0 is home, ``springref`` the rest of the joint's spring, ``frictionloss`` its
-  Coulomb friction, ``gravcomp`` a constant wrench, and a spatial tendon between two sites a spring.
-* A joint is actuated where an actuator acts on it, and its force is that at the joint, gear included. ``armature`` is
-  the motor's inertia as seen at the joint: ``motor_inertia`` times the square of ``gear_ratio``.
-* Equality constraints hold exactly, not softly: ``connect`` is a spherical cut joint, ``weld`` a fixed one, ``joint`` a
-  coupling or, for a single joint, a fixed cut joint across it, ``tendon`` a coupling if it is of two joints.
+* A body with several joints gets massless bodies between them. A joint beside its body's origin
+  (``pos``) carries a massless body at its anchor, and that one the body, by a fixed joint: here a
+  body's frame is its joint's outer frame.
+* ``ref`` is part of the joint's pose, qpos0 is home, ``springref`` the rest of the joint's spring,
+  ``frictionloss`` its Coulomb friction, ``gravcomp`` a constant wrench, and a spatial tendon
+  between two sites a spring.
+* A joint is actuated where an actuator acts on it, and its force is that at the joint, gear
+  included. ``armature`` is the motor's inertia as seen at the joint: ``motor_inertia`` times the
+  square of ``gear_ratio``.
+* Equality constraints hold exactly, not softly: ``connect`` is a spherical cut joint, ``weld`` a
+  fixed one, ``joint`` a coupling or, for a single joint, a fixed cut joint across it, ``tendon`` a
+  coupling if it is of two joints.
 * A geom that MuJoCo's viewer shows at first is a shape (`mjcf_geoms`).
-* A name that is taken, since MuJoCo lets a body and a site share one, gets its kind behind it: ``torso_site``.
+* A name that is taken, since MuJoCo lets a body and a site share one, gets its kind behind it:
+  ``torso_site``.
 
 What has no place in a description is left out, and a warning and the mechanism's note say so.
 """
@@ -78,10 +84,10 @@ def read_mjcf(options: MjcfOptions, diagnostics: Diagnostics) -> Description:
 def _compile(mujoco: ModuleType, path: Path, diagnostics: Diagnostics) -> Any:
     """The model that MuJoCo makes of a file.
 
-    An attribute that is blank where numbers must be (``<connect anchor=" ">``) breaks the compiler down: an unknown
-    exception, after which every other model waits for ever in this process. No other nonsense in any attribute does that,
-    and blank ones may be harmless (``name=""``), so that a file that has some is tried in a process of its own first.
-    """
+    An attribute that is blank where numbers must be (``<connect anchor=" ">``) breaks the compiler
+    down: an unknown exception, after which every other model waits for ever in this process. No
+    other nonsense in any attribute does that, and blank ones may be harmless (``name=""``), so that
+    a file that has some is tried in a process of its own first."""
     if blank := list(dict.fromkeys(_blank_attributes(path))):
         _try_elsewhere(path, blank, diagnostics)
     try:
@@ -124,7 +130,8 @@ def _try_elsewhere(path: Path, blank: list[tuple[int, str]], diagnostics: Diagno
 
 
 def _blank_attributes(main: Path) -> Iterator[tuple[int, str]]:
-    """The attributes of a file, and of those that it includes, that have nothing in them: each with its line."""
+    """The attributes of a file, and of those that it includes, that have nothing in them: each with
+    its line."""
     found, k = [main], 0
     while k < len(found):
         path, k = found[k], k + 1
@@ -153,7 +160,8 @@ class _Names(set[str]):
 
 
 class _Reader:
-    """A compiled model (`mj`) on its way into a Builder (`b`). Lists and dictionaries go by MuJoCo's numbers."""
+    """A compiled model (`mj`) on its way into a Builder (`b`). Lists and dictionaries go by
+    MuJoCo's numbers."""
 
     def __init__(self, mujoco: ModuleType, mj: Any, diagnostics: Diagnostics) -> None:
         self.mujoco, self.mj, self.diagnostics = mujoco, mj, diagnostics
@@ -185,10 +193,11 @@ class _Reader:
             self.b.describe(), note=f"{note} {self.losses()}" if self.diagnostics.losses else note
         )
 
-    # -- the compiled model -----------------------------------------------------------------------------------------
+    # -- the compiled model ------------------------------------------------------------------------
 
     def _names(self, kind: str, numbers: Iterable[int], room: _Names) -> list[str]:
-        """The names here of items of a kind; those without a name are called by kind and number, after all others."""
+        """The names here of items of a kind; those without a name are called by kind and number,
+        after all others."""
         given = {i: getattr(self.mj, kind)(i).name for i in numbers}
         made = {
             i: room.new(given[i] or f"{kind}{i}", kind)
@@ -197,7 +206,8 @@ class _Reader:
         return [made[i] for i in given]
 
     def _on(self, *features: str) -> bool:
-        """Whether the options leave features on; what this version of MuJoCo has no switch for, is."""
+        """Whether the options leave features on; what this version of MuJoCo has no switch for,
+        is."""
         bits = (
             int(getattr(self.mujoco.mjtDisableBit, f"mjDSBL_{feature}", 0)) for feature in features
         )
@@ -225,10 +235,11 @@ class _Reader:
         """One sentence on all that is left out."""
         return f"Not carried over: {self.diagnostics.lost()}."
 
-    # -- bodies and joints ------------------------------------------------------------------------------------------
+    # -- bodies and joints -------------------------------------------------------------------------
 
     def _add_body(self, i: int) -> None:
-        """A body on its joints. MuJoCo's frame of the body goes from T to T shift(p) J(q) shift(-p) at each of them."""
+        """A body on its joints. MuJoCo's frame of the body goes from T to T shift(p) J(q) shift(-p)
+        at each of them."""
         mj, name = self.mj, self.bodies[i]
         parent, here, anchor = (
             self.bodies[mj.body_parentid[i]],
@@ -340,7 +351,7 @@ class _Reader:
         for body, name, given in Geoms(self.mujoco, self.mj, self.path).shapes():
             self.b.shape(names.new(name, "shape"), self.bodies[body], **given)
 
-    # -- actuators --------------------------------------------------------------------------------------------------
+    # -- actuators ---------------------------------------------------------------------------------
 
     @cached_property
     def drives(self) -> dict[int, list[int]]:
@@ -399,7 +410,7 @@ class _Reader:
         )
         return False
 
-    # -- equality constraints ---------------------------------------------------------------------------------------
+    # -- equality constraints ----------------------------------------------------------------------
 
     def _add_equalities(self) -> None:
         mj = self.mj
@@ -420,7 +431,7 @@ class _Reader:
         if self._word("mjtObj", mj.eq_objtype[e]) == "SITE":
             first, second = (_pose(mj.site_pos[s], mj.site_quat[s]) for s in ends)
             ends = [mj.site_bodyid[s] for s in ends]
-        elif weld:  # the point on the second body comes first, then the pose of that body as the first one sees it
+        elif weld:  # the point on the second body first, then that body's pose in the first one
             first, second = _pose(data[3:6], data[6:10]), _pose(data[:3])
         else:
             first, second = _pose(data[:3]), _pose(data[3:6])
@@ -455,7 +466,8 @@ class _Reader:
             self.b.loop(name, "fixed", parent, child, held)
 
     def _add_tendon_coupling(self, e: int, name: str) -> bool:
-        """c1 q1 + c2 q2, the length of a fixed tendon over two joints, stays what it is at qpos0, plus a0."""
+        """c1 q1 + c2 q2, the length of a fixed tendon over two joints, stays what it is at qpos0,
+        plus a0."""
         mj, t = self.mj, self.mj.eq_obj1id[e]
         joints, factors = (
             self._path(t, "JOINT"),
@@ -470,7 +482,7 @@ class _Reader:
         self.b.couple(name, one, other, -factors[1] / factors[0], length / factors[0])
         return True
 
-    # -- tendons, and what is left ----------------------------------------------------------------------------------
+    # -- tendons, and what is left -----------------------------------------------------------------
 
     def _add_springs(self) -> None:
         """Spatial tendons between two sites with a spring or a damper in them."""
@@ -501,7 +513,8 @@ class _Reader:
                     self.b.spring(name, one, other, first, second, stiffness, damping, long)
 
     def _path(self, t: int, kind: str) -> list[int]:
-        """The numbers of the sites or joints that a tendon goes over, if it goes over nothing else."""
+        """The numbers of the sites or joints that a tendon goes over, if it goes over nothing
+        else."""
         wraps = range(self.mj.tendon_adr[t], self.mj.tendon_adr[t] + self.mj.tendon_num[t])
         plain = all(self._word("mjtWrap", self.mj.wrap_type[w]) == kind for w in wraps)
         return [int(self.mj.wrap_objid[w]) for w in wraps] if plain else []
@@ -532,7 +545,8 @@ class _Reader:
             self.lose("plugins")
 
     def _may_touch(self) -> bool:
-        """Whether contacts are possible: by a pair of geoms, or by bits of bodies that are not kept apart."""
+        """Whether contacts are possible: by a pair of geoms, or by bits of bodies that are not kept
+        apart."""
         mj = self.mj
         types, affinities, whole = mj.body_contype, mj.body_conaffinity, mj.body_weldid
         meet = (types[:, None] & affinities | affinities[:, None] & types) != 0

@@ -1,4 +1,5 @@
-"""The options of the readers: the fields of a class are the keywords that `es.load` and `es.check` take for its format."""
+"""The options of the readers: the fields of a class are the keywords that `es.load` and `es.check`
+take for its format."""
 
 from __future__ import annotations
 
@@ -21,14 +22,16 @@ class Options:
 class UrdfOptions(Options):
     """How a URDF is read.
 
-    `loops` closes it: a YAML file's path, a list of pairs of frames or of ``{"frames": (a, b), "kind": "spherical"}``
-    (any joint kind; "3d" and "6d" as in the YAML, 6d by default), a mapping with the YAML's keys, or False for none, not
-    even the file's own ``<constraint>`` elements; left out, the YAML of the same name beside the URDF if there is one.
-    `base` is how the root link stands on the ground: "fixed", "free" or "planar"; a moving base has no motor. With
-    `repair` every inertia that no solid body has becomes the nearest one that a body has, missing entries are zero, and a
-    mass without inertia is a small sphere; the note and a warning list all changes. `packages` are folders, or folders by name, where meshes of ``package://`` are (`eslabon.files.meshes`). With `strict`
-    a file with elements or attributes that would be left out is refused.
-    """
+    `loops` closes it: a YAML file's path, a list of pairs of frames or of ``{"frames": (a, b),
+    "kind": "spherical"}`` (any joint kind; "3d" and "6d" as in the YAML, 6d by default), a mapping
+    with the YAML's keys, or False for none, not even the file's own ``<constraint>`` elements; left
+    out, the YAML of the same name beside the URDF if there is one. `base` is how the root link
+    stands on the ground: "fixed", "free" or "planar"; a moving base has no motor. With `repair`
+    every inertia that no solid body has becomes the nearest one that a body has, missing entries
+    are zero, and a mass without inertia is a small sphere; the note and a warning list all changes.
+    `packages` are folders, or folders by name, where meshes of ``package://`` are
+    (`eslabon.files.meshes`). With `strict` a file with elements or attributes that would be left
+    out is refused."""
 
     loops: Any = None
     base: str = "fixed"
@@ -47,7 +50,8 @@ class UrdfOptions(Options):
 
 @dataclass(frozen=True)
 class MjcfOptions(Options):
-    """How an MJCF is read: with `strict` a file with something that would be left out is refused."""
+    """How an MJCF is read: with `strict` a file with something that would be left out is
+    refused."""
 
     strict: bool = False
 
@@ -57,6 +61,7 @@ class MjcfOptions(Options):
 
 @dataclass(frozen=True)
 class UrdfWriteOptions(Options):
-    """How a URDF is written: with `hinges` chains of hinges and slides stand for the joints that urdfdom does not read."""
+    """How a URDF is written: with `hinges` chains of hinges and slides stand for the joints that
+    urdfdom does not read."""
 
     hinges: bool = False

@@ -1,4 +1,5 @@
-"""Which joints of a closed mechanism carry bodies and which are cut, where a format does not say it."""
+"""Which joints of a closed mechanism carry bodies and which are cut, where a format does not say
+it."""
 
 from __future__ import annotations
 
@@ -18,12 +19,15 @@ class DirectedJoint(NamedTuple):
 def spanning_tree(
     joints: Sequence[DirectedJoint], root: str, actuated: Collection[str]
 ) -> tuple[list[str], list[str]]:
-    """The names of the joints that carry their child, and of those that are cut, each in the order of the file.
+    """The names of the joints that carry their child, and of those that are cut, each in the order
+    of the file.
 
-    A body with several parents hangs on an actuated joint if it can, then on the shortest chain from the root, then on
-    the joint that comes first. What the root does not reach keeps its first joint.
+    A body with several parents hangs on an actuated joint if it can, then on the shortest chain
+    from the root, then on the joint that comes first. What the root does not reach keeps its first
+    joint.
 
-    >>> crank, rod, rocker = (DirectedJoint(*x.split()) for x in ("a ground l1", "b l1 l2", "c ground l2"))
+    >>> texts = ("a ground l1", "b l1 l2", "c ground l2")
+    >>> crank, rod, rocker = (DirectedJoint(*text.split()) for text in texts)
     >>> spanning_tree([crank, rod, rocker], "ground", ())
     (['a', 'c'], ['b'])
     >>> spanning_tree([crank, rod, rocker], "ground", ("b",))

@@ -1,9 +1,9 @@
 """Our own format: a mechanism as a person writes it.
 
-Tables ``bodies``, ``joints``, ``loops``, ``couplings``, ``springs``, ``wrenches``, ``frames`` and ``shapes`` hold one
-entry a name, with the keys of the `Builder` method of that item; ``[dh]`` holds a Denavit-Hartenberg table instead of
-bodies and joints. A key that ends in ``_deg`` is in degrees. Numbers may be expressions of the ``parameters``.
-"""
+Tables ``bodies``, ``joints``, ``loops``, ``couplings``, ``springs``, ``wrenches``, ``frames`` and
+``shapes`` hold one entry a name, with the keys of the `Builder` method of that item; ``[dh]`` holds
+a Denavit-Hartenberg table instead of bodies and joints. A key that ends in ``_deg`` is in degrees.
+Numbers may be expressions of the ``parameters``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TOP = ("name", "note", "gravity", "actuated", "parameters", "dh")
 Table = Mapping[str, Any]  # of TOML: its values are what a person wrote
 
 
-# -- reading ----------------------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def read_toml(
@@ -212,7 +212,7 @@ def _check_meshes(d: Description, diagnostics: Diagnostics) -> None:
             )
 
 
-# -- lines ------------------------------------------------------------------------------------------------------------
+# -- lines -----------------------------------------------------------------------------------------
 
 BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 KEY = re.compile(r"""[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[^\s.=\[\]"']+)[ \t]*""")
@@ -223,7 +223,8 @@ VALUE = re.compile(
 
 
 def toml_lines(text: str) -> dict[Place, int]:
-    """The line of every table and key of a valid TOML text. A table in a list has its number, from 1, in its place.
+    """The line of every table and key of a valid TOML text. A table in a list has its number, from
+    1, in its place.
 
     >>> toml_lines("[bodies.rod]\\nmass = 1.0\\ncom_deg = {x = 1}")[("bodies", "rod", "mass")]
     2
@@ -268,7 +269,8 @@ class _Scanner:
         self._value(place)
 
     def _value(self, place: Place) -> None:
-        """Pass a value, and note the keys in it. Lists may be nested as deep as the parser allows."""
+        """Pass a value, and note the keys in it. Lists may be nested as deep as the parser
+        allows."""
         if self.text[self.at] == "{":
             self._note(place)
             self.at += 1
@@ -313,7 +315,8 @@ class _Scanner:
         return place
 
     def _note(self, place: Place) -> None:
-        """The line here is that of a place, of the tables around it unless they have one, and of a key in degrees."""
+        """The line here is that of a place, of the tables around it unless they have one, and of a
+        key in degrees."""
         self._line += self.text.count("\n", self._counted, self.at)
         self._counted = self.at
         for length in range(1, len(place) + 1):
@@ -331,12 +334,12 @@ class _Scanner:
             self._pass(BLANK)
 
 
-# -- writing ----------------------------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def to_toml(d: Description, folder: Path | None = None) -> str:
-    """A text that reads back to the same description. Defaults are left out, expressions stay expressions; meshes are
-    named from `folder`."""
+    """A text that reads back to the same description. Defaults are left out, expressions stay
+    expressions; meshes are named from `folder`."""
     import tomlkit
 
     d = replace(d, shapes=named_from(d.shapes, folder))

@@ -1,31 +1,40 @@
-"""URDF, in and out: a robot as ROS and its friends write it, with closed loops inside it or beside it (`urdf_loops`).
+"""URDF, in and out: a robot as ROS and its friends write it, with closed loops inside it or beside
+it (`urdf_loops`).
 
-Links become bodies, joints become joints (`urdf_joints`), visuals become shapes (`urdf_visuals`). Elements and attributes
-that are neither read nor harmless to the motion of rigid bodies (`urdf_elements.HARMLESS`) are left out with a warning, or
-refused where ``strict=True`` asks for that. The XML is parsed with defusedxml, which refuses entities and DTDs.
+Links become bodies, joints become joints (`urdf_joints`), visuals become shapes (`urdf_visuals`).
+Elements and attributes that are neither read nor harmless to the motion of rigid bodies
+(`urdf_elements.HARMLESS`) are left out with a warning, or refused where ``strict=True`` asks for
+that. The XML is parsed with defusedxml, which refuses entities and DTDs.
 
 Where the specification leaves room:
 
-* The root link is a body on the ground, held by a joint called ``root_joint`` of the kind ``base`` says. A root called
-  ``ground``, or ``world`` if it has no inertia, is the ground itself, and ``world`` stays as a frame's name.
-* A revolute or prismatic joint whose ``<limit>`` gives neither lower nor upper has no limits. (By the letter both are 0
-  and the joint could not move; every program that leaves them out means no limits.) If one is given, the other is 0.
-  A lower limit above the upper one is read as no limit, as several exporters mean it, and a warning says so.
-* A ``world`` that a joint hangs on and that no ``<link>`` declares is the ground; a warning says so.
-* A link that is the child of several joints hangs on one of them; the others are cut and close loops (`spanning_tree`).
-* With loops, a joint's angles that are quarter turns rounded to four decimals or more (1.5708, 3.14159) are quarter
-  turns, and a warning says so: a linkage whose axes are parallel but for rounding does not close. Without loops all
-  numbers are as written, so that results compare to those of other programs.
+* The root link is a body on the ground, held by a joint called ``root_joint`` of the kind ``base``
+  says. A root called ``ground``, or ``world`` if it has no inertia, is the ground itself, and
+  ``world`` stays as a frame's name.
+* A revolute or prismatic joint whose ``<limit>`` gives neither lower nor upper has no limits. (By
+  the letter both are 0 and the joint could not move; every program that leaves them out means no
+  limits.) If one is given, the other is 0. A lower limit above the upper one is read as no limit,
+  as several exporters mean it, and a warning says so.
+* A ``world`` that a joint hangs on and that no ``<link>`` declares is the ground; a warning says
+  so.
+* A link that is the child of several joints hangs on one of them; the others are cut and close
+  loops (`spanning_tree`).
+* With loops, a joint's angles that are quarter turns rounded to four decimals or more (1.5708,
+  3.14159) are quarter turns, and a warning says so: a linkage whose axes are parallel but for
+  rounding does not close. Without loops all numbers are as written, so that results compare to
+  those of other programs.
 * A ``<group_state>``, as in SRDF, is a mode; that of the name ``home`` is where the joints start.
-* Without motors named in the YAML every joint of a tree has one, except those that float, those that mimic another
-  joint, and the root's; of a mechanism with loops those joints that a ``<transmission>`` names.
-* Joint types beyond the standard are those of Drake: ``ball``, ``universal`` (about x, then y, unless ``<axis>`` and
-  ``<axis2>`` say otherwise) and ``screw`` with ``<screw_thread_pitch value>`` in metres a turn; also ``spherical``,
-  ``helical`` and ``cylindrical`` as other names or kinds of the same sort.
+* Without motors named in the YAML every joint of a tree has one, except those that float, those
+  that mimic another joint, and the root's; of a mechanism with loops those joints that a
+  ``<transmission>`` names.
+* Joint types beyond the standard are those of Drake: ``ball``, ``universal`` (about x, then y,
+  unless ``<axis>`` and ``<axis2>`` say otherwise) and ``screw`` with ``<screw_thread_pitch value>``
+  in metres a turn; also ``spherical``, ``helical`` and ``cylindrical`` as other names or kinds of
+  the same sort.
 
-Written, numbers stand in place of parameters, loops are ``<constraint>`` elements, and a frame is a link without mass on a
-fixed joint. Joints that the parser of ROS does not read have the names of Drake's URDF, or are hinges (`urdf_hinges`).
-"""
+Written, numbers stand in place of parameters, loops are ``<constraint>`` elements, and a frame is a
+link without mass on a fixed joint. Joints that the parser of ROS does not read have the names of
+Drake's URDF, or are hinges (`urdf_hinges`)."""
 
 from __future__ import annotations
 
@@ -99,7 +108,7 @@ Elements = Mapping[str, XmlElement]  # by name
 Ends = Mapping[str, tuple[str, str]]  # a joint's parent and child links
 
 
-# -- reading ----------------------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def read_urdf(options: UrdfOptions, diagnostics: Diagnostics) -> Description:
@@ -228,7 +237,8 @@ def _tree(ends: Ends, root: str, driven: tuple[str, ...]) -> tuple[list[str], li
 
 
 def _body_names(links: Elements, ground: str | None) -> dict[str, str]:
-    """What each link is called here: `ground` is the fixed frame's name, and a moving link of that name gets another."""
+    """What each link is called here: `ground` is the fixed frame's name, and a moving link of that
+    name gets another."""
     taken = (f"ground_link{k}" for k in ("", *range(2, len(links) + 3)))
     other = next(name for name in taken if name not in links)
     return {name: GROUND if name == ground else other if name == GROUND else name for name in links}
@@ -282,12 +292,12 @@ def _add_bodies(
         diagnostics.source.write_down(("frames", root), links[root].place)
 
 
-# -- links ------------------------------------------------------------------------------------------------------------
+# -- links -----------------------------------------------------------------------------------------
 
 
 def _extents(links: Elements, joints: Elements, ends: Ends) -> dict[str, float]:
-    """How far a link reaches from its origin: to the joints it carries and to its centre of mass; of one that says
-    nothing of that, as far as the farthest does."""
+    """How far a link reaches from its origin: to the joints it carries and to its centre of mass;
+    of one that says nothing of that, as far as the farthest does."""
     found = dict.fromkeys(links, 0.0)
     with suppress(ReadError):  # the link or joint itself is about to say what is wrong
         for name, link in links.items():
@@ -339,7 +349,8 @@ def _entry(element: XmlElement, key: str, repairs: list[str] | None) -> float:
 def _admissible(
     body: Body, extent: float, what: str, repairs: list[str] | None
 ) -> tuple[float, ...]:
-    """The moments without round-off; if they may be repaired, those of a solid body, and what was changed is listed."""
+    """The moments without round-off; if they may be repaired, those of a solid body, and what was
+    changed is listed."""
     noise = round_off_moment(body, extent)
     moments = tuple(0.0 if abs(x) <= noise else x for x in body.inertia)
     values = principal_moments([Body("", inertia=moments)])[0]
@@ -373,11 +384,12 @@ def _listed(values: Iterable[float]) -> str:
     return ", ".join(f"{x:.4g}" for x in values)
 
 
-# -- joints and loops ---------------------------------------------------------------------------------------------------
+# -- joints and loops ------------------------------------------------------------------------------
 
 
 def _round_turns(sections: list[Any], diagnostics: Diagnostics) -> None:
-    """Quarter turns in the rpy of joints and loops as exact as they are meant, where they are rounded."""
+    """Quarter turns in the rpy of joints and loops as exact as they are meant, where they are
+    rounded."""
     rounded: dict[str, str] = {}
     for origin in (
         e
@@ -400,7 +412,8 @@ def _round_turns(sections: list[Any], diagnostics: Diagnostics) -> None:
 
 
 def _quarter_turns(text: str) -> float | None:
-    """The whole number of quarter turns, not none, that a text gives to at least four decimals but not exactly."""
+    """The whole number of quarter turns, not none, that a text gives to at least four decimals but
+    not exactly."""
     digits = re.fullmatch(r"[+-]?\d{1,3}\.(\d{4,14})", text)
     if not digits:
         return None
@@ -472,7 +485,7 @@ def _add_loops(
             b.loop(cut.name, cut.kind, first, second, axis=cut.axis, pitch=cut.pitch)
 
 
-# -- writing ----------------------------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def write_urdf(m: Model, options: UrdfWriteOptions, diagnostics: Diagnostics) -> str:
@@ -521,15 +534,17 @@ def to_urdf(m: Model, folder: Path | None = None) -> str:
 
 
 def _ground_link(m: Model) -> str:
-    """The name of the root link: `world`, as is the custom, unless a body or a frame elsewhere has it."""
+    """The name of the root link: `world`, as is the custom, unless a body or a frame elsewhere has
+    it."""
     there = Pose()
     elsewhere = any(f.name == WORLD and (f.body != GROUND or f.at != there) for f in m.frames)
     return GROUND if WORLD in m.body_places or elsewhere else WORLD
 
 
 def _mimics(m: Model) -> dict[str, Coupling]:
-    """By joint, the coupling that its <mimic> says. A joint can have only one, so that of several others are turned round:
-    a = r b + c is b = a / r - c / r. Where couplings form more than one circle some find no place."""
+    """By joint, the coupling that its <mimic> says. A joint can have only one, so that of several
+    others are turned round: a = r b + c is b = a / r - c / r. Where couplings form more than one
+    circle some find no place."""
     given = [c for c in m.couplings if c.source is not None]
     places: dict[str, Coupling] = {}
 

@@ -1,4 +1,5 @@
-"""What many elements of a URDF share, in and out: kinds of joints, axes, poses, numbers; and which elements are harmless."""
+"""What many elements of a URDF share, in and out: kinds of joints, axes, poses, numbers; and which
+elements are harmless."""
 
 from __future__ import annotations
 
@@ -124,8 +125,8 @@ def numbers(values: Iterable[float]) -> str:
 
 
 def leave_out_unread(robot: XmlElement, diagnostics: Diagnostics) -> None:
-    """Say of the elements and attributes that were neither read nor are harmless that they are left out: of each when
-    mistakes are collected, else of the first of a kind."""
+    """Say of the elements and attributes that were neither read nor are harmless that they are left
+    out: of each when mistakes are collected, else of the first of a kind."""
     kinds: dict[tuple[str, str, str], list[Unread]] = {}
     for found in unread(robot, HARMLESS):
         place = found.element.place

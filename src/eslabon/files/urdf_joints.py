@@ -1,4 +1,5 @@
-"""The joints of a URDF, in and out: kinds, axes, limits, friction, ``<mimic>``, ``<group_state>`` and transmissions."""
+"""The joints of a URDF, in and out: kinds, axes, limits, friction, ``<mimic>``, ``<group_state>``
+and transmissions."""
 
 from __future__ import annotations
 
@@ -55,13 +56,14 @@ State = Mapping[str, tuple[float, ...]]  # coordinates by joint
 Joints = Mapping[str, XmlElement]
 
 
-# -- reading ----------------------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def joint_data(
     name: str, joint: XmlElement, closures: Closures, diagnostics: Diagnostics
 ) -> dict[str, Any]:
-    """A joint's kind, place and data, as the Builder takes them; without what is wrong when mistakes are collected."""
+    """A joint's kind, place and data, as the Builder takes them; without what is wrong when
+    mistakes are collected."""
     kind = kind_of(joint)
     made: dict[str, Any] = {"kind": kind}
     with diagnostics.reading():
@@ -95,7 +97,8 @@ def add_joint(
     home: tuple[float, ...] | None,
     diagnostics: Diagnostics,
 ) -> None:
-    """A joint, or the two revolute ones with a cross between them that a universal joint is if a motor drives one axis."""
+    """A joint, or the two revolute ones with a cross between them that a universal joint is if a
+    motor drives one axis."""
     data, split = joint_data(name, joint, closures, diagnostics), closures.axis_motors(name)
     parent, child = ends
     diagnostics.source.write_down(("joints", name), joint.place, FIELDS)
@@ -113,7 +116,8 @@ def add_joint(
 def add_cut_joint(
     b: Builder, name: str, joint: XmlElement, ends: tuple[str, str], diagnostics: Diagnostics
 ) -> None:
-    """A joint that closes a loop, since its child hangs on another one. What belongs to its motion is left out."""
+    """A joint that closes a loop, since its child hangs on another one. What belongs to its motion
+    is left out."""
     kind = kind_of(joint)
     data = {"axis": _axes(joint, kind), "pitch": pitch_of(joint, kind)}
     b.loop(name, kind, *ends, pose_of(joint.child("origin")), **data)
@@ -158,7 +162,8 @@ def _limits(joint: XmlElement, diagnostics: Diagnostics) -> dict[str, Any]:
 
 
 def _friction(joint: XmlElement) -> dict[str, Any]:
-    """Viscous and Coulomb friction; <joint_properties> is what exporters of an older habit call <dynamics>."""
+    """Viscous and Coulomb friction; <joint_properties> is what exporters of an older habit call
+    <dynamics>."""
     dynamics, older = joint.child("dynamics"), joint.child("joint_properties")
     given = dynamics if dynamics.present else older
     keys = {"viscous": "damping", "coulomb": "friction"}
@@ -252,8 +257,8 @@ def actuate(
     transmitted: tuple[str, ...] | None,
     diagnostics: Diagnostics,
 ) -> None:
-    """Motors where the YAML says; without it at every joint of a tree that moves, floats not and mimics none, and of
-    what elements of the URDF close at the joints that have a transmission."""
+    """Motors where the YAML says; without it at every joint of a tree that moves, floats not and
+    mimics none, and of what elements of the URDF close at the joints that have a transmission."""
     for name in closures.kinds:
         if name not in moving:
             sentence = f"joint_name names '{name}', and no moving joint has that name"
@@ -294,7 +299,7 @@ def _warn(
     diagnostics.warn(f"{closures.where}{sentence}{hint}", YAML, key)
 
 
-# -- writing ----------------------------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def write_joint(robot: Element, j: Joint, parent: str, coupling: Coupling | None) -> None:

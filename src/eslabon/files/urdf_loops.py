@@ -1,42 +1,49 @@
-"""Closed loops of a URDF: elements of its dialects, in and out, and the YAML of public models of parallel robots.
+"""Closed loops of a URDF: elements of its dialects, in and out, and the YAML of public models of
+parallel robots.
 
-**Elements.** A row of `DIALECTS` says which element closes a loop and where its parts stand. The one that is read and
-written is ``<constraint>``, as proposed to the parser of ROS in 2026:
+**Elements.** A row of `DIALECTS` says which element closes a loop and where its parts stand. The
+one that is read and written is ``<constraint>``, as proposed to the parser of ROS in 2026:
 
     <constraint name="elbow" type="revolute">
       <parent link="upper"/> <parent_origin xyz="0.3 0 0" rpy="0 0 0"/> <parent_axis xyz="0 0 1"/>
       <child link="lower"/>  <child_origin xyz="0.5 0 0" rpy="0 0 0"/>  <child_axis xyz="0 0 1"/>
     </constraint>
 
-It is a cut joint between two links. The types are those of joints. Origins and axes may stand inside of ``<parent>`` and
-``<child>`` too, as ``<origin>`` and ``<axis>``; left out, an origin is the link's own and an axis is x. A universal joint
-turns about the parent's axis and then about the child's. Of other kinds the child's axis is brought onto the parent's:
-where a joint does not turn about its axis, the child's frame is turned by the smallest rotation that does that.
+It is a cut joint between two links. The types are those of joints. Origins and axes may stand
+inside of ``<parent>`` and ``<child>`` too, as ``<origin>`` and ``<axis>``; left out, an origin is
+the link's own and an axis is x. A universal joint turns about the parent's axis and then about the
+child's. Of other kinds the child's axis is brought onto the parent's: where a joint does not turn
+about its axis, the child's frame is turned by the smallest rotation that does that.
 
-**YAML.** A URDF is a tree. The models of Gepetto's example-parallel-robots cut the loops and say in a second file how to
-close them; the keys, and what their loader makes of them:
+**YAML.** A URDF is a tree. The models of Gepetto's example-parallel-robots cut the loops and say in
+a second file how to close them; the keys, and what their loader makes of them:
 
 ``closed_loop``
-    pairs of frames to bring together. A frame has the name of a link or of a joint, and a joint's frame is its child's.
+    pairs of frames to bring together. A frame has the name of a link or of a joint, and a joint's
+    frame is its child's.
 ``type``
-    "3d" (the points meet: a spherical cut joint) or "6d" (the frames meet: a fixed one), one for all or one each;
-    "6d" if left out.
+    "3d" (the points meet: a spherical cut joint) or "6d" (the frames meet: a fixed one), one for
+    all or one each; "6d" if left out.
 ``name_mot``
-    the joints that have motors, by name; a plain text instead of a list means every joint whose name contains it.
+    the joints that have motors, by name; a plain text instead of a list means every joint whose
+    name contains it.
 ``joint_name``, ``joint_type``
-    joints that are something else than the revolute placeholder in the URDF: SPHERICAL, FIXED, or UJOINT_XY and the
-    like, a universal joint about the first axis at the place and then about the second (CARDAN is an older name of XY).
-    A motor on one axis of a universal joint is called `name_X`, as their loader calls the two revolute joints it makes.
+    joints that are something else than the revolute placeholder in the URDF: SPHERICAL, FIXED, or
+    UJOINT_XY and the like, a universal joint about the first axis at the place and then about the
+    second (CARDAN is an older name of XY). A motor on one axis of a universal joint is called
+    `name_X`, as their loader calls the two revolute joints it makes.
 
 The first models have other keys, which go by parts of names:
 
 ``name_closedloop``, ``closed_loop_number``
-    the loops 1, 2, ... are the pairs of frames with this text and that number in their names, up to the last number
-    if it is given; "frame" may not be in the names, for exporters call the fixed joints of such links that.
+    the loops 1, 2, ... are the pairs of frames with this text and that number in their names, up to
+    the last number if it is given; "frame" may not be in the names, for exporters call the fixed
+    joints of such links that.
 ``rotule_name``
     every joint whose name contains it is spherical.
 ``Lidmot``, ``Lidvmot``
-    the motors by their places in another program's coordinates: no use here, so ``name_mot`` must be there too.
+    the motors by their places in another program's coordinates: no use here, so ``name_mot`` must
+    be there too.
 """
 
 from __future__ import annotations
@@ -76,13 +83,14 @@ from eslabon.model.joints import OneAxis
 from eslabon.numerics import rigid_motions
 from eslabon.numerics.rotations import rotation_from_quaternion
 
-# -- elements ---------------------------------------------------------------------------------------------------------
+# -- elements --------------------------------------------------------------------------------------
 
 Paths = tuple[str, ...]  # ways of elements to a part, the first of which is written
 
 
 class LoopDialect(NamedTuple):
-    """An element that closes a loop: where in it the links, origins and axes of its two sides stand."""
+    """An element that closes a loop: where in it the links, origins and axes of its two sides
+    stand."""
 
     element: str
     links: tuple[str, str]  # elements with the attribute `link`
@@ -181,7 +189,7 @@ def write_loop(robot: Element, dialect: LoopDialect, loop: Loop, names: Mapping[
     add_pitch(made, loop.kind)
 
 
-# -- YAML, and the same in code ---------------------------------------------------------------------------------------
+# -- YAML, and the same in code --------------------------------------------------------------------
 
 YAML = "closures"  # what places in the YAML, or in the argument loops=, begin with
 KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
@@ -214,7 +222,8 @@ class CutJoint:
 
 @dataclass(frozen=True)
 class Closures:
-    """What a tree needs to become the closed mechanism; `where` begins the sentences about what code gives."""
+    """What a tree needs to become the closed mechanism; `where` begins the sentences about what
+    code gives."""
 
     where: str = ""
     cuts: tuple[CutJoint, ...] = ()
@@ -237,8 +246,8 @@ class Closures:
 def read_closures(
     loops: Any, joints: Collection[str], frames: Collection[str], diagnostics: Diagnostics
 ) -> Closures:
-    """The closures of a URDF with these moving joints and frames: from the YAML of the same name (None), from another
-    one, from code, or none (False)."""
+    """The closures of a URDF with these moving joints and frames: from the YAML of the same name
+    (None), from another one, from code, or none (False)."""
     urdf = diagnostics.source.path
     if loops is False:
         return Closures()
@@ -267,7 +276,8 @@ def read_closures(
 
 
 def _warn_of_another_name(urdf: Path, diagnostics: Diagnostics) -> None:
-    """The public loader's YAML is robot.yaml whatever the URDF is called; unread, its robot would be a tree."""
+    """The public loader's YAML is robot.yaml whatever the URDF is called; unread, its robot would
+    be a tree."""
     other = urdf.with_name("robot.yaml")
     if (
         urdf.with_name("robot.urdf").exists()
@@ -283,7 +293,8 @@ def _warn_of_another_name(urdf: Path, diagnostics: Diagnostics) -> None:
 
 
 class _Loader(yaml.BaseLoader):
-    """Everything is text, so that a joint may be called `on` or `1`; a key given twice is an error."""
+    """Everything is text, so that a joint may be called `on` or `1`; a key given twice is an
+    error."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -337,7 +348,8 @@ def _yaml_lines(document: yaml.MappingNode) -> Iterator[tuple[Place, int]]:
 
 
 class _Reader(NamedTuple):
-    """The keys of a YAML file or of a mapping in code, for a URDF with these moving joints and frames."""
+    """The keys of a YAML file or of a mapping in code, for a URDF with these moving joints and
+    frames."""
 
     data: Data
     where: str
@@ -451,7 +463,8 @@ class _Reader(NamedTuple):
         )
 
     def _numbered_pairs(self, part: str, last: Any) -> list[list[str]]:
-        """The pairs of frames with a part and the same number in their names; 0 for the last number takes them all."""
+        """The pairs of frames with a part and the same number in their names; 0 for the last number
+        takes them all."""
         if not re.fullmatch(r"-?\d{1,6}", str(last)):
             raise self._error(
                 f"closed_loop_number is the number of loops; it is {format_value(last)}.",

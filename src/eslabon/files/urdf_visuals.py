@@ -1,8 +1,8 @@
-"""What the links of a URDF look like, in and out: every ``<visual>`` is a shape, with the colour of its material.
+"""What the links of a URDF look like, in and out: every ``<visual>`` is a shape, with the colour of
+its material.
 
-Nothing depends on shapes but drawings. So a visual that cannot be read is passed over, which a check tells, and a mesh
-whose file is not found keeps the name that the URDF gives it.
-"""
+Nothing depends on shapes but drawings. So a visual that cannot be read is passed over, which a
+check tells, and a mesh whose file is not found keeps the name that the URDF gives it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORMS = ("box", "cylinder", "capsule", "sphere", "mesh")
 Links = Mapping[str, XmlElement]
 
 
-# -- reading ----------------------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def add_visuals(
@@ -148,7 +148,7 @@ def check_meshes(links: Links, diagnostics: Diagnostics, packages: Packages) -> 
             continue  # of a wrong element the reader has told
 
 
-# -- writing ----------------------------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def write_visuals(link: Element, shapes: Iterable[Shape]) -> None:

@@ -1,7 +1,7 @@
 """Elements of XML with their lines, the numbers in them, and a memory of what was read.
 
-A reader asks an element for its parts; `unread` finds afterwards what nobody asked for. So an element that a format has
-and its reader has not, or a misspelled one, is never lost without a word.
+A reader asks an element for its parts; `unread` finds afterwards what nobody asked for. So an
+element that a format has and its reader has not, or a misspelled one, is never lost without a word.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ DEEPEST = 100  # elements inside one another in a file that names its parts, as 
 class XmlElement(Element):
     """An element that knows its line, its parent, and which of its parts were read.
 
-    A child that is not there is an empty one with `present` false, so that its parts are not there either.
-    """
+    A child that is not there is an empty one with `present` false, so that its parts are not there
+    either."""
 
     line = depth = 0
     parent: XmlElement | None = None
@@ -52,7 +52,8 @@ class XmlElement(Element):
 
     @property
     def what(self) -> str:
-        """How sentences call it: a child of the first element by its name, others by that and their own tag."""
+        """How sentences call it: a child of the first element by its name, others by that and their
+        own tag."""
         outermost = self
         while outermost.parent is not None and outermost.parent.parent is not None:
             outermost = outermost.parent
@@ -64,7 +65,7 @@ class XmlElement(Element):
         """A mistake in this element."""
         return ReadError(sentence).at(*self.place)
 
-    # -- parts ------------------------------------------------------------------------------------------------------
+    # -- parts -------------------------------------------------------------------------------------
 
     if TYPE_CHECKING:  # all elements of a file are of this class
 
@@ -88,7 +89,8 @@ class XmlElement(Element):
         return missing
 
     def pass_over(self, *words: str) -> None:
-        """Children of these names mean nothing here, whatever is in them; all, if no name is given."""
+        """Children of these names mean nothing here, whatever is in them; all, if no name is
+        given."""
         for child in self:
             if not words or child.word in words:
                 self.passed_over.add(child)
@@ -145,7 +147,7 @@ class XmlElement(Element):
         return value
 
 
-# -- files ------------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
 def tree_with_lines(text: bytes) -> XmlElement:
@@ -205,7 +207,7 @@ def read_xml(text: bytes, source: SourceText) -> XmlElement:
     return root
 
 
-# -- what was not read ------------------------------------------------------------------------------------------------
+# -- what was not read -----------------------------------------------------------------------------
 
 
 class Unread(NamedTuple):

@@ -1,8 +1,9 @@
-"""Which descriptions are mechanisms: structure, numbers, plausibility. An error names the item, says the cure, and has its place.
+"""Which descriptions are mechanisms: structure, numbers, plausibility. An error names the item,
+says the cure, and has its place.
 
-Numbers and symbols alike: values given for one call are not checked one by one in Python. The least of the margins is
-computed beside the result, and where it is negative, or no number, `check_numbers` finds the sentence.
-"""
+Numbers and symbols alike: values given for one call are not checked one by one in Python. The least
+of the margins is computed beside the result, and where it is negative, or no number,
+`check_numbers` finds the sentence."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ LARGEST = 1e100  # of any number: what an expression has no value for is beyond
 Names = Mapping[str, Collection[str]]  # of items, by their section
 
 
-# -- structure --------------------------------------------------------------------------------------------------------
+# -- structure -------------------------------------------------------------------------------------
 
 
 def uses_time(d: Description) -> bool:
@@ -68,7 +69,8 @@ def uses_time(d: Description) -> bool:
 
 
 def _timed(item: Loop | Coupling) -> Iterator[ParameterExpression]:
-    """The expressions that may depend on the time: not the frames of a loop, which belong to bodies."""
+    """The expressions that may depend on the time: not the frames of a loop, which belong to
+    bodies."""
     return (
         x
         for x in leaves(item.kind if isinstance(item, Loop) else item)
@@ -269,7 +271,8 @@ def _tree_errors(d: Description) -> Iterator[ModelError]:
 
 
 def tree_order(d: Description) -> Description:
-    """The joints parents first, otherwise in the order they were written; the bodies in the order of their joints."""
+    """The joints parents first, otherwise in the order they were written; the bodies in the order
+    of their joints."""
     written = {j.name: k for k, j in enumerate(d.joints)}
     carried: dict[str, list[int]] = {}
     for j in d.joints:
@@ -289,7 +292,7 @@ def tree_order(d: Description) -> Description:
     )
 
 
-# -- numbers ----------------------------------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 
 
 class Requirement(NamedTuple):
@@ -344,7 +347,8 @@ def check_numbers(m: Model) -> None:
 
 
 def without_value(d: Description) -> Iterator[ModelError]:
-    """The expressions that have no value, such as 1/0, each at its place; not those of parameters without one."""
+    """The expressions that have no value, such as 1/0, each at its place; not those of parameters
+    without one."""
     values, errors = _parameter_values(d)
     yield from errors
     for _, place, expression in _expressions(d):
@@ -356,7 +360,8 @@ def without_value(d: Description) -> Iterator[ModelError]:
 
 
 def with_values(d: Description) -> Description:
-    """The description without the parameters and items that have no value, for their expressions have none."""
+    """The description without the parameters and items that have no value, for their expressions
+    have none."""
     values, _ = _parameter_values(d)
     wrong = {error.place[:2] for error in without_value(d)}
     wrong |= {
@@ -426,7 +431,8 @@ def inadmissible(m: Model) -> Iterator[ModelError]:
 
 
 def margin(m: Model) -> Expression:
-    """The least of all margins of a model with symbols: zero or more where its parameters are admissible."""
+    """The least of all margins of a model with symbols: zero or more where its parameters are
+    admissible."""
     # A home is where a mechanism starts from, and nothing in a call depends on it.
     joints = tuple(replace(joint, home=None) for joint in m.joints)
     items = (m.gravity, m.bodies, joints, m.loops, m.couplings, m.springs, m.wrenches, m.frames)
@@ -443,7 +449,8 @@ def margin(m: Model) -> Expression:
 
 
 def _inertia_margins(body: Body) -> Iterator[Expression]:
-    """A symmetric matrix has no negative principal value where no coefficient of its characteristic polynomial is."""
+    """A symmetric matrix has no negative principal value where no coefficient of its characteristic
+    polynomial is."""
     if not is_symbolic(*body.inertia):
         return
     I = casadi.SX(body.inertia_matrix())
@@ -465,8 +472,9 @@ def principal_moments(bodies: Sequence[Body]) -> Floats:
 
 
 def nearest_inertia(I: Floats) -> Floats:
-    """The inertia closest to a matrix, in Frobenius' norm, of those that a solid body can have: symmetric, with principal
-    moments Ji = pj + pk of second moments p that are not negative, so that none exceeds the sum of the others.
+    """The inertia closest to a matrix, in Frobenius' norm, of those that a solid body can have:
+    symmetric, with principal moments Ji = pj + pk of second moments p that are not negative, so
+    that none exceeds the sum of the others.
 
     >>> import numpy as np
     >>> nearest_inertia(np.diag([-0.1, 2.0, 2.0])).round(12) + 0.0
@@ -484,15 +492,15 @@ def nearest_inertia(I: Floats) -> Floats:
 
 
 def round_off_moment(body: Body, extent: float) -> float:
-    """The size of a moment or product of inertia that is round-off: of the largest, and of the mass at the distance of the
-    farthest point of the body that is known."""
+    """The size of a moment or product of inertia that is round-off: of the largest, and of the mass
+    at the distance of the farthest point of the body that is known."""
     largest, distance = max(map(abs, body.inertia)), max(extent, hypot(*body.com))
     return 1e-15 * max(largest, abs(body.mass) * distance * distance)
 
 
 def _extents(m: Model) -> dict[str, float]:
-    """How far from its origin a body reaches: to the joints, loops and frames on it; to the farthest of all bodies' if it
-    says nothing of that."""
+    """How far from its origin a body reaches: to the joints, loops and frames on it; to the
+    farthest of all bodies' if it says nothing of that."""
     found = {body.name: hypot(*body.com) for body in m.bodies}
     places = [(end.body, end.at) for loop in m.loops for end in (loop.first, loop.second)]
     places += [(x.body, x.at) for x in m.frames] + [(x.parent, x.at) for x in m.joints]
@@ -507,7 +515,7 @@ def _round_off(body: Body, moments: Floats, extent: float) -> float:
     return float(ROUNDING * np.abs(moments).max()) + round_off_moment(body, extent)
 
 
-# -- plausibility -----------------------------------------------------------------------------------------------------
+# -- plausibility ----------------------------------------------------------------------------------
 
 
 def implausible(m: Model) -> Iterator[ModelWarning]:
@@ -533,8 +541,9 @@ def implausible(m: Model) -> Iterator[ModelWarning]:
 
 
 def moving_bodies_weigh_nothing(m: Model) -> Iterator[ModelWarning]:
-    """The sentence about a mechanism whose bodies that move are all without mass and inertia: as often as not a file that
-    lost them. A sketch for kinematics is made so on purpose, and therefore only files are asked."""
+    """The sentence about a mechanism whose bodies that move are all without mass and inertia: as
+    often as not a file that lost them. A sketch for kinematics is made so on purpose, and therefore
+    only files are asked."""
     moving: set[str] = set()
     for j in m.joints:  # parents first
         if j.nv or j.parent in moving:
