@@ -189,7 +189,7 @@ def test_joints_that_ros_does_not_read_are_named(folder):
     with pytest.warns(es.ModelWarning, match="friction, springs and motors of the ball joints 'j'"):
         path = m.save(folder / "one.urdf", hinges=True)
     assert pin.buildModelFromUrdf(str(path)).nv == m.nv
-    with pytest.raises(es.ReadError, match="hinges=True is for URDF"):
+    with pytest.raises(es.ReadError, match="without the option 'hinges'; it is for URDF"):
         m.save(folder / "one.toml", hinges=True)
     with pytest.raises(es.EslabonError, match="hinges"):
         m.save(folder / "one.urdf", hinges="no")

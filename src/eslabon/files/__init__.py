@@ -222,8 +222,13 @@ def save(m: Model, path: str | Path, **options: Any) -> Path:
         raise ReadError(
             f"{file_name(path)}: a mechanism is saved as TOML or URDF; let the name end in .toml or .urdf."
         )
-    if "hinges" in options and format_.write_options is not UrdfWriteOptions:
-        raise ReadError(f"{path}: hinges=True is for URDF; TOML has every kind of joint.")
+    for key in options:
+        owners = [x.name for x in FORMATS if key in {f.name for f in fields(x.write_options)}]
+        if format_.name not in owners:
+            known = f"it is for {', '.join(owners)}" if owners else "take it away"
+            raise ReadError(
+                f"{path}: {format_.name} is written without the option '{key}'; {known}."
+            )
     diagnostics = Diagnostics(SourceText(Path(path)))
     text = format_.write(m, format_.write_options(**options), diagnostics)
     if diagnostics.losses:

@@ -262,17 +262,17 @@ def read_closures(
             return Closures()
         hint = " (loops=False leaves the file alone)"
         data = _read_yaml(beside[0], hint, diagnostics.source)
-        return _Reader(data, "", diagnostics, joints, frames).closures(hint)
+        return _LoopKeys(data, "", diagnostics, joints, frames).closures(hint)
     if isinstance(loops, str | Path):
         data = _read_yaml(Path(loops), "", diagnostics.source)
-        return _Reader(data, "", diagnostics, joints, frames).closures()
+        return _LoopKeys(data, "", diagnostics, joints, frames).closures()
     if isinstance(loops, list | tuple):
         loops = {"closed_loop": list(loops)}
     if not isinstance(loops, Mapping):
         raise ReadError(
             f"loops is a YAML file, a list of pairs of frames, or False; it is {format_value(loops)}."
         )
-    return _Reader(loops, "loops: ", diagnostics, joints, frames).closures()
+    return _LoopKeys(loops, "loops: ", diagnostics, joints, frames).closures()
 
 
 def _warn_of_another_name(urdf: Path, diagnostics: Diagnostics) -> None:
@@ -347,7 +347,7 @@ def _yaml_lines(document: yaml.MappingNode) -> Iterator[tuple[Place, int]]:
                     yield (YAML, key.value, str(k)), entry.start_mark.line + 1
 
 
-class _Reader(NamedTuple):
+class _LoopKeys(NamedTuple):
     """The keys of a YAML file or of a mapping in code, for a URDF with these moving joints and
     frames."""
 
