@@ -33,20 +33,26 @@ def floats(value: Any, name: str) -> Floats:
     try:
         array = np.asarray(value)
     except Exception as error:  # whatever a foreign __array__ does, and integers beyond all floats
-        raise InputError(
-            f"{name} is not an array of numbers: {str(error).splitlines()[0].rstrip('.')}."
-        ) from None
+        why = str(error).splitlines()[0].rstrip(".")
+        raise about(value, f"{name} is not an array of numbers: {why}.") from None
     if array.dtype == np.float64:
         return array
     if array.dtype.kind not in "fiub":
-        raise InputError(f"{name} holds {_kind(array)}; real numbers are expected.")
+        raise about(value, f"{name} holds {_kind(array)}; real numbers are expected.")
     return array.astype(np.float64)
+
+
+def about(value: Any, sentence: str) -> InputError:
+    """The error about a value, which goes with it: whoever knows what the caller calls the value can say so."""
+    error = InputError(sentence)
+    error.value = value
+    return error
 
 
 def unmasked(value: Any, name: str) -> None:
     """Refuse masked arrays: NumPy's functions would take the numbers under the mask for good."""
     if isinstance(value, np.ma.MaskedArray):
-        raise InputError(f"{name} is a masked array; fill in its masked values.")
+        raise about(value, f"{name} is a masked array; fill in its masked values.")
 
 
 def _kind(array: np.ndarray) -> str:

@@ -83,6 +83,10 @@ class InputError(EslabonError, ValueError):
     eslabon.errors.InputError: q has 3 values in its last axis; elbow has 2 coordinates.
     """
 
+    value: Any = (
+        None  # what is wrong, where whoever refuses it does not know what the caller calls it
+    )
+
 
 class GraphError(EslabonError, ValueError):
     """A graph that a backend cannot express, or a shape that does not fit it.

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 from unittest import mock
@@ -130,10 +130,13 @@ class Examples:
         return found
 
     def _in_own_example(self, thing: Any) -> Call | None:
-        try:
-            self._run(thing, _Record(), sought=thing)
-        except _Found as found:
-            return found.args[0]
+        bare = getattr(thing, "__wrapped__", thing)
+        for sought in (thing, *([bare] if bare is not thing else [])):  # as its own file calls it
+            try:
+                self._run(thing, _Record(), sought=sought)
+            except _Found as found:
+                call: Call = found.args[0]
+                return call if sought is thing else replace(call, function=thing)
         return None
 
     def _in_example_of_class(self, thing: Any) -> Call | None:

@@ -8,6 +8,13 @@ array([[ 0., -1.,  0.],
        [ 0.,  0.,  1.]])
 """
 
+import re
+from collections.abc import Callable
+from functools import wraps
+from inspect import isfunction, signature
+from typing import Any, TypeVar
+
+from eslabon.errors import InputError
 from eslabon.numerics.quaternions import (
     axis_angle_from_quaternion,
     body_rates,
@@ -79,6 +86,8 @@ from eslabon.numerics.rotations import (
     trace,
     vect,
 )
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 __all__ = [
     "REPRESENTATIONS",
@@ -152,3 +161,27 @@ __all__ = [
 def __dir__() -> list[str]:
     """What the Tab key offers: names to use, not files."""
     return sorted(__all__)
+
+
+def _naming_arguments(function: _F) -> _F:
+    """The function, with the name of the argument in what it says of a wrong one. Its own file keeps the bare function,
+    which the other wings call."""
+    names = [*signature(function).parameters]
+
+    @wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except InputError as error:
+            given = {**dict(zip(names, arguments, strict=False)), **options}
+            blamed = [name for name, x in given.items() if x is error.value or len(given) == 1]
+            if not blamed or re.search(rf"\b{blamed[0]}\b", str(error)):
+                raise
+            raise type(error)(f"{blamed[0]}: {error}") from None
+
+    return call  # type: ignore[return-value]
+
+
+for _name in __all__:
+    if isfunction(_function := globals()[_name]):
+        globals()[_name] = _naming_arguments(_function)
