@@ -454,7 +454,8 @@ def convert(value: Array, source: str, target: str) -> Array:
     eslabon.errors.RotationError: this rotation is half a turn, for which Rodrigues parameters do
     not exist; use a quaternion or axis and angle instead.
     """
-    known_words((source, target), REPRESENTATIONS, "no representation is called", RotationError)
+    for name, word in (("source", source), ("target", target)):
+        known_words([word], REPRESENTATIONS, f"{name}: no representation is called", RotationError)
     value = value if is_symbolic(value) else floats(value, "an orientation")
     for formula in route(source, target):
         value = formula(value)

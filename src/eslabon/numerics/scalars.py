@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from eslabon.arguments import floats
+from eslabon.arguments import about, floats
 from eslabon.arguments import is_symbolic as is_symbolic
-from eslabon.errors import InputError, RotationError
+from eslabon.errors import RotationError
 
 if TYPE_CHECKING:
     import casadi as casadi  # for editors and type checkers
@@ -51,7 +51,7 @@ def scalar(x: Any) -> Scalar:
     if not is_symbolic(x):
         return floats(x, "a number")[()]
     if x.numel() != 1:
-        raise InputError(f"one number was expected; this expression has {x.numel()}.")
+        raise about(x, f"one number was expected; this expression has {x.numel()}.")
     return x
 
 
@@ -63,17 +63,18 @@ def components(v: Array, n: int) -> tuple[Scalar, ...]:
     """
     if is_symbolic(v):
         if v.numel() != n:
-            raise InputError(f"a vector of {n} components was expected; this one has {v.numel()}.")
+            raise about(v, f"a vector of {n} components was expected; this one has {v.numel()}.")
         return tuple(v.elements() if v.is_dense() else (v[i] for i in range(n)))
     if isinstance(v, (tuple, list)) and is_symbolic(*v):
         if len(v) != n:
-            raise InputError(f"a vector of {n} components was expected; this one has {len(v)}.")
+            raise about(v, f"a vector of {n} components was expected; this one has {len(v)}.")
         return tuple(v)
     a = floats(v, "a vector")
     if a.ndim == 0 or a.shape[-1] != n:
-        raise InputError(
+        raise about(
+            v,
             f"a vector of {n} components was expected on the last axis; "
-            f"this array has shape {a.shape}."
+            f"this array has shape {a.shape}.",
         )
     return tuple(a[..., i] if a.ndim > 1 else float(a[i]) for i in range(n))
 
@@ -82,8 +83,8 @@ def entries(m: Array, rows: int, columns: int) -> list[list[Scalar]]:
     """The entries of a matrix, row by row, each a scalar."""
     if is_symbolic(m):
         if m.shape != (rows, columns):
-            raise InputError(
-                f"a {rows}x{columns} matrix was expected; this one is {m.shape[0]}x{m.shape[1]}."
+            raise about(
+                m, f"a {rows}x{columns} matrix was expected; this one is {m.shape[0]}x{m.shape[1]}."
             )
         if m.is_dense():
             each = m.elements()  # column by column
@@ -91,9 +92,10 @@ def entries(m: Array, rows: int, columns: int) -> list[list[Scalar]]:
         return [[m[i, j] for j in range(columns)] for i in range(rows)]
     a = floats(m, "a matrix")
     if a.ndim < 2 or a.shape[-2:] != (rows, columns):
-        raise InputError(
+        raise about(
+            m,
             f"a {rows}x{columns} matrix was expected on the last two axes; "
-            f"this array has shape {a.shape}."
+            f"this array has shape {a.shape}.",
         )
     return [[a[..., i, j] for j in range(columns)] for i in range(rows)]
 
