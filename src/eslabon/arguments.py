@@ -34,27 +34,20 @@ def floats(value: Any, name: str) -> Floats:
     try:
         array = np.asarray(value)
     except Exception as error:  # from a foreign __array__, or integers beyond all floats
-        why = str(error).splitlines()[0].rstrip(".")
-        raise about(value, f"{name} is not an array of numbers: {why}.", name) from None
+        raise InputError(
+            f"{name} is not an array of numbers: {str(error).splitlines()[0].rstrip('.')}."
+        ) from None
     if array.dtype == np.float64:
         return array
     if array.dtype.kind not in "fiub":
-        raise about(value, f"{name} holds {_kind(array)}; real numbers are expected.", name)
+        raise InputError(f"{name} holds {_kind(array)}; real numbers are expected.")
     return array.astype(np.float64)
-
-
-def about(value: Any, sentence: str, name: str = "") -> InputError:
-    """An error that carries the value it is about, and the name that its sentence gives it: a
-    caller with another name for the same value can add it."""
-    error = InputError(sentence)
-    error.value, error.argument = value, name
-    return error
 
 
 def refuse_masked(value: Any, name: str) -> None:
     """Raise an error for masked arrays, whose mask NumPy's functions would ignore."""
     if isinstance(value, np.ma.MaskedArray):
-        raise about(value, f"{name} is a masked array; fill in its masked values.", name)
+        raise InputError(f"{name} is a masked array; fill in its masked values.")
 
 
 def _kind(array: np.ndarray) -> str:

@@ -83,9 +83,6 @@ class InputError(EslabonError, ValueError):
     eslabon.errors.InputError: q has 3 values in its last axis; elbow has 2 coordinates.
     """
 
-    value: Any = None  # the wrong value, where a caller may have another name for it
-    argument: str = ""  # the name that the sentence gives it
-
 
 class GraphError(EslabonError, ValueError):
     """A graph that a backend cannot express, or a shape that does not fit it.

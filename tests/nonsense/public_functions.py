@@ -103,7 +103,7 @@ def _returned(function: Any) -> Iterator[tuple[str, type]]:
 
 def classes_in(function: Any, name: str) -> list[type]:
     """The classes of ours that a function names in the annotation of a parameter, or of what it returns."""
-    known = _names_in(inspect.unwrap(function).__module__)
+    known = _names_in(function.__module__)
     words = re.findall(r"\w+", str(getattr(function, "__annotations__", {}).get(name, "")))
     return [kind for kind in map(known.get, words) if inspect.isclass(kind) and _ours(kind)]
 

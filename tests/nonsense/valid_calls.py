@@ -214,7 +214,7 @@ class Examples:
     def _run(self, documented: Any, record: _Record, sought: Any = None) -> None:
         """Run the examples, but for those that show an error."""
         names = dict(
-            vars(sys.modules[inspect.unwrap(documented).__module__]),
+            vars(sys.modules[documented.__module__]),
             _called=partial(self._called, record, sought),
         )
         for example in doctest.DocTestParser().get_examples(inspect.getdoc(documented) or ""):
