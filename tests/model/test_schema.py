@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from eslabon.files.toml_writer import to_toml
 from eslabon.model import items, schema
 from eslabon.model.fields import per_velocity, quantity, reference
 from eslabon.model.free_numbers import parameter_units
+from eslabon.model.item_tables import item_tables
 from eslabon.model.items import ITEMS, Body, Item, Joint
-from eslabon.structure.item_tables import sheets
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,11 @@ def test_a_new_field_is_found_everywhere(tmp_path: Path) -> None:
     assert m.with_body("rod", capacity="7 kg m²").body("rod").capacity == 7.0
     twice = es.join(m, m, at="rod", prefix="b_")
     assert twice.body("b_rod").twin == "b_rod"
-    tables = {sheet.title: sheet for sheet in sheets(m)}
-    assert tables["bodies"].rows[0][tables["bodies"].columns.index("capacity [kg m²]")] == 6.0
+    tables = {table.title: table for table in item_tables(m)}
+    headings = [(c.name, c.unit) for c in tables["bodies"].columns]
+    assert tables["bodies"].rows[0][headings.index(("capacity", "kg m²"))] == 6.0
+    assert re.search(r"capacity +6 +kg m²", str(m.body("rod")))
+    assert re.search(r"cooling +0.005 +N m", str(m.joint("q")))
     assert "cooling 0.005" in tables["joints"].rows[0][-1]
     assert es.Builder("arm").add("bodies", "rod", capacity=1.0).describe().bodies[0].capacity == 1.0
 

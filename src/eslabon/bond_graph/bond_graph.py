@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from eslabon.answers import cell_text
 from eslabon.arguments import Floats, choice
 from eslabon.bonds import causality as _causality
 from eslabon.bonds import equations as _equations
@@ -17,7 +18,7 @@ from eslabon.bonds.graph import Graph
 from eslabon.displays import displayed
 from eslabon.errors import MissingDependencyError, ModelError, ReadError, format_value
 from eslabon.pages import picture, table
-from eslabon.pages.notebook import folded, said
+from eslabon.pages.notebook import folded
 from eslabon.sheets import Sheet
 
 if TYPE_CHECKING:
@@ -601,7 +602,7 @@ class BondGraph(Graph):
         if svg is not None:
             yield picture(svg)
         rows = [
-            (name, x.kind, said(x.value) if x.value is not None else "", x.domain)
+            (name, x.kind, cell_text(x.value) if x.value is not None else "", x.domain)
             for name, x in self.elements.items()
         ]
         elements = table(Sheet("", ("element", "kind", "value", "domain"), rows))

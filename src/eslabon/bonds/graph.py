@@ -14,7 +14,7 @@ from eslabon.bonds.submodels import flatten, with_parameter
 from eslabon.bonds.validation import bond_domains, check_numbers, checked, signals
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, format_value
-from eslabon.model.memory import Table
+from eslabon.model.memory import FrozenDict
 from eslabon.model.parameter_expressions import ParameterExpression, dependency_order, number
 
 WORDS = {"e": "effort", "f": "flow", "p": "momentum", "q": "displacement"}
@@ -100,7 +100,7 @@ class Graph:
         >>> es.BondGraph.load("morales_puma").elements["i1"].kind
         'I'
         """
-        return Table({x.name: x for x in self.flat.elements})
+        return FrozenDict({x.name: x for x in self.flat.elements})
 
     @cached_property
     def bonds(self) -> Mapping[str, Bond]:
@@ -110,7 +110,7 @@ class Graph:
         >>> len(es.BondGraph.load("morales_puma").bonds)
         25
         """
-        return Table({b.name: b for b in self.flat.bonds})
+        return FrozenDict({b.name: b for b in self.flat.bonds})
 
     @cached_property
     def ports(self) -> Mapping[str, tuple[Port, ...]]:
@@ -124,7 +124,7 @@ class Graph:
         for b in self.flat.bonds:
             made[b.tail].append(Port(b, False))
             made[b.head].append(Port(b, True))
-        return Table({name: tuple(own) for name, own in made.items()})
+        return FrozenDict({name: tuple(own) for name, own in made.items()})
 
     @cached_property
     def signals(self) -> Mapping[str, tuple[str, Bond]]:
@@ -134,7 +134,7 @@ class Graph:
         >>> "e13" in es.BondGraph.load("morales_puma").signals
         True
         """
-        return Table(signals(self.flat))
+        return FrozenDict(signals(self.flat))
 
     @cached_property
     def domains(self) -> Mapping[str, str]:
@@ -144,7 +144,7 @@ class Graph:
         >>> es.BondGraph.load("dc_motor").domains["command"]
         'electrical'
         """
-        return Table(bond_domains(self.flat))
+        return FrozenDict(bond_domains(self.flat))
 
     def unit(self, name: str) -> str:
         """The unit of a bond variable or a state, such as "N m"; empty where no domain is known.
@@ -192,7 +192,7 @@ class Graph:
         >>> sorted(es.BondGraph.load("morales_puma").parameters)[:3]
         ['R1', 'R2', 'c1']
         """
-        return Table(
+        return FrozenDict(
             {n: x for n, x in self._definitions.items() if not isinstance(x, ParameterExpression)}
         )
 
@@ -213,7 +213,7 @@ class Graph:
         for name in dependency_order(self._definitions):
             if name not in values:
                 values[name] = self._definitions[name].evaluate(values)
-        return Table(values)
+        return FrozenDict(values)
 
     def with_parameters(self, **values: float) -> Self:
         """The graph with other values of some parameters.

@@ -13,6 +13,7 @@ import numpy as np
 
 from eslabon.arguments import known_words, mapping, names, text
 from eslabon.errors import ModelError, format_value, suggest
+from eslabon.model.fields import specs_of
 from eslabon.model.items import GROUND, ITEMS, Body, Description, Frame, Joint, Mode, Shape
 from eslabon.model.joints import KINDS, Fixed, JointKind
 from eslabon.model.model import Model
@@ -20,7 +21,7 @@ from eslabon.model.numbers_with_units import number_with_unit
 from eslabon.model.parameter_expressions import ParameterExpression, leaves, renamed
 from eslabon.model.parsing import coordinates_of, listed, six_moments, triple
 from eslabon.model.poses import ORIGIN, Pose, compose, in_parent_frame, welded
-from eslabon.model.schema import bodies_of, hung_item, keys_of, make_item, renamed_item, specs_of
+from eslabon.model.schema import bodies_of, hung_item, keys_of, make_item, renamed_item
 from eslabon.numerics.rotations import rpy_from_rotation
 
 SECTIONS: Mapping[str, str] = {kind.word: section for section, kind in ITEMS.items()}

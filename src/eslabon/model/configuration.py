@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.displays import displayed
+from eslabon.answers import answer
 from eslabon.model.items import Joint
 from eslabon.model.model import Model
 from eslabon.numerics.scalars import Array, casadi, concatenate, is_symbolic, transpose
@@ -130,8 +130,8 @@ def lengths(m: Model) -> np.ndarray:
     return np.array([unit == "m" for unit in coordinate_units(m)], dtype=bool)
 
 
-@displayed
-class Column(NamedTuple):
+@answer
+class SignalColumn(NamedTuple):
     """One number of a configuration or a velocity: the joint it belongs to, its name beside the joint's, and its unit."""
 
     joint: str
@@ -142,14 +142,14 @@ class Column(NamedTuple):
         return f"{self.joint}.{self.name}" if self.name else self.joint
 
 
-def coordinate_columns(m: Model) -> tuple[Column, ...]:
+def coordinate_columns(m: Model) -> tuple[SignalColumn, ...]:
     """What each coordinate is; units are "rad", "m", or "" for the components of quaternions."""
-    return tuple(Column(j.name, c.name, c.unit) for j in m.joints for c in j.kind.coordinates)
+    return tuple(SignalColumn(j.name, c.name, c.unit) for j in m.joints for c in j.kind.coordinates)
 
 
-def velocity_columns(m: Model) -> tuple[Column, ...]:
+def velocity_columns(m: Model) -> tuple[SignalColumn, ...]:
     """What each velocity is; units are "rad/s" or "m/s"."""
-    return tuple(Column(j.name, c.name, c.unit) for j in m.joints for c in j.kind.velocities)
+    return tuple(SignalColumn(j.name, c.name, c.unit) for j in m.joints for c in j.kind.velocities)
 
 
 def coordinate_names(m: Model) -> tuple[str, ...]:

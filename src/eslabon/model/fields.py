@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from eslabon.answers import Column, cell_text
 from eslabon.arguments import choice, known_words, text
 from eslabon.errors import ModelError, format_value
 from eslabon.model.closures import CLOSURES
@@ -47,7 +48,9 @@ Found = Iterator[
 ]  # what a number is called in its item, the way to it, its unit
 NewNames = Mapping[str, Mapping[str, str]]  # by kind of item, new names for old ones
 OF_COORDINATES = ("rad", "m", "")  # units of a coordinate of some joint; quaternions have none
+Cells = Iterator[tuple[Column, Any]]  # what tables show of a field
 SPEC = "spec"  # in the metadata of a dataclass field
+TITLES = {"com": "centre of mass"}  # of fields in tables, where their names do not say enough
 
 
 class Context(NamedTuple):
@@ -92,6 +95,10 @@ class Spec:
         """The keys and values of a file."""
         return {name: plain(value)}
 
+    def cells(self, name: str, item: Any) -> Cells:
+        """What tables show of it, under which columns."""
+        yield Column(table_title(name)), getattr(item, name)
+
     def references(self, value: Any) -> Iterator[tuple[str, str]]:
         """The items that it names, each with its kind."""
         return iter(())
@@ -112,6 +119,15 @@ def declared(spec: Spec, default: Any = MISSING) -> Any:
         if default is MISSING
         else field(default=default, metadata={SPEC: spec})
     )
+
+
+def specs_of(item: type) -> Mapping[str, Spec]:
+    """The declarations of an item's fields, by name, all but the name."""
+    return {f.name: f.metadata[SPEC] for f in fields(item) if SPEC in f.metadata}
+
+
+def table_title(name: str) -> str:
+    return TITLES.get(name, name).replace("_", " ")
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------
@@ -139,6 +155,9 @@ class Quantity(Spec):
         if self.minimum is not None:
             yield value
 
+    def cells(self, name: str, item: Any) -> Cells:
+        yield Column(table_title(name), self.unit), getattr(item, name)
+
 
 def quantity(
     *units: str, minimum: float | None = None, default: Any = 0.0, angle: bool = False
@@ -160,6 +179,9 @@ class Vector(Spec):
             several(name, (name,), XYZ, self.unit) if getattr(item, name) is not None else iter(())
         )
 
+    def cells(self, name: str, item: Any) -> Cells:
+        yield Column(table_title(name), self.unit), getattr(item, name)
+
 
 def vector_in(unit: str, default: Any = ORIGIN) -> Any:
     return declared(Vector(unit), default)
@@ -179,6 +201,11 @@ class Moments(Spec):
 
     def write(self, name: str, value: Any) -> dict[str, Any]:
         return {name: plain(value[:3] if value[3:] == (0.0, 0.0, 0.0) else value)}
+
+    def cells(self, name: str, item: Any) -> Cells:
+        value = getattr(item, name)
+        diagonal = all(isinstance(x, float) and x == 0.0 for x in value[3:])
+        yield Column(table_title(name), self.unit), value[:3] if diagonal else value
 
 
 @dataclass(frozen=True)
@@ -238,6 +265,10 @@ class PerVelocity(Spec):
     def write(self, name: str, value: Any) -> dict[str, Any]:
         return {name: plain(alone(value))}
 
+    def cells(self, name: str, item: Any) -> Cells:
+        units = (self.unit(x.unit == "rad/s", item) for x in item.kind.velocities)
+        yield Column(table_title(name), common_unit(units)), getattr(item, name)
+
 
 def per_velocity(turning: str, sliding: str, **more: Any) -> Any:
     return declared(PerVelocity(turning, sliding, **more), None)
@@ -254,6 +285,10 @@ class PerCoordinate(Spec):
 
     def write(self, name: str, value: Any) -> dict[str, Any]:
         return {name: plain(alone(value))}
+
+    def cells(self, name: str, item: Any) -> Cells:
+        unit = common_unit(x.unit for x in item.kind.coordinates)
+        yield Column(table_title(name), unit), getattr(item, name)
 
 
 @dataclass(frozen=True)
@@ -294,6 +329,11 @@ class Intervals(Spec):
     def write(self, name: str, value: Any) -> dict[str, Any]:
         return {name: plain(alone(value))}
 
+    def cells(self, name: str, item: Any) -> Cells:
+        pairs = (f"{cell_text(a)} to {cell_text(b)}" for a, b in getattr(item, name) or ())
+        unit = common_unit(x.unit for x in item.kind.coordinates)
+        yield Column(table_title(name), unit), ", ".join(pairs)
+
 
 def _side(x: Any, what: str, unit: str) -> Number:
     return float(x) if isinstance(x, float) and np.isinf(x) else number_with_unit(x, what, unit)
@@ -329,6 +369,9 @@ class Placement(Spec):
     def write(self, name: str, value: Any) -> dict[str, Any]:
         return written_pose(value)
 
+    def cells(self, name: str, item: Any) -> Cells:
+        return getattr(item, name).cells()
+
 
 @dataclass(frozen=True)
 class Side(Spec):
@@ -351,6 +394,12 @@ class Side(Spec):
 
     def write(self, name: str, value: Any) -> dict[str, Any]:
         return {name: {"body": value.body, **written_pose(value.at)}}
+
+    def cells(self, name: str, item: Any) -> Cells:
+        end, prefix = getattr(item, name), "" if name == "first" else f"{table_title(name)} "
+        position, angles = end.at.cells(prefix)
+        yield Column(table_title(name)), end.body
+        yield from (position,) if self.point else (position, angles)
 
     def references(self, value: Any) -> Iterator[tuple[str, str]]:
         yield "body", value.body
@@ -420,6 +469,9 @@ class Coordinates(Spec):
     def write(self, name: str, value: Any) -> dict[str, Any]:
         return {joint: plain(alone(x)) for joint, x in value}
 
+    def cells(self, name: str, item: Any) -> Cells:
+        return ((Column(joint), values) for joint, values in getattr(item, name))
+
 
 # -- kinds of joints and constraints ----------------------------------------------------------------------------------
 
@@ -472,6 +524,13 @@ class Kind(Spec):
             f.name: plain(getattr(value, f.name)) for f in fields(value) if f.name in NUMBERS
         }
 
+    def cells(self, name: str, item: Any) -> Cells:
+        kind = getattr(item, name)
+        axes = ", ".join(AXIS_NAMES.get(axis) or f"({cell_text(axis)})" for axis in kind.axes)
+        own = (f.name for f in fields(kind) if f.name in KIND_UNITS)
+        data = (f", {cell_text(getattr(kind, key))} {KIND_UNITS[key]}" for key in own)
+        yield Column(table_title(name)), f"{kind.kind} {axes}{''.join(data)}".strip()
+
 
 # -- looks ------------------------------------------------------------------------------------------------------------
 
@@ -522,6 +581,10 @@ class Size(Spec):
     def write(self, name: str, value: Any) -> dict[str, Any]:
         return {name: plain(alone(value))}
 
+    def cells(self, name: str, item: Any) -> Cells:
+        unit = "" if item.kind == "mesh" else "m"
+        yield Column(table_title(name), unit), getattr(item, name)
+
 
 @dataclass(frozen=True)
 class Colour(Spec):
@@ -549,6 +612,9 @@ class MeshFile(Spec):
             raise ModelError(f"{what}: a {kind} has no file; leave it out, or make the kind mesh.")
         return str(value)
 
+    def cells(self, name: str, item: Any) -> Cells:
+        yield Column(table_title(name)), PurePath(getattr(item, name)).name
+
 
 # -- walking and writing ----------------------------------------------------------------------------------------------
 
@@ -556,6 +622,12 @@ class MeshFile(Spec):
 def several(label: str, steps: Steps, names: Iterable[str], unit: str) -> Found:
     """Numbers that stand side by side."""
     return ((f"{label}.{name}", (*steps, k), unit) for k, name in enumerate(names))
+
+
+def common_unit(units: Iterable[str]) -> str:
+    """The unit of several numbers; that of each where they differ."""
+    named = list(units)
+    return named[0] if len(set(named)) == 1 else ", ".join(named)
 
 
 def pose_numbers(label: str, steps: Steps) -> Found:

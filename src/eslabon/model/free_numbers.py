@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from eslabon.errors import ModelError, format_value, suggest
 from eslabon.model.changes import with_payload
-from eslabon.model.fields import XYZ, PerVelocity, Steps
+from eslabon.model.fields import XYZ, PerVelocity, Steps, specs_of
 from eslabon.model.items import GROUND, ITEMS, Description, Joint
-from eslabon.model.memory import Table, per_model
+from eslabon.model.memory import FrozenDict, per_model
 from eslabon.model.model import Model
 from eslabon.model.parameter_expressions import ParameterExpression, check_parameter_name, parameter
-from eslabon.model.schema import numbers_of, specs_of
+from eslabon.model.schema import numbers_of
 from eslabon.model.units import inferred_units
 
 PAYLOAD = ".payload"  # of a frame: a point mass there, which may come to be a parameter too
@@ -54,7 +54,7 @@ def places(m: Model) -> Mapping[str, Place]:
         kind * (count[path] > 1) + path: Place(steps, unit, _at(d, steps))
         for path, kind, steps, unit in named
     }
-    return Table(found)
+    return FrozenDict(found)
 
 
 def _at(item: Any, steps: Steps) -> Any:
@@ -89,7 +89,7 @@ def free_numbers(m: Model) -> Mapping[str, float]:
     loads = {
         f"{frame.name}{PAYLOAD}": 0.0 for frame in m.description.frames if frame.body != GROUND
     }
-    return Table({**found, **{path: x for path, x in loads.items() if not _loaded(m, path)}})
+    return FrozenDict({**found, **{path: x for path, x in loads.items() if not _loaded(m, path)}})
 
 
 def _loaded(m: Model, path: str) -> bool:
@@ -198,4 +198,4 @@ def _with_parameter(d: Description, name: str, value: float) -> Description:
 def parameter_units(m: Model) -> Mapping[str, str | None]:
     """The SI unit of each parameter, as it follows from where it stands; "" for a mere number, None where it cannot be told."""
     numbers = [(x.value, x.unit) for x in places(m).values()]
-    return Table(inferred_units(numbers, dict(m.description.parameters)))
+    return FrozenDict(inferred_units(numbers, dict(m.description.parameters)))

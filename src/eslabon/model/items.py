@@ -6,10 +6,11 @@ A body's frame is the outer frame of the joint that carries it; a quantity witho
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from eslabon.displays import displayed
+from eslabon.answers import Answer, Column, Table, quantities_table
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.fields import (
     Colour,
@@ -28,6 +29,7 @@ from eslabon.model.fields import (
     per_velocity,
     quantity,
     reference,
+    specs_of,
     vector_in,
 )
 from eslabon.model.joints import JointKind
@@ -38,7 +40,7 @@ GROUND = "ground"
 Values = tuple[Number, ...]  # one number for each degree of freedom of a joint
 
 
-class Item:
+class Item(Answer):
     """What all items share: where they stand in a description and what sentences call them."""
 
     section: ClassVar[str]
@@ -55,8 +57,13 @@ class Item:
         if section:
             cls.section, cls.word, cls.room, cls.stands = section, word, room or word, stands
 
+    def contents(self) -> Iterator[Table]:
+        """Its fields with their units."""
+        specs = specs_of(type(self)).items()
+        cells = (x for name, spec in specs for x in spec.cells(name, self))
+        yield quantities_table([(Column("name"), self.name), *cells])
 
-@displayed
+
 @dataclass(frozen=True)
 class Body(Item, section="bodies", word="body", room="body or frame"):
     """A rigid body: mass, centre of mass, and inertia about it as (Ixx, Iyy, Izz, Ixy, Ixz, Iyz), matrix entries."""
@@ -72,7 +79,6 @@ class Body(Item, section="bodies", word="body", room="body or frame"):
         return matrix([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-@displayed
 @dataclass(frozen=True)
 class Joint(Item, section="joints", word="joint", room="joint or loop", stands=("parent", "at")):
     """A joint of the tree, from a parent body to the child it carries. Optional data have one value for each degree of freedom."""
@@ -108,7 +114,6 @@ class Joint(Item, section="joints", word="joint", room="joint or loop", stands=(
         return self.kind.nv
 
 
-@displayed
 @dataclass(frozen=True)
 class Loop(Item, section="loops", word="loop", room="joint or loop"):
     """A cut joint, or a constraint by itself: it holds the second end's frame in the first end's frame as its kind says."""
@@ -119,7 +124,6 @@ class Loop(Item, section="loops", word="loop", room="joint or loop"):
     second: End = declared(Side())
 
 
-@displayed
 @dataclass(frozen=True)
 class Coupling(Item, section="couplings", word="coupling", room="joint or loop"):
     """A gear or mimic between two joints of one degree of freedom: joint = ratio * source + offset.
@@ -134,7 +138,6 @@ class Coupling(Item, section="couplings", word="coupling", room="joint or loop")
     offset: Number = quantity("rad", "m", angle=True)
 
 
-@displayed
 @dataclass(frozen=True)
 class Spring(Item, section="springs", word="spring"):
     """A spring-damper between a point of one body and a point of another, without load at its length."""
@@ -147,7 +150,6 @@ class Spring(Item, section="springs", word="spring"):
     length: Number = quantity("m", minimum=0.0)
 
 
-@displayed
 @dataclass(frozen=True)
 class Wrench(Item, section="wrenches", word="wrench", stands=("body", "at")):
     """A force and a moment on a body at one of its points, in the axes of the ground or of the body.
@@ -168,7 +170,6 @@ class Wrench(Item, section="wrenches", word="wrench", stands=("body", "at")):
         return self.force is None and self.moment is None
 
 
-@displayed
 @dataclass(frozen=True)
 class Frame(Item, section="frames", word="frame", room="body or frame", stands=("body", "at")):
     """A named frame on a body."""
@@ -187,7 +188,6 @@ class Mode(Item, section="modes", word="mode"):
     coordinates: tuple[tuple[str, Values], ...] = declared(Coordinates(), ())
 
 
-@displayed
 @dataclass(frozen=True)
 class Shape(Item, section="shapes", word="shape", stands=("body", "at")):
     """What a body looks like, or a part of it: it is drawn, and nothing else depends on it.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from eslabon.displays import displayed
+from eslabon.answers import Answer, Column, Table
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,8 +30,7 @@ def per_model(function: Callable[P, T]) -> Callable[P, T]:
     return remembered
 
 
-@displayed
-class Table(dict[K, V]):
+class FrozenDict(Answer, dict[K, V]):
     """A dictionary that cannot be changed; it can be copied and sent to other processes."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
@@ -42,11 +41,8 @@ class Table(dict[K, V]):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (dict(self),)
 
-    def _pieces(self) -> Iterator[str]:
-        from eslabon.pages import table
-        from eslabon.pages.notebook import cell
-        from eslabon.sheets import Sheet
+    def contents(self) -> Iterator[Table]:
+        rows = [(str(name), value) for name, value in self.items()]
+        yield Table((Column("name"), Column("value")), rows)
 
-        yield table(
-            Sheet("", ("name", "value"), [(str(name), cell(value)) for name, value in self.items()])
-        )
+    __str__ = dict.__repr__  # in sentences and on terminals it is a dictionary like any other

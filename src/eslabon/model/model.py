@@ -35,7 +35,7 @@ from eslabon.model.items import (
     Spring,
     Wrench,
 )
-from eslabon.model.memory import Table
+from eslabon.model.memory import FrozenDict
 from eslabon.model.parameter_expressions import (
     ParameterExpression,
     dependency_order,
@@ -203,7 +203,7 @@ class Model:
             for joint, values in mode.coordinates:
                 made[mode.name][self.coordinates[joint]] = values
             made[mode.name].flags.writeable = False
-        return Table(made)
+        return FrozenDict(made)
 
     def with_mode(self, name: str, q: Any) -> Self:
         """The mechanism with a configuration kept under a name: `guess=name` starts there, and `save` writes it.
@@ -251,7 +251,7 @@ class Model:
         >>> es.load("elbow").parameters["a1"]
         1.0
         """
-        return Table(
+        return FrozenDict(
             {n: x for n, x in self.description.parameters if not isinstance(x, ParameterExpression)}
         )
 
@@ -578,7 +578,7 @@ class Model:
         >>> es.load("five_bar").body_places["link5"]
         2
         """
-        return Table({b.name: k for k, b in enumerate(self.description.bodies)})
+        return FrozenDict({b.name: k for k, b in enumerate(self.description.bodies)})
 
     @cached_property
     def carriers(self) -> Mapping[str, Joint]:
@@ -588,7 +588,7 @@ class Model:
         >>> es.load("five_bar").carriers["link3"].name
         'theta3'
         """
-        return Table({j.child: j for j in self.joints})
+        return FrozenDict({j.child: j for j in self.joints})
 
     @property
     def closed(self) -> bool:
@@ -778,7 +778,7 @@ def _slices(sizes: Iterable[tuple[str, int]]) -> Mapping[str, slice]:
     for name, size in sizes:
         places[name] = slice(start, start + size)
         start += size
-    return Table(places)
+    return FrozenDict(places)
 
 
 def _find(items: Mapping[str, Any], name: str, refusal: str, otherwise: str | None = None) -> Any:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.displays import displayed
+from eslabon.answers import Answer, Column, Table, quantities_table
 from eslabon.model.parameter_expressions import ParameterExpression, call
 from eslabon.numerics.rotations import rotation_from_rpy, rpy_from_rotation
 from eslabon.numerics.scalars import Array, dot, vector
@@ -24,9 +25,8 @@ Rows = Sequence[Sequence[Number]]
 SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # the entries of an inertia
 
 
-@displayed
 @dataclass(frozen=True)
-class Pose:
+class Pose(Answer):
     """Where a frame stands in another: a position, then roll, pitch and yaw about the fixed axes x, y, z."""
 
     position: Triple = ORIGIN
@@ -48,14 +48,29 @@ class Pose:
     def translation(self) -> Array:
         return vector(*self.position)
 
+    def cells(self, prefix: str = "") -> Iterator[tuple[Column, Triple]]:
+        """What tables show of it: the position, and the angles in degrees."""
+        yield Column(f"{prefix}at", "m"), self.position
+        roll, pitch, yaw = map(_degrees, self.rpy)
+        yield Column(f"{prefix}rpy", "deg"), (roll, pitch, yaw)
 
-@displayed
+    def contents(self) -> Iterator[Table]:
+        yield quantities_table(self.cells())
+
+
 @dataclass(frozen=True)
-class End:
+class End(Answer):
     """One side of a cut joint: a frame on a body."""
 
     body: str
     at: Pose = Pose()
+
+    def contents(self) -> Iterator[Table]:
+        yield quantities_table([(Column("body"), self.body), *self.at.cells()])
+
+
+def _degrees(x: Number) -> Number:
+    return math.degrees(x) if isinstance(x, int | float) else x * (180.0 / math.pi)
 
 
 def compose(first: Pose, second: Pose) -> Pose:

@@ -11,18 +11,13 @@ from typing import Any, TypeVar
 from unicodedata import category
 
 from eslabon.errors import ModelError, format_value, located
-from eslabon.model.fields import SPEC, Context, Found, NewNames, Side, Spec
+from eslabon.model.fields import Context, Found, NewNames, Side, specs_of
 from eslabon.model.items import ITEMS, Description, Item
 from eslabon.model.poses import Pose, compose
 
 I = TypeVar("I", bound=Item)
 # Control characters, lone surrogates, and what breaks lines: they break tables, sentences and files.
 UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
-
-
-def specs_of(item: type[Item]) -> Mapping[str, Spec]:
-    """The declarations of an item's fields, by name, all but the name."""
-    return {f.name: f.metadata[SPEC] for f in fields(item) if SPEC in f.metadata}  # type: ignore[arg-type]
 
 
 def keys_of(item: type[Item]) -> tuple[str, ...]:
