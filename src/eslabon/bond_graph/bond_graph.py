@@ -99,7 +99,7 @@ class BondGraph(Graph):
         """
         description = toml.load(source)
         try:
-            return cls.of(description)
+            return cls.from_description(description)
         except ModelError as error:
             raise ModelError(f"{source}: {error}") from None
 
@@ -131,7 +131,7 @@ class BondGraph(Graph):
         """
         from eslabon.bonds.construction import from_velocities
 
-        return cls.of(from_velocities(name, parts, reference, **options))
+        return cls.from_description(from_velocities(name, parts, reference, **options))
 
     @classmethod
     def of_circuit_parts(
@@ -150,7 +150,7 @@ class BondGraph(Graph):
         """
         from eslabon.bonds.construction import from_efforts
 
-        return cls.of(from_efforts(name, parts, reference, **options))
+        return cls.from_description(from_efforts(name, parts, reference, **options))
 
     def with_detectors(self, **measured: str) -> BondGraph:
         """The graph with detectors of efforts and flows, each with its name: `g.with_detectors(y="f3")`.
@@ -164,7 +164,7 @@ class BondGraph(Graph):
         """
         from eslabon.bonds.rewriting import with_detectors
 
-        return BondGraph.of(with_detectors(self, measured))
+        return BondGraph.from_description(with_detectors(self, measured))
 
     def dualized(self, *elements: str) -> BondGraph:
         """The graph with inputs and detectors in their dual form, by name: an effort source becomes a flow source, a detector of
@@ -177,7 +177,7 @@ class BondGraph(Graph):
         """
         from eslabon.bonds.rewriting import dualized
 
-        return BondGraph.of(dualized(self, elements))
+        return BondGraph.from_description(dualized(self, elements))
 
     def save(self, path: str | Path) -> Path:
         """Write the graph as TOML, which `es.BondGraph.load` gives back unchanged.
@@ -435,7 +435,7 @@ class BondGraph(Graph):
         """
         from eslabon.bond_graph.linear import linearized_graph
 
-        return BondGraph.of(linearized_graph(self, x, u, t))
+        return BondGraph.from_description(linearized_graph(self, x, u, t))
 
     def observer_graph(self, poles: ArrayLike | None = None, **options: Any) -> ObserverGraph:
         """The graph with a Luenberger observer, a copy corrected by what detectors measure (Morales, procedure 5.2), by `poles`

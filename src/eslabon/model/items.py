@@ -213,7 +213,8 @@ ITEMS: dict[str, type[Any]] = {
 
 @dataclass(frozen=True)
 class Description:
-    """All that a file says of a mechanism. Numbers may be expressions of the parameters."""
+    """All that a file says of a mechanism. Numbers may be expressions of the parameters. Its `repr`
+    decides which compiled code it shares."""
 
     name: str
     gravity: Triple = (0.0, 0.0, -9.81)
@@ -226,6 +227,6 @@ class Description:
     wrenches: tuple[Wrench, ...] = ()
     frames: tuple[Frame, ...] = ()
     modes: tuple[Mode, ...] = ()
-    shapes: tuple[Shape, ...] = ()
+    shapes: tuple[Shape, ...] = field(default=(), repr=False)  # no number depends on them
     actuated: tuple[str, ...] = ()
     note: str = field(default="", compare=False)

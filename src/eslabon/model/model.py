@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -11,8 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from eslabon.arguments import UNHASHABLE, floats, instance, known_words, mapping
-from eslabon.arguments import names as words
+from eslabon.arguments import UNHASHABLE, floats, instance
 from eslabon.errors import (
     InputError,
     ModelError,
@@ -37,25 +35,23 @@ from eslabon.model.items import (
 )
 from eslabon.model.memory import FrozenDict
 from eslabon.model.parameter_expressions import (
-    ParameterExpression,
-    dependency_order,
-    number,
+    Number,
     substitute,
 )
+from eslabon.model.parametric import Parametric
 from eslabon.model.schema import check_name
 from eslabon.model.validation import TIME, check_structure, tree_order, uses_time
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression
 
 
-class Model:
+class Model(Parametric[Description]):
     """An articulated system: bodies on a tree of joints, loops that close it, and all that acts on it.
 
     ``m.bodies[k]`` is the body that ``m.joints[k]`` carries, parents come before children, and ``q`` and ``v`` follow
     the joints. The numbers are those of the parameters' values; `with_parameters` gives another mechanism.
     """
 
-    description: Description
-    _symbols: dict[str, Any]
+    _called = "a mechanism"
 
     def __init__(self, description: Description, symbols: Mapping[str, Any] | None = None) -> None:
         ordered = description if symbols else tree_order(check_structure(description))
@@ -65,25 +61,18 @@ class Model:
 
     # -- what it is made of -------------------------------------------------------------------------------------
 
-    @property
-    def name(self) -> str:
-        """What the mechanism is called.
+    @classmethod
+    def from_description(
+        cls, description: Description, symbols: Mapping[str, Expression] | None = None
+    ) -> Self:
+        """The mechanism of a description, with CasADi symbols in place of some parameters' values.
 
         >>> import eslabon as es
-        >>> es.load("delta").name
-        'delta'
+        >>> m = es.load("five_bar")
+        >>> es.Mechanism.from_description(m.description) == m
+        True
         """
-        return self.description.name
-
-    @property
-    def note(self) -> str:
-        """Where the numbers come from, and what was inferred.
-
-        >>> import eslabon as es
-        >>> print(es.load("sarrus").note.split(" (")[0])
-        Sarrus' linkage
-        """
-        return self.description.note
+        return cls(description, symbols)
 
     @cached_property
     def gravity(self) -> tuple[Any, ...]:
@@ -243,36 +232,17 @@ class Model:
 
     # -- parameters ---------------------------------------------------------------------------------------------
 
-    @cached_property
-    def parameters(self) -> Mapping[str, float]:
-        """The free parameters and their values; those defined by an expression follow them.
-
-        >>> import eslabon as es
-        >>> es.load("elbow").parameters["a1"]
-        1.0
-        """
-        return FrozenDict(
-            {n: x for n, x in self.description.parameters if not isinstance(x, ParameterExpression)}
-        )
+    @property
+    def _definitions(self) -> Mapping[str, Number]:
+        return dict(self.description.parameters)
 
     @cached_property
-    def values(self) -> dict[str, Any]:
-        """The value of every parameter, those defined by an expression too; symbols stand for their values.
+    def _variables(self) -> Mapping[str, float]:
+        return {TIME: 0.0} if self.rheonomic else {}
 
-        >>> import eslabon as es
-        >>> es.load("elbow").values["a1"]
-        1.0
-        """
-        values: dict[str, Any] = {
-            **self.parameters,
-            **({TIME: 0.0} if self.rheonomic else {}),
-            **self._symbols,
-        }
-        definitions = dict(self.description.parameters)
-        for name in dependency_order(definitions):
-            if name not in values:
-                values[name] = definitions[name].evaluate(values)
-        return values
+    def _with_values(self, values: Mapping[str, float]) -> Description:
+        parameters = tuple((n, values.get(n, x)) for n, x in self.description.parameters)
+        return replace(self.description, parameters=parameters)
 
     def with_parameters(self, **values: float) -> Self:
         """The mechanism with other values of some parameters, checked again.
@@ -282,19 +252,10 @@ class Model:
         >>> m.with_parameters(L2=0.05).parameters["L2"]
         0.05
         """
-        self.check_parameters(values)
-        if TIME in values and TIME not in self.parameters:
-            raise ModelError(
-                f"{self.name}: the time is no parameter; give it to a call, as t={format_value(values[TIME])}."
-            )
-        changed = {name: number(x, f"parameter '{name}'") for name, x in values.items()}
-        for name, x in changed.items():
-            if isinstance(x, ParameterExpression):
-                raise ModelError(
-                    f"{self.name}: parameter '{name}' needs a plain number; it is {format_value(values[name])}."
-                )
-        parameters = tuple((n, changed.get(n, x)) for n, x in self.description.parameters)
-        return type(self)(replace(self.description, parameters=parameters))
+        if TIME in self._variables and TIME in values:
+            given = f"give it to a call, as t={format_value(values[TIME])}"
+            raise ModelError(f"{self.name}: the time is no parameter; {given}.")
+        return super().with_parameters(**values)
 
     def variant(self, **values: float) -> Self:
         """The mechanism with other values of some parameters, checked again, that shares native code with this one: the values
@@ -311,72 +272,6 @@ class Model:
             variant_of=self.variant_of or self, varied=tuple(sorted({*self.varied, *values}))
         )
         return made
-
-    @cached_property
-    def variant_of(self) -> Model | None:
-        """The mechanism whose native code this one shares, as `variant` makes it; None of any other.
-
-        >>> import eslabon as es
-        >>> m = es.load("five_bar")
-        >>> m.variant(L2=0.05).variant_of is m
-        True
-        """
-        return None
-
-    @cached_property
-    def varied(self) -> tuple[str, ...]:
-        """The parameters in which a variant may differ from the mechanism that it is a variant of.
-
-        >>> import eslabon as es
-        >>> es.load("five_bar").variant(L2=0.05).varied
-        ('L2',)
-        """
-        return ()
-
-    @cached_property
-    def memory(self) -> dict[Any, Any]:
-        """What was found out about the mechanism, native code too; it is forgotten with the mechanism.
-
-        >>> import eslabon as es
-        >>> es.load("five_bar").memory
-        {}
-        """
-        return {}
-
-    def with_symbols(self, symbols: Mapping[str, Any]) -> Self:
-        """The mechanism with CasADi symbols in place of some parameters' values: what the graphs are traced with.
-
-        >>> import casadi
-        >>> import eslabon as es
-        >>> es.load("elbow").with_symbols({"a1": casadi.SX.sym("a1")}).frames[0].body
-        'link2'
-        """
-        self.check_parameters(mapping(symbols, "symbols"))
-        made = type(self)(self.description, symbols)
-        if symbols:
-            vars(made)["nominal"] = self.nominal  # with what is already known of it
-        return made
-
-    @property
-    def symbols(self) -> Mapping[str, Any]:
-        """The symbols in place of parameters' values and the time.
-
-        >>> import eslabon as es
-        >>> es.load("elbow").symbols
-        {}
-        """
-        return self._symbols
-
-    @cached_property
-    def nominal(self) -> Model:
-        """The mechanism with the parameters' own values, whatever symbols were put in.
-
-        >>> import eslabon as es
-        >>> m = es.load("elbow")
-        >>> m.nominal is m
-        True
-        """
-        return self if not self._symbols else Model(self.description)
 
     @cached_property
     def rheonomic(self) -> bool:
@@ -398,9 +293,7 @@ class Model:
         """
         if not self.rheonomic:
             return self
-        made = type(self)(self.description, {**self._symbols, TIME: t})
-        vars(made)["nominal"] = self.nominal  # with what is already known of it
-        return made
+        return self._with_substituted({**self._symbols, TIME: t})
 
     @property
     def time(self) -> Any:
@@ -411,25 +304,6 @@ class Model:
         0.0
         """
         return self.values.get(TIME, 0.0)
-
-    def check_parameters(self, names: Iterable[str]) -> None:
-        """Refuse names that are not free parameters of this mechanism.
-
-        >>> import eslabon as es
-        >>> es.load("elbow").check_parameters(["a3"])
-        Traceback (most recent call last):
-            ...
-        eslabon.errors.ModelError: elbow: there is no parameter 'a3' (known: a1, a2, m1, m2, g).
-        """
-        definitions = dict(self.description.parameters)
-        for name in words(names, "names"):
-            if name == TIME and self.rheonomic:
-                continue
-            if isinstance(definitions.get(name), ParameterExpression):
-                raise ModelError(
-                    f"{self.name}: parameter '{name}' is defined as '{definitions[name]}'; change what it is made of."
-                )
-            known_words([name], self.parameters, f"{self.name}: there is no parameter")
 
     # -- structure ----------------------------------------------------------------------------------------------
 
@@ -706,41 +580,13 @@ class Model:
 
     # -- as a value ---------------------------------------------------------------------------------------------
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Model):
-            return NotImplemented
-        return self.description == other.description and _are_same(self._symbols, other._symbols)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self.description)
-
-    @cached_property
-    def digest(self) -> str:
-        """A fingerprint of all that numbers depend on: of the description but for its shapes.
-
-        >>> import eslabon as es
-        >>> m = es.load("elbow")
-        >>> m.digest == m.with_parameters(a1=2.0).digest
-        False
-        """
-        return hashlib.sha256(repr(replace(self.description, shapes=())).encode()).hexdigest()
-
     def __reduce__(self) -> tuple[Any, ...]:
         if self.variant_of is not None:
             return _variant, (
                 self.variant_of,
                 {name: self.parameters[name] for name in self.varied},
             )
-        return type(self), (self.description, self._symbols or None)  # compiled code stays behind
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(
-            f"a mechanism cannot be changed; build another one instead of setting '{name}'."
-        )
+        return super().__reduce__()
 
     def __repr__(self) -> str:
         d = self.description
@@ -763,14 +609,6 @@ def as_model(m: Any, name: str = "m") -> Model:
 def _variant(base: Model, values: Mapping[str, float]) -> Model:
     """A variant from another process."""
     return base.variant(**values)
-
-
-def _are_same(symbols: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
-    """Whether the same names have the same symbols or numbers."""
-    deep = 2  # levels of an expression that are compared, and not only its nodes
-    return symbols.keys() == others.keys() and all(
-        casadi.is_equal(casadi.SX(x), casadi.SX(others[name]), deep) for name, x in symbols.items()
-    )
 
 
 def _slices(sizes: Iterable[tuple[str, int]]) -> Mapping[str, slice]:
