@@ -41,6 +41,6 @@ WINGS: tuple[tuple[str, ...], ...] = (
     ("pages",),
     ("plotting", "progress", "sheets"),
     ("language",),
-    ("answers", "arguments", "atomic_files", "least_squares"),
+    ("answers", "arguments", "atomic_files"),
     ("errors", "wings"),
 )
