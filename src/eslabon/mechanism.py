@@ -17,22 +17,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon import files, model
-from eslabon.arguments import UNHASHABLE, flag, known_options, number
+from eslabon.arguments import LOOKUP_ERRORS, flag, known_options, number
 from eslabon.displays import displayed
 from eslabon.errors import (
     ModelError,
     ModelWarning,
     ReadError,
     SingularityError,
-    depth_of_user,
     file_name,
     format_value,
+    user_stacklevel,
 )
 from eslabon.formulas.quantities import SPECTRAL
 from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
 from eslabon.model.admissible import moving_bodies_weigh_nothing
-from eslabon.progress import announced
+from eslabon.progress import announce
 from eslabon.verbs import (
     CallOptions,
     Named,
@@ -143,7 +143,7 @@ class Mechanism(model.Model):
                 "hinges and slides."
             )
         for sentence in sentences:
-            warnings.warn(f"{path}: {sentence}", ModelWarning, stacklevel=depth_of_user())
+            warnings.warn(f"{path}: {sentence}", ModelWarning, stacklevel=user_stacklevel())
         return write(path, to_urdf(made, Path(path).parent))
 
     def plot(
@@ -395,7 +395,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["pose", frame]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame) from None
         if more:
             return native(q, out=out, threads=threads, parameters=parameters, **more)
@@ -419,7 +419,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["jacobian", frame, axes]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame, axes=axes) from None
         if more:
             return native(q, out=out, threads=threads, parameters=parameters, **more)
@@ -438,7 +438,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["velocity", frame, axes]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame, axes=axes) from None
         if more:
             return native(q, v, out=out, threads=threads, parameters=parameters, **more)
@@ -457,7 +457,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["acceleration", frame, axes]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame, axes=axes) from None
         if more:
             return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
@@ -477,7 +477,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["position_hessian", frame]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame) from None
         if more:
             return native(q, out=out, threads=threads, parameters=parameters, **more)
@@ -960,7 +960,7 @@ class Mechanism(model.Model):
             native = self._native[
                 "inverse_dynamics", formulation, constraints, weights, independent
             ]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
@@ -986,7 +986,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native["forward_dynamics", formulation, constraints, independent]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(q, v, tau, out=out, threads=threads, parameters=parameters, **more)
@@ -1050,7 +1050,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native["hybrid_dynamics", formulation, constraints, independent]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
@@ -1148,7 +1148,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native[quantity, formulation, constraints, independent]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(
@@ -1185,7 +1185,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native[quantity, formulation, constraints, independent]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(
@@ -1465,7 +1465,7 @@ class Mechanism(model.Model):
         try:
             spectral = quantity in SPECTRAL
             native = self._derivatives[quantity, about, frame, axes, formulation, along, kept]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             options = {"frame": frame, "axes": axes, "formulation": formulation, "along": along}
             raise unhashable(quantity=quantity, **options) from None
         if not spectral:
@@ -1503,7 +1503,7 @@ class Mechanism(model.Model):
         """
         from eslabon.export.c_source import source
 
-        with announced(f"writing C for {self.name}"):
+        with announce(f"writing C for {self.name}"):
             return source(
                 self._graph(quantity, options),
                 f"{self.name}_{quantity}",
@@ -1540,7 +1540,7 @@ class Mechanism(model.Model):
         """
         from eslabon.textbook import equations
 
-        with announced(f"writing equations of {self.name}"):
+        with announce(f"writing equations of {self.name}"):
             return equations(self, quantity, parameters, long, options)
 
     def _graph(self, quantity: str, options: Mapping[str, Any]) -> Any:
@@ -1602,7 +1602,7 @@ def load(source: str | Path, **options: Any) -> Mechanism:
     except ModelError as error:
         raise ModelError(f"{source}: {error}") from None
     for sentence in moving_bodies_weigh_nothing(m):
-        warnings.warn(f"{m.name}: {sentence}", ModelWarning, stacklevel=depth_of_user())
+        warnings.warn(f"{m.name}: {sentence}", ModelWarning, stacklevel=user_stacklevel())
     return m
 
 

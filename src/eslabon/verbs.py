@@ -15,12 +15,12 @@ from typing import Any, ParamSpec, TypedDict, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import UNHASHABLE, choice, finite, floats, has_symbols, mapping, positive
+from eslabon.arguments import LOOKUP_ERRORS, choice, finite, floats, has_symbols, mapping, positive
 from eslabon.compiler.evaluate import function_of
 from eslabon.compiler.formula import Formula, canonical_options, requested
 from eslabon.compiler.function import Function
 from eslabon.compiler.trace import expression
-from eslabon.errors import SINGULAR_WORDS, ModelError, format_value, suggest
+from eslabon.errors import SINGULAR_CHOICES, ModelError, format_value, suggest
 from eslabon.formulas.quantities import CLOSED, quantity
 from eslabon.model import Model
 from eslabon.model.validation import TIME
@@ -130,7 +130,7 @@ def unhashable(**options: Any) -> ModelError:
 def _has_hash(value: Any) -> bool:
     try:
         hash(value)
-    except UNHASHABLE:
+    except LOOKUP_ERRORS:
         return False
     return True
 
@@ -182,7 +182,7 @@ class _Call:
         if tolerance is not None:
             tolerance = positive(tolerance, "tolerance", zero=True, infinite=True)
         if singular is not None:
-            singular = choice(singular, "singular", SINGULAR_WORDS)
+            singular = choice(singular, "singular", SINGULAR_CHOICES)
         return _Call(parameters, external, tolerance, singular, more["out"], more["threads"])
 
     @property

@@ -15,7 +15,7 @@ from eslabon.formulas.kinematics.closure import Partition, row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, velocity_names
 from eslabon.model.memory import per_model
-from eslabon.numerics.pivoting import pivoted
+from eslabon.numerics.pivoting import pivot_columns
 
 CLOSURE_TOLERANCE = 1e-6  # metres or radians, and per second: by how much a state may violate loop closure, unless the caller says otherwise
 RANK = 1e-8  # of the largest singular value: what is smaller is a dependent row, or a singular configuration
@@ -98,7 +98,7 @@ def partition_at(
         )
         rest = [k for k in range(m.nv) if k not in dependent]
         left = kept[:, rest] - basis @ (basis.T @ kept[:, rest])
-        order, _ = pivoted(left)
+        order, _ = pivot_columns(left)
         dependent += [rest[k] for k in order[: len(rows) - len(dependent)]]
     independent = tuple(k for k in range(m.nv) if k not in dependent)
     return Partition(tuple(sorted(rows)), independent, tuple(sorted(dependent)))
@@ -150,7 +150,7 @@ def velocities_of(
 
 def pivots(A: np.ndarray) -> list[int]:
     """The columns that a pivoted factorisation finds independent."""
-    order, sizes = pivoted(A)
+    order, sizes = pivot_columns(A)
     return order[: rank(sizes)]
 
 

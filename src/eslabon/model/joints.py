@@ -58,7 +58,7 @@ from eslabon.numerics.scalars import (
     matmul,
     matrix,
     norm,
-    require,
+    raise_unless,
     times,
     transpose,
     vector,
@@ -111,7 +111,7 @@ def unit_quaternion(q: Array) -> Array:
     entries = components(q, 4)
     length = norm(entries)
     if not is_symbolic(length):
-        require(
+        raise_unless(
             length != 0,
             "quaternion",
             "has the length zero and stands for no rotation; the identity is (1, 0, 0, 0).",

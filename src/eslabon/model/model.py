@@ -10,14 +10,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from eslabon.arguments import UNHASHABLE, floats, instance
+from eslabon.arguments import LOOKUP_ERRORS, floats, instance
 from eslabon.errors import (
     InputError,
     ModelError,
     ModelWarning,
-    depth_of_user,
     format_value,
     suggest,
+    user_stacklevel,
 )
 from eslabon.model.admissible import check_numbers, plausibility_warnings
 from eslabon.model.items import (
@@ -575,7 +575,9 @@ class Model(Parametric[Description]):
         """
         for sentence in self.plausibility_warnings:
             if sentence not in known:
-                warnings.warn(f"{self.name}: {sentence}", ModelWarning, stacklevel=depth_of_user())
+                warnings.warn(
+                    f"{self.name}: {sentence}", ModelWarning, stacklevel=user_stacklevel()
+                )
         return self
 
     # -- as a value ---------------------------------------------------------------------------------------------
@@ -622,7 +624,7 @@ def _slices(sizes: Iterable[tuple[str, int]]) -> Mapping[str, slice]:
 def _find(items: Mapping[str, Any], name: str, refusal: str, otherwise: str | None = None) -> Any:
     try:
         return items[name]
-    except UNHASHABLE:  # a KeyError, or what cannot be a name, such as a list
+    except LOOKUP_ERRORS:  # a KeyError, or what cannot be a name, such as a list
         raise ModelError(
             f"{refusal} {format_value(name)}{suggest(name, items, otherwise)}"
         ) from None

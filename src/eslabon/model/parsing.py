@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import known_words, unmasked
+from eslabon.arguments import known_words, refuse_masked
 from eslabon.errors import ModelError, RotationError, format_value, located
 from eslabon.model.closures import CLOSURES
 from eslabon.model.constraints import ClosureKind
@@ -29,7 +29,7 @@ def is_one(value: Any) -> bool:
 
 def listed(values: Any) -> list[Any] | None:
     """The entries of a sequence in their order; None for what is not one."""
-    unmasked(values, "one of the values")
+    refuse_masked(values, "one of the values")
     if isinstance(values, str | bytes | bytearray | Mapping | Set):
         return None
     try:

@@ -1,9 +1,9 @@
-"""Quaternions (w, x, y, z), scalar first: their algebra (Méndez, eqs. 1 to 9) and the rotations they stand for.
+"""Quaternions (w, x, y, z), scalar first: their algebra (Méndez, eqs. 1 to 9) and their rotations.
 
-Here live the product and its kin, interpolation and rates, and the conversions between the unit quaternion and
-the representations that share its axis: axis and angle, rotation vector, Rodrigues parameters, linear invariants.
-What needs a matrix lives in `rotations`. A zero quaternion or axis is a RotationError for numbers; symbols are taken
-at their word.
+This module has the product, the inverse, interpolation, rates, and the conversions between the unit
+quaternion and the representations that share its axis: axis and angle, rotation vector, Rodrigues
+parameters, linear invariants. Conversions from or to a matrix are in `rotations`. A zero quaternion
+or axis raises `RotationError` if it is made of numbers; symbols are not checked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from eslabon.numerics.scalars import (
     dot,
     is_symbolic,
     norm,
-    require,
+    raise_unless,
     scalar,
     sin,
     sqrt,
@@ -58,17 +58,18 @@ __all__ = [
     "vector_part",
 ]
 
-# How far numbers may be from satisfying the definition of their representation.
+# The largest error of typed or published numbers against the definition of their representation.
 TOLERANCE = 1e-6
 
-# Invariants taken from a matrix carry errors of 1e-16: with a sine below 1e-10 the axis would be off by TOLERANCE.
+# Invariants from a matrix have errors of 1e-16: with a sine below 1e-10 the axis would be wrong by
+# TOLERANCE.
 SMALLEST_SINE = 1e-10
 
-# Below a few last bits the scalar part is round-off, and even the sign of the Rodrigues parameters is lost.
+# A scalar part below this is round-off: even the sign of the Rodrigues parameters is lost.
 SMALLEST_SCALAR_PART = 4 * np.finfo(float).eps
 
 
-# --- algebra -----------------------------------------------------------------------------------------------------
+# --- algebra --------------------------------------------------------------------------------------
 
 
 def quaternion_from_vector(v: Array) -> Array:
@@ -81,7 +82,7 @@ def quaternion_from_vector(v: Array) -> Array:
 
 
 def vector_part(q: Array) -> Array:
-    """The vector in a quaternion, (x, y, z) (Méndez, eqs. 3 to 5).
+    """The vector part (x, y, z) of a quaternion (Méndez, eqs. 3 to 5).
 
     >>> vector_part([1.0, 2.0, 3.0, 4.0])
     array([2., 3., 4.])
@@ -92,7 +93,7 @@ def vector_part(q: Array) -> Array:
 def quaternion_product(p: Array, q: Array) -> Array:
     """The product (a, v)(b, u) = (a b - v·u, a u + b v + v × u) (Méndez, eq. 2).
 
-    As rotations, first `q` is done and then `p`.
+    As a rotation, the product applies `q` first and then `p`.
 
     >>> quaternion_product([0, 1, 0, 0], [0, 0, 1, 0])  # i j = k
     array([0., 0., 0., 1.])
@@ -137,7 +138,7 @@ def quaternion_normalize(q: Array) -> Array:
 def quaternion_rotate(p: Array, v: Array) -> Array:
     """The vector v turned by the quaternion p: the vector part of p v p⁻¹ (Méndez, eq. 7).
 
-    Any p but zero will do; its length drops out.
+    p need not have length one, but must not be zero.
 
     >>> quaternion_rotate([1, 0, 0, 1], [1, 0, 0]).round(15)
     array([0., 1., 0.])
@@ -149,10 +150,10 @@ def quaternion_rotate(p: Array, v: Array) -> Array:
 
 
 def _length(q: Array) -> Scalar:
-    """The norm, which for numbers must be one to divide by."""
+    """The norm; for numbers, checked to be finite and not zero."""
     length = norm(components(q, 4))
     if not is_symbolic(length):
-        require(
+        raise_unless(
             (length > 0) & np.isfinite(length),
             "quaternion",
             "stands for no rotation, for its norm is {}; the identity is (1, 0, 0, 0).",
@@ -161,14 +162,15 @@ def _length(q: Array) -> Scalar:
     return length
 
 
-# --- interpolation, rates ----------------------------------------------------------------------------------------
+# --- interpolation, rates -------------------------------------------------------------------------
 
 
-@np.errstate(all="ignore")  # no number in, none out
+@np.errstate(all="ignore")  # NaN in, NaN out, without a warning
 def slerp(p: Array, q: Array, t: Scalar) -> Array:
-    """The rotation a fraction t of the way from p to q, at constant angular velocity, the short way round.
+    """Spherical linear interpolation p (p⁻¹ q)ᵗ: from p to q at constant angular velocity.
 
-    p (p⁻¹ q)ᵗ: p itself at t = 0, and q or its equal -q at t = 1.
+    It takes the shorter of the two ways: at t = 1 it is q, or -q, which is the same rotation
+    (Shoemake, 1985).
 
     >>> slerp([1, 0, 0, 0], [0, 0, 0, 1], 0.5) ** 2
     array([0.5, 0. , 0. , 0.5])
@@ -190,16 +192,16 @@ def quaternion_rate(q: Array, angular_velocity: Array) -> Array:
 
 
 def _shortest(q: Array) -> tuple[Scalar, ...]:
-    """The components of the unit quaternion, of q and -q the one that turns by at most half a turn."""
+    """The components of q / |q|, or of its negative if that is the one with w >= 0."""
     q = components(quaternion_normalize(q), 4)
     return tuple(where(q[0] < 0, -c, c) for c in q)
 
 
-# --- representations that share the axis -------------------------------------------------------------------------
+# --- representations that share the axis ----------------------------------------------------------
 
 
 def unit_axis(axis: Array) -> tuple[Scalar, Scalar, Scalar]:
-    """The components of an axis scaled to length one.
+    """The components e of the unit vector along an axis.
 
     >>> [float(c) for c in unit_axis([0, 3, 4])]
     [0.0, 0.6, 0.8]
@@ -207,17 +209,20 @@ def unit_axis(axis: Array) -> tuple[Scalar, Scalar, Scalar]:
     x, y, z = components(axis, 3)
     length = norm((x, y, z))
     if not is_symbolic(length) and not (np.ndim(length) == 0 and 0 < length < np.inf):
-        require(
+        raise_unless(
             (length > 0) & np.isfinite(length),
             "axis",
-            "has no direction, for its length is {}; give a finite, nonzero vector such as (0, 0, 1).",
+            "has no direction, for its length is {}; give a finite, nonzero vector such as "
+            "(0, 0, 1).",
             length,
         )
     return x / length, y / length, z / length
 
 
 def quaternion_about(axis: Array, angle: Scalar) -> Array:
-    """The quaternion (cos φ/2, e sin φ/2) of a turn by φ about an axis, scaled to length one (Méndez, eq. 8).
+    """The quaternion (cos φ/2, e sin φ/2) of the rotation by φ about an axis (Méndez, eq. 8).
+
+    The axis need not have length one.
 
     >>> quaternion_about([0, 0, 1], np.pi)
     array([0., 0., 0., 1.])
@@ -227,7 +232,7 @@ def quaternion_about(axis: Array, angle: Scalar) -> Array:
 
 
 def quaternion_from_axis_angle(axis_angle: Array) -> Array:
-    """The quaternion of (e_x, e_y, e_z, φ), the axis and then the angle (Rojas, 2.4 d).
+    """The quaternion (cos φ/2, e sin φ/2) of axis and angle, (e_x, e_y, e_z, φ) (Rojas, 2.4 d).
 
     >>> quaternion_from_axis_angle([0, 0, 1, np.pi])
     array([0., 0., 0., 1.])
@@ -239,7 +244,8 @@ def quaternion_from_axis_angle(axis_angle: Array) -> Array:
 def axis_angle_from_quaternion(q: Array) -> Array:
     """The unit axis and the angle, (e_x, e_y, e_z, φ) with 0 <= φ <= π (Rojas, 2.4 d).
 
-    Without a turn the axis is (0, 0, 1) by convention; at half a turn it is the vector part with its sign.
+    For φ = 0 the axis is (0, 0, 1) by convention; for φ = π it is the vector part of q, with its
+    sign.
 
     >>> axis_angle_from_quaternion([1, 0, 0, 0])
     array([0., 0., 1., 0.])
@@ -252,7 +258,7 @@ def axis_angle_from_quaternion(q: Array) -> Array:
 
 
 def quaternion_from_rotation_vector(v: Array) -> Array:
-    """The unit quaternion (cos φ/2, e sin φ/2) of the rotation vector e φ: the exponential of its half.
+    """The unit quaternion (cos φ/2, e sin φ/2) of the rotation vector v = e φ: exp(0, v/2).
 
     >>> quaternion_from_rotation_vector([0, 0, np.pi])
     array([0., 0., 0., 1.])
@@ -263,14 +269,16 @@ def quaternion_from_rotation_vector(v: Array) -> Array:
 
 
 def rotation_vector_from_quaternion(q: Array) -> Array:
-    """The rotation vector e φ with φ <= π, twice the logarithm; at half a turn, w = 0, the axis keeps its sign.
+    """The rotation vector e φ with 0 <= φ <= π: twice the logarithm of q.
+
+    For φ = π, where w = 0, it is parallel to the vector part of q, with its sign.
 
     >>> rotation_vector_from_quaternion([0, 0, 0, 1]) / np.pi
     array([0., 0., 1.])
     """
     w, *v = _shortest(q)
     squared = dot(v, v)
-    # atan(t)/t by its series for t = |v|/w up to a tenth: smooth at no turn, where |v| has no derivative.
+    # For t = |v|/w up to 0.1, atan(t)/t by its series, smooth at |v| = 0, where |v| is not.
     small = squared < 0.01 * w * w
     near, far = (
         where(small, squared / where(small, w * w, 1.0), 0.0),
@@ -291,7 +299,7 @@ def quaternion_from_rodrigues(p: Array) -> Array:
     """
     p = components(p, 3)
     if not is_symbolic(*p):
-        require(
+        raise_unless(
             np.isfinite(norm(p)),
             "triple of Rodrigues parameters",
             "is not finite; give a half turn as a quaternion or as axis and angle.",
@@ -300,17 +308,20 @@ def quaternion_from_rodrigues(p: Array) -> Array:
 
 
 def rodrigues_from_quaternion(q: Array) -> Array:
-    """The Rodrigues parameters p = q / q0 = e tan φ/2, which grow without bound towards half a turn (Rojas, 2.4 e).
+    """The Rodrigues parameters p = q / q0 = e tan φ/2 (Rojas, 2.4 e).
+
+    They are unbounded as φ approaches π, and do not exist there: a `RotationError`.
 
     >>> rodrigues_from_quaternion([0.8, 0, 0, 0.6])
     array([0.  , 0.  , 0.75])
     """
     w, x, y, z = components(quaternion_normalize(q), 4)
     if not is_symbolic(w):
-        require(
+        raise_unless(
             absolute(w) > SMALLEST_SCALAR_PART,
             "rotation",
-            "is half a turn, for which Rodrigues parameters do not exist; use a quaternion or axis and angle instead.",
+            "is half a turn, for which Rodrigues parameters do not exist; use a quaternion or axis "
+            "and angle instead.",
         )
     return vector(x / w, y / w, z / w)
 
@@ -326,10 +337,10 @@ def invariants_from_quaternion(q: Array) -> Array:
 
 
 def quaternion_from_invariants(invariants: Array) -> Array:
-    """The quaternion q0 = √((1 + λ0)/2), q = λ/(2 q0) of the linear invariants (λ0, λ) (Rojas, 2.4 f).
+    """The quaternion q0 = √((1 + λ0)/2), q = λ/(2 q0) of linear invariants (λ0, λ) (Rojas, 2.4 f).
 
-    Past a quarter turn q0 = |λ|/(2|q|) with |q| = √((1 - λ0)/2) says the same without cancellation. At half a turn
-    λ vanishes and the axis is lost: a RotationError.
+    Beyond a quarter turn the equivalent q0 = |λ|/(2|q|), |q| = √((1 - λ0)/2) avoids cancellation.
+    For φ = π λ vanishes and the axis is lost: a `RotationError`.
 
     >>> quaternion_from_invariants([0, 0, 0, 1]) ** 2
     array([0.5, 0. , 0. , 0.5])
@@ -342,23 +353,25 @@ def quaternion_from_invariants(invariants: Array) -> Array:
     return vector(where(obtuse, 0.5 * sine / larger, larger), *(factor * c for c in v))
 
 
-@np.errstate(all="ignore")  # no number in, none out
+@np.errstate(all="ignore")  # NaN in, NaN out, without a warning
 def unit_invariants(invariants: Array) -> tuple[Scalar, tuple[Scalar, ...]]:
-    """λ0 and the components of λ, made to satisfy λ0² + |λ|² = 1 to the last bits."""
+    """λ0 and the components of λ, scaled so that λ0² + |λ|² = 1 to the last bits."""
     entries = components(invariants, 4)
     length = norm(entries)
     cosine, *v = (c / where(length > 0, length, 1.0) for c in entries)
     if not is_symbolic(length):
-        require(
+        raise_unless(
             absolute(length - 1.0) <= TOLERANCE,
             "set of linear invariants",
-            "does not satisfy λ0² + |λ|² = 1, for the root of the left side is {}; give (cos φ, e sin φ).",
+            "does not satisfy λ0² + |λ|² = 1, for the root of the left side is {}; "
+            "give (cos φ, e sin φ).",
             length,
         )
-        require(
+        raise_unless(
             (cosine > 0) | (norm(v) > SMALLEST_SINE),
             "set of linear invariants",
-            "is that of half a turn, where they lose the axis; use a quaternion, axis and angle or the matrix instead.",
+            "is that of half a turn, where they lose the axis; use a quaternion, axis and angle or "
+            "the matrix instead.",
         )
     return cosine, tuple(v)
 
@@ -373,7 +386,7 @@ def quaternion_from_scalar(a: Scalar) -> Array:
 
 
 def scalar_part(q: Array) -> Scalar:
-    """The real number in a quaternion, w (Méndez, eqs. 3 to 5).
+    """The scalar part w of a quaternion (Méndez, eqs. 3 to 5).
 
     >>> scalar_part([1.0, 2.0, 3.0, 4.0])
     1.0
@@ -400,7 +413,7 @@ def quaternion_norm(q: Array) -> Scalar:
 
 
 def body_rates(q: Array, rate: Array) -> Array:
-    """The angular velocity in body axes, ω = 2 vec(q⁻¹ dq/dt): `quaternion_rate` undone.
+    """The angular velocity ω = 2 vec(q⁻¹ dq/dt) in body axes: the inverse of `quaternion_rate`.
 
     >>> body_rates([1, 0, 0, 0], [0, 0, 0, 1])
     array([0., 0., 2.])
@@ -410,7 +423,7 @@ def body_rates(q: Array, rate: Array) -> Array:
 
 
 def quaternion_exp(v: Array) -> Array:
-    """The unit quaternion exp(0, v) = (cos |v|, v sin |v| / |v|), which turns about v by 2|v|.
+    """The unit quaternion exp(0, v) = (cos |v|, v sin |v| / |v|): the rotation by 2|v| about v.
 
     >>> quaternion_exp([0, 0, np.pi / 2])
     array([0., 0., 0., 1.])
@@ -419,7 +432,7 @@ def quaternion_exp(v: Array) -> Array:
 
 
 def quaternion_log(q: Array) -> Array:
-    """The vector v, |v| <= π/2, whose exponential turns as q does: half of q's rotation vector.
+    """The logarithm: the vector v with |v| <= π/2 whose exponential is the rotation q.
 
     >>> quaternion_log([0, 0, 0, 1]) / np.pi
     array([0. , 0. , 0.5])

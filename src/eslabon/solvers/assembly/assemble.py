@@ -12,7 +12,7 @@ from eslabon.arguments import choice, flag
 from eslabon.coordinates.closing import CLOSED, close_each, residuals_at
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
 from eslabon.coordinates.partition import partition
-from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_singularity
+from eslabon.errors import SINGULAR_CHOICES, AssemblyError, ModelError, report_singularity
 from eslabon.formulas.kinematics.closure import row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
@@ -43,7 +43,7 @@ def assemble(
     With `continuation` the last axis of many values is a motion: each configuration follows from the one before. With
     `parameters` each configuration is one of a design of its own, which the way leads to too.
     """
-    choice(singular, "singular", SINGULAR_WORDS)
+    choice(singular, "singular", SINGULAR_CHOICES)
     for name, value in (("strict", strict), ("continuation", continuation), ("limits", limits)):
         flag(value, name)
     near = None
@@ -316,7 +316,7 @@ def _tell(
         count = len({c.lane for c in crossings})
         which = "the configuration" if lanes == 1 else f"{count} of {lanes} configurations"
         sentence = f"on the way to {which} {m.name} has passed a singular configuration{at}, and may stand on another branch than its guess; give a guess on the branch you want, or see m.assembly_modes."  # fmt: skip
-    tell_of_singularity(singular, sentence)
+    report_singularity(singular, sentence)
 
 
 def _shown(given: Prescription, values: Floats) -> str:
