@@ -41,7 +41,7 @@ class Graph(Parametric[Description]):
 
     @classmethod
     def from_description(
-        cls, description: Description, symbols: Mapping[str, Expression] | None = None
+        cls, description: Description, symbols: Mapping[str, Expression | float] | None = None
     ) -> Self:
         """The graph of a description, looked at; with CasADi symbols in place of some parameters' values.
 

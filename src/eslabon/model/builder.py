@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self
 
 from eslabon.arguments import choice, text
@@ -13,16 +13,23 @@ from eslabon.model.joints import JointKind
 from eslabon.model.model import Model
 from eslabon.model.parameter_expressions import (
     Number,
+    NumberLike,
     ParameterExpression,
     check_parameter_name,
     parameter,
 )
 from eslabon.model.parameter_units import number_with_unit
-from eslabon.model.parsing import triple
+from eslabon.model.parsing import (
+    AxisLike,
+    LimitsLike,
+    MomentsLike,
+    NumbersLike,
+    PoseLike,
+    TripleLike,
+    triple,
+)
 from eslabon.model.poses import ORIGIN
 from eslabon.model.schema import check_name, make_item
-
-PoseLike = Any  # xyz, (xyz, rpy), a 4x4 matrix or a Pose
 
 
 class Builder:
@@ -37,9 +44,7 @@ class Builder:
     <Mechanism pendulum: 1 body, 1 joint, 0 loops, 1 actuator>
     """
 
-    def __init__(
-        self, name: str, gravity: Sequence[Any] = (0.0, 0.0, -9.81), note: str = ""
-    ) -> None:
+    def __init__(self, name: str, gravity: TripleLike = (0.0, 0.0, -9.81), note: str = "") -> None:
         with located("name"):
             self._name = check_name(name, "mechanism")
         with located("note"):
@@ -50,7 +55,7 @@ class Builder:
         self._items: dict[str, list[Any]] = {section: [] for section in ITEMS}
         self._actuated: list[str] | None = None
 
-    def parameter(self, name: str, value: Any) -> ParameterExpression:
+    def parameter(self, name: str, value: NumberLike) -> ParameterExpression:
         """A named number, or one defined by an expression of others; use what it returns, or its name in text.
 
         >>> import eslabon as es
@@ -68,7 +73,11 @@ class Builder:
         return parameter(name)
 
     def body(
-        self, name: str, mass: Any = 0.0, com: Sequence[Any] = ORIGIN, inertia: Any = None
+        self,
+        name: str,
+        mass: NumberLike = 0.0,
+        com: TripleLike = ORIGIN,
+        inertia: MomentsLike | None = None,
     ) -> Self:
         """A body: `com` in body axes, `inertia` about the centre of mass as 3 numbers (the diagonal), as the 6 entries
         (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) of the matrix, or as a 3x3 matrix. The off-diagonal entries carry their sign:
@@ -87,20 +96,20 @@ class Builder:
         kind: str | JointKind,
         parent: str,
         child: str,
-        at: PoseLike = None,
-        axis: Any = None,
+        at: PoseLike | None = None,
+        axis: AxisLike | None = None,
         *,
-        pitch: Any = None,
-        home: Any = None,
-        limits: Any = None,
-        velocity_limit: Any = None,
-        effort_limit: Any = None,
-        viscous: Any = None,
-        coulomb: Any = None,
-        stiffness: Any = None,
-        rest: Any = None,
-        motor_inertia: Any = None,
-        gear_ratio: Any = None,
+        pitch: NumberLike | None = None,
+        home: NumbersLike | None = None,
+        limits: LimitsLike | None = None,
+        velocity_limit: NumbersLike | None = None,
+        effort_limit: NumbersLike | None = None,
+        viscous: NumbersLike | None = None,
+        coulomb: NumbersLike | None = None,
+        stiffness: NumbersLike | None = None,
+        rest: NumbersLike | None = None,
+        motor_inertia: NumbersLike | None = None,
+        gear_ratio: NumbersLike | None = None,
     ) -> Self:
         """A joint that carries `child` on `parent`; `at` is the pose of its inner frame on the parent: xyz, (xyz, rpy)
         or a 4x4 matrix. The optional data take one number, or one for each degree of freedom.
@@ -137,14 +146,14 @@ class Builder:
         kind: str | ClosureKind,
         body_a: str,
         body_b: str,
-        first: PoseLike = None,
-        second: PoseLike = None,
-        axis: Any = None,
+        first: PoseLike | None = None,
+        second: PoseLike | None = None,
+        axis: AxisLike | None = None,
         *,
-        pitch: Any = None,
-        length: Any = None,
-        angle: Any = None,
-        offset: Any = None,
+        pitch: NumberLike | None = None,
+        length: NumberLike | None = None,
+        angle: NumberLike | None = None,
+        offset: NumberLike | None = None,
     ) -> Self:
         """A cut joint between two bodies, or a constraint that is no joint (`eslabon.model.closures`): `first` is the pose
         of its frame on `body_a`, `second` on `body_b`. `length` belongs to a distance, `angle` to a constant angle,
@@ -169,7 +178,12 @@ class Builder:
         )
 
     def couple(
-        self, name: str, joint: str, source: str | None = None, ratio: Any = 1.0, offset: Any = 0.0
+        self,
+        name: str,
+        joint: str,
+        source: str | None = None,
+        ratio: NumberLike = 1.0,
+        offset: NumberLike = 0.0,
     ) -> Self:
         """A gear or mimic: the coordinate of `joint` is `ratio` times that of `source` plus `offset`, which may depend on
         the time `t`; without a source it is `offset`, as `drive` says.
@@ -183,7 +197,7 @@ class Builder:
             return self.drive(name, joint, offset)
         return self.add("couplings", name, joint=joint, source=source, ratio=ratio, offset=offset)
 
-    def drive(self, name: str, joint: str, motion: Any) -> Self:
+    def drive(self, name: str, joint: str, motion: NumberLike) -> Self:
         """A driving constraint: the coordinate of `joint` is `motion`, an expression of the time `t` and of parameters.
 
         >>> import eslabon as es
@@ -202,11 +216,11 @@ class Builder:
         name: str,
         body_a: str,
         body_b: str,
-        first: Sequence[Any] = ORIGIN,
-        second: Sequence[Any] = ORIGIN,
-        stiffness: Any = 0.0,
-        damping: Any = 0.0,
-        length: Any = 0.0,
+        first: TripleLike = ORIGIN,
+        second: TripleLike = ORIGIN,
+        stiffness: NumberLike = 0.0,
+        damping: NumberLike = 0.0,
+        length: NumberLike = 0.0,
     ) -> Self:
         """A spring-damper between the point `first` of `body_a` and the point `second` of `body_b`.
 
@@ -224,9 +238,9 @@ class Builder:
         self,
         name: str,
         body: str,
-        force: Sequence[Any] | None = None,
-        moment: Sequence[Any] | None = None,
-        at: Sequence[Any] = ORIGIN,
+        force: TripleLike | None = None,
+        moment: TripleLike | None = None,
+        at: TripleLike = ORIGIN,
         axes: str = "ground",
     ) -> Self:
         """A constant force and moment on a body at one of its points, in the axes of the ground or of the body.
@@ -239,7 +253,7 @@ class Builder:
         """
         return self.add("wrenches", name, body=body, force=force, moment=moment, at=at, axes=axes)
 
-    def frame(self, name: str, body: str, at: PoseLike = None) -> Self:
+    def frame(self, name: str, body: str, at: PoseLike | None = None) -> Self:
         """A named frame on a body.
 
         >>> import eslabon as es
@@ -254,8 +268,8 @@ class Builder:
         name: str,
         body: str,
         kind: str,
-        size: Any = None,
-        at: PoseLike = None,
+        size: NumbersLike | None = None,
+        at: PoseLike | None = None,
         colour: str = "",
         file: str = "",
     ) -> Self:
@@ -273,7 +287,7 @@ class Builder:
             "shapes", name, body=body, kind=kind, size=size, at=at, colour=colour, file=file
         )
 
-    def mode(self, name: str, coordinates: Mapping[str, Any]) -> Self:
+    def mode(self, name: str, coordinates: Mapping[str, NumbersLike]) -> Self:
         """A named configuration, joint by joint; `guess=name` starts there. Joints that are left out stand at home.
 
         >>> import eslabon as es
@@ -325,7 +339,7 @@ class Builder:
         """The finished mechanism, checked."""
         return Model(self.describe()).warn()
 
-    def add(self, section: str, name: str, **written: Any) -> Self:
+    def add(self, section: str, name: str, **written: object) -> Self:
         """An item of a section with the keys that a file has for it; None is as good as nothing.
 
         >>> import eslabon as es

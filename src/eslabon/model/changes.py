@@ -14,12 +14,32 @@ import numpy as np
 from eslabon.arguments import known_words, mapping, names, text
 from eslabon.errors import ModelError, format_value, suggest
 from eslabon.model.fields import specs_of
-from eslabon.model.items import GROUND, ITEMS, Body, Description, Frame, Joint, Mode, Shape
+from eslabon.model.items import (
+    GROUND,
+    ITEMS,
+    Body,
+    Coupling,
+    Description,
+    Frame,
+    Item,
+    Joint,
+    Mode,
+    Shape,
+)
 from eslabon.model.joints import KINDS, Fixed, JointKind
 from eslabon.model.model import Model
-from eslabon.model.parameter_expressions import ParameterExpression, leaves, renamed
+from eslabon.model.parameter_expressions import NumberLike, ParameterExpression, leaves, renamed
 from eslabon.model.parameter_units import number_with_unit
-from eslabon.model.parsing import coordinates_of, listed, six_moments, triple
+from eslabon.model.parsing import (
+    MomentsLike,
+    NumbersLike,
+    PoseLike,
+    TripleLike,
+    coordinates_of,
+    listed,
+    six_moments,
+    triple,
+)
 from eslabon.model.poses import ORIGIN, Pose, in_parent_frame, welded
 from eslabon.model.schema import bodies_of, hung_item, keys_of, make_item, renamed_item
 from eslabon.numerics.rotations import rpy_from_rotation
@@ -30,7 +50,7 @@ SECTIONS: Mapping[str, str] = {kind.word: section for section, kind in ITEMS.ite
 # -- one item ---------------------------------------------------------------------------------------------------------
 
 
-def with_item(m: Model, kind: str, name: str, changed: Mapping[str, Any]) -> Description:
+def with_item(m: Model, kind: str, name: str, changed: Mapping[str, object]) -> Description:
     """One body, joint or frame with other fields, named as the Builder names them; the others stay."""
     if kind == "joint" and "motor" in changed:
         several = listed(changed["motor"]) or [changed["motor"]]
@@ -54,7 +74,7 @@ def with_item(m: Model, kind: str, name: str, changed: Mapping[str, Any]) -> Des
     return _with(d, **{section: tuple(new if x is old else x for x in getattr(d, section))})
 
 
-def _kind_fields(old: JointKind, changed: Mapping[str, Any]) -> dict[str, Any]:
+def _kind_fields(old: JointKind, changed: Mapping[str, object]) -> dict[str, object]:
     """Kind, axis and pitch as the Builder takes them; what the new kind has in common with the old one stays."""
     if not changed.keys() & {"kind", "axis", "pitch"} or isinstance(changed.get("kind"), JointKind):
         return {"kind": old}
@@ -71,7 +91,9 @@ def _kind_fields(old: JointKind, changed: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def with_frame(m: Model, name: str, body: str | None = None, at: Any = None) -> Description:
+def with_frame(
+    m: Model, name: str, body: str | None = None, at: PoseLike | None = None
+) -> Description:
     """A frame more, or a frame elsewhere."""
     if isinstance(name, str) and any(frame.name == name for frame in m.description.frames):
         given = {"body": body, "at": at}
@@ -86,7 +108,7 @@ def with_frame(m: Model, name: str, body: str | None = None, at: Any = None) -> 
     )
 
 
-def with_shape(m: Model, name: str, given: Mapping[str, Any]) -> Description:
+def with_shape(m: Model, name: str, given: Mapping[str, object]) -> Description:
     """A shape more, or a shape with other fields."""
     if any(shape.name == name for shape in m.description.shapes):
         return with_item(m, "shape", name, given)
@@ -102,12 +124,16 @@ def with_actuated(m: Model, joints: Collection[str]) -> Description:
     return replace(m.description, actuated=names(joints, "joints"))
 
 
-def with_gravity(m: Model, gravity: Any) -> Description:
+def with_gravity(m: Model, gravity: TripleLike) -> Description:
     return replace(m.description, gravity=triple(gravity, "gravity", "m/s²"))
 
 
 def with_payload(
-    m: Model, frame: str, mass: Any, com: Any = ORIGIN, inertia: Any = None
+    m: Model,
+    frame: str,
+    mass: NumberLike,
+    com: TripleLike = ORIGIN,
+    inertia: MomentsLike | None = None,
 ) -> Description:
     """A load welded to the body that carries a frame; its centre of mass, and its inertia about it, are in that frame."""
     place, d = _placed(m, frame), m.description
@@ -180,7 +206,7 @@ def _hanging(d: Description, body: str) -> set[str]:
     return found
 
 
-def _left(d: Description, stays: Callable[[str, Any], bool]) -> Description:
+def _left(d: Description, stays: Callable[[str, Item], bool]) -> Description:
     """The description with the items that stay, and nothing said of joints that do not."""
     kept = {word: tuple(x for x in getattr(d, s) if stays(word, x)) for word, s in SECTIONS.items()}
     joints = {j.name for j in kept["joint"]}
@@ -212,7 +238,7 @@ def subtree(m: Model, body: str, name: str | None = None) -> Description:
     d = m.description
     inside, base = _hanging(d, body), m.carriers[body].parent
 
-    def taken(word: str, x: Any) -> bool:
+    def taken(word: str, x: Item) -> bool:
         if word in ("coupling", "mode"):
             return True  # as far as their joints are taken
         touched = {x.name} if word == "body" else bodies_of(x)
@@ -223,7 +249,7 @@ def subtree(m: Model, body: str, name: str | None = None) -> Description:
     )
 
 
-def locked(m: Model, joints: Mapping[str, Any]) -> Description:
+def locked(m: Model, joints: Mapping[str, NumbersLike]) -> Description:
     """Some joints made rigid at given coordinates. A coupling goes with its two joints, which must agree with it."""
     at: dict[str, tuple[float, ...]] = {}
     for name, value in mapping(joints, "joints").items():
@@ -245,7 +271,7 @@ def locked(m: Model, joints: Mapping[str, Any]) -> Description:
             raise ModelError(
                 f"the coupling '{c.name}' is missed by {gap:.3g}; lock its two joints where they keep it."
             )
-    left = _left(d, lambda word, x: word != "coupling" or x.joint not in at)
+    left = _left(d, lambda _, x: not isinstance(x, Coupling) or x.joint not in at)
     rigid = (_rigid(j, at[j.name]) if j.name in at else j for j in d.joints)
     moving = [j.name for j in d.joints if j.name not in at]
     return replace(
@@ -256,7 +282,7 @@ def locked(m: Model, joints: Mapping[str, Any]) -> Description:
     )
 
 
-def _coordinates(m: Model, j: Joint, value: Any) -> tuple[float, ...]:
+def _coordinates(m: Model, j: Joint, value: NumbersLike) -> tuple[float, ...]:
     values = coordinates_of(j.kind, value, f"the coordinates of '{j.name}'")
     if any(isinstance(x, ParameterExpression) for x in values):
         raise ModelError(

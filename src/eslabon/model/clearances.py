@@ -7,12 +7,12 @@ coordinates, so that its parameters are independent of one another where its pla
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from eslabon.arguments import names as names_of
 from eslabon.errors import ModelError, suggest
+from eslabon.model.constraints import Vector
 from eslabon.model.free_numbers import free_name
 from eslabon.model.items import Description, Joint, Loop
 from eslabon.model.model import Model
@@ -56,7 +56,7 @@ def with_clearance(m: Model, joints: Iterable[str]) -> Description:
     return d
 
 
-def _shift(directions: Any, play: str, direction: str, polar: str = "") -> Pose:
+def _shift(directions: Sequence[Vector], play: str, direction: str, polar: str = "") -> Pose:
     """Where the centre is: play (cos, sin) in a plane, and in space with the angle from the third direction."""
     r, phi = parameter(play), parameter(direction)
     across = r * call("sin", parameter(polar)) if polar else r

@@ -19,7 +19,12 @@ from eslabon.model.fields import XYZ, PerVelocity, Steps, specs_of
 from eslabon.model.items import GROUND, ITEMS, Description, Joint
 from eslabon.model.memory import FrozenDict, per_model
 from eslabon.model.model import Model
-from eslabon.model.parameter_expressions import ParameterExpression, check_parameter_name, parameter
+from eslabon.model.parameter_expressions import (
+    Number,
+    ParameterExpression,
+    check_parameter_name,
+    parameter,
+)
 from eslabon.model.parameter_units import inferred_units
 from eslabon.model.schema import numbers_of
 
@@ -64,7 +69,7 @@ def _at(item: Any, steps: Steps) -> Any:
     return item
 
 
-def _field(item: Any, name: str) -> Any:
+def _field(item: object, name: str) -> Any:
     """A field of an item; what a joint does not say of each degree of freedom is what it has without."""
     value = getattr(item, name)
     if value is not None or not isinstance(item, Joint):
@@ -181,7 +186,9 @@ def _with_load(m: Model, d: Description, path: str) -> Description:
     )
 
 
-def with_number(d: Description, steps: Steps, name: str, value: float, number: Any) -> Description:
+def with_number(
+    d: Description, steps: Steps, name: str, value: float, number: Number
+) -> Description:
     """The description with a parameter more, and a number that depends on it."""
     return put(_with_parameter(d, name, value), steps, number)
 

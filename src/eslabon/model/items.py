@@ -52,7 +52,11 @@ class Item(Answer):
     name: str
 
     def __init_subclass__(
-        cls, section: str = "", word: str = "", room: str = "", stands: Any = None
+        cls,
+        section: str = "",
+        word: str = "",
+        room: str = "",
+        stands: tuple[str, str] | None = None,
     ) -> None:
         if section:
             cls.section, cls.word, cls.room, cls.stands = section, word, room or word, stands

@@ -33,7 +33,7 @@ def per_model(function: Callable[P, T]) -> Callable[P, T]:
 class FrozenDict(Answer, dict[K, V]):
     """A dictionary that cannot be changed; it can be copied and sent to other processes."""
 
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise TypeError("what belongs to a mechanism cannot be changed; dict(...) of it can.")
 
     __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse

@@ -6,9 +6,10 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from eslabon.arguments import LOOKUP_ERRORS, floats, instance
 from eslabon.errors import (
@@ -43,6 +44,8 @@ from eslabon.model.schema import check_name
 from eslabon.model.validation import TIME, check_structure, tree_order, uses_time
 from eslabon.numerics.scalars import Expression
 
+T = TypeVar("T")
+
 
 class Model(Parametric[Description]):
     """An articulated system: bodies on a tree of joints, loops that close it, and all that acts on it.
@@ -53,7 +56,9 @@ class Model(Parametric[Description]):
 
     _called = "a mechanism"
 
-    def __init__(self, description: Description, symbols: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, description: Description, symbols: Mapping[str, Expression | float] | None = None
+    ) -> None:
         ordered = description if symbols else tree_order(check_structure(description))
         self.__dict__.update(description=ordered, _symbols=dict(symbols or {}))
         if not symbols:
@@ -63,7 +68,7 @@ class Model(Parametric[Description]):
 
     @classmethod
     def from_description(
-        cls, description: Description, symbols: Mapping[str, Expression] | None = None
+        cls, description: Description, symbols: Mapping[str, Expression | float] | None = None
     ) -> Self:
         """The mechanism of a description, with CasADi symbols in place of some parameters' values.
 
@@ -194,7 +199,7 @@ class Model(Parametric[Description]):
             made[mode.name].flags.writeable = False
         return FrozenDict(made)
 
-    def with_mode(self, name: str, q: Any) -> Self:
+    def with_mode(self, name: str, q: ArrayLike) -> Self:
         """The mechanism with a configuration kept under a name: `guess=name` starts there, and `save` writes it.
 
         >>> import eslabon as es
@@ -283,7 +288,7 @@ class Model(Parametric[Description]):
         """
         return uses_time(self.description)
 
-    def with_time(self, t: Any) -> Self:
+    def with_time(self, t: Expression | float) -> Self:
         """The mechanism with a symbol for the time that its constraints depend on.
 
         >>> import eslabon as es
@@ -402,7 +407,7 @@ class Model(Parametric[Description]):
         found = [k for name in joints for k in range(self.nq)[places[self.joint(name).name]]]
         return found[0] if len(joints) == len(found) == 1 else found
 
-    def named(self, values: Any) -> dict[str, Any]:
+    def named(self, values: ArrayLike) -> dict[str, Any]:
         """Coordinates `(..., nq)`, velocities `(..., nv)` or actuator forces `(..., nu)` by the names of their joints.
 
         Which they are follows from how many there are; where two numbers agree, so do the joints. A joint of several
@@ -597,7 +602,7 @@ class Model(Parametric[Description]):
         return f"<Mechanism {self.name}: {', '.join(f'{n} {one if n == 1 else many}' for n, one, many in counts)}>"
 
 
-def as_model(m: Any, name: str = "m") -> Model:
+def as_model(m: object, name: str = "m") -> Model:
     """The mechanism itself, or a sentence for whatever else is given in its place.
 
     >>> as_model("five_bar")
@@ -621,7 +626,7 @@ def _slices(sizes: Iterable[tuple[str, int]]) -> Mapping[str, slice]:
     return FrozenDict(places)
 
 
-def _find(items: Mapping[str, Any], name: str, refusal: str, otherwise: str | None = None) -> Any:
+def _find(items: Mapping[str, T], name: str, refusal: str, otherwise: str | None = None) -> T:
     try:
         return items[name]
     except LOOKUP_ERRORS:  # a KeyError, or what cannot be a name, such as a list

@@ -14,13 +14,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from eslabon.arguments import known_words, mapping, refuse_masked
 from eslabon.errors import ModelError, format_value
 from eslabon.numerics import scalars
+from eslabon.numerics.scalars import Expression
 
 CONSTANTS: Mapping[str, float] = {"pi": math.pi, "deg": math.pi / 180, "mm": 1e-3, "cm": 1e-2}
 FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {
@@ -112,7 +113,7 @@ class ParameterExpression:
         )
         return self if made == self.arguments else ParameterExpression(self.operation, made)
 
-    def evaluate(self, values: Mapping[str, Any]) -> Any:
+    def evaluate(self, values: Mapping[str, float | Expression]) -> Any:
         """The value of the expression: a checked float where all values are floats, otherwise whatever they make."""
         try:
             with np.errstate(all="ignore"):
@@ -130,7 +131,7 @@ class ParameterExpression:
             ) from None
         return value
 
-    def _value(self, values: Mapping[str, Any]) -> Any:
+    def _value(self, values: Mapping[str, float | Expression]) -> Any:
         if self.operation == "name":
             return values[str(self.arguments[0])]
         arguments = [
@@ -141,11 +142,12 @@ class ParameterExpression:
             raise ArithmeticError(f"a step of it gives {value}")
         return float(value) if isinstance(value, np.floating) else value
 
-    def _at(self, values: Mapping[str, Any]) -> str:
+    def _at(self, values: Mapping[str, float | Expression]) -> str:
         where = ", ".join(f"{name} = {values[name]}" for name in dict.fromkeys(self.names()))
         return f" at {where}" if where else ""
 
 
+T = TypeVar("T")
 Number = float | ParameterExpression
 NumberLike = float | int | str | ParameterExpression | np.floating[Any] | np.integer[Any]
 Operator = Callable[[ParameterExpression, NumberLike], Number]
@@ -161,7 +163,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def number(value: NumberLike, what: str = "this number") -> Number:
+def number(value: object, what: str = "this number") -> Number:
     """A model's number from what a person wrote: a float, or an expression when it names parameters.
 
     >>> number("3/4"), number(2), number("L2/2")
@@ -202,17 +204,17 @@ def call(function: str, *arguments: NumberLike) -> Number:
     return _combine(function, *(number(a) for a in arguments))
 
 
-def substitute(item: Any, values: Mapping[str, Any]) -> Any:
+def substitute(item: T, values: Mapping[str, float | Expression]) -> T:
     """The item with every expression in it evaluated: the same dataclasses and tuples, now of plain values."""
     return _changed(item, lambda expression: expression.evaluate(values))
 
 
-def renamed(item: Any, names: Mapping[str, str]) -> Any:
+def renamed(item: T, names: Mapping[str, str]) -> T:
     """The item with other names of parameters in its expressions."""
     return _changed(item, lambda expression: expression.renamed(names))
 
 
-def _changed(item: Any, change: Callable[[ParameterExpression], Any]) -> Any:
+def _changed(item: Any, change: Callable[[ParameterExpression], object]) -> Any:
     if isinstance(item, ParameterExpression):
         return change(item)
     if isinstance(item, tuple):

@@ -52,12 +52,12 @@ class Parametric(ABC, Generic[D]):
 
     _called: ClassVar[str]  # in sentences, as "a mechanism"
     description: D
-    _symbols: dict[str, Expression]
+    _symbols: dict[str, Expression | float]
 
     @classmethod
     @abstractmethod
     def from_description(
-        cls, description: D, symbols: Mapping[str, Expression] | None = None
+        cls, description: D, symbols: Mapping[str, Expression | float] | None = None
     ) -> Self:
         """Make one of a description, with CasADi symbols in place of some parameters' values.
 
@@ -176,7 +176,7 @@ class Parametric(ABC, Generic[D]):
             changed[name] = value
         return self.from_description(self._with_values(changed))
 
-    def with_symbols(self, symbols: Mapping[str, Expression]) -> Self:
+    def with_symbols(self, symbols: Mapping[str, Expression | float]) -> Self:
         """The same with CasADi symbols in place of some parameters' values: what graphs are traced
         with.
 
@@ -188,7 +188,7 @@ class Parametric(ABC, Generic[D]):
         self.check_parameters(mapping(symbols, "symbols"))
         return self._with_substituted(symbols)
 
-    def _with_substituted(self, symbols: Mapping[str, Expression]) -> Self:
+    def _with_substituted(self, symbols: Mapping[str, Expression | float]) -> Self:
         """With these symbols, and all that is already known of it without them."""
         made = self.from_description(self.description, symbols)
         if symbols:
@@ -196,7 +196,7 @@ class Parametric(ABC, Generic[D]):
         return made
 
     @property
-    def symbols(self) -> Mapping[str, Expression]:
+    def symbols(self) -> Mapping[str, Expression | float]:
         """The symbols in place of parameters' values and the time.
 
         >>> import eslabon as es
@@ -286,7 +286,9 @@ class Parametric(ABC, Generic[D]):
         raise AttributeError(f"{self._called} cannot be changed; {other}.")
 
 
-def are_same_symbols(symbols: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+def are_same_symbols(
+    symbols: Mapping[str, Expression | float], others: Mapping[str, Expression | float]
+) -> bool:
     """Whether the same names have the same symbols or numbers.
 
     >>> import casadi

@@ -42,7 +42,7 @@ def _optional(item: type[Item]) -> frozenset[str]:
     return frozenset(f.name for f in fields(item) if f.default is not MISSING)  # type: ignore[arg-type]
 
 
-def check_name(name: Any, what: str) -> str:
+def check_name(name: object, what: str) -> str:
     """The name, if it can stand in a file, a table and a sentence: any text without control characters."""
     if not isinstance(name, str) or not name.strip():
         raise ModelError(
@@ -55,7 +55,7 @@ def check_name(name: Any, what: str) -> str:
     return name
 
 
-def make_item(item: type[I], name: str, written: Mapping[str, Any], word: str = "") -> I:
+def make_item(item: type[I], name: str, written: Mapping[str, object], word: str = "") -> I:
     """An item from what a person wrote, where None is nothing. An error says its place: section, name, key."""
     word = word or item.word
     what, values = f"{word} '{check_name(name, word)}'", dict[str, Any]()
