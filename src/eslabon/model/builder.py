@@ -1,4 +1,5 @@
-"""Write a mechanism in code. Every reader ends here too, so a mistake is caught and worded in one place."""
+"""Write a mechanism in code. Every reader ends here too, so a mistake is caught and worded in one
+place."""
 
 from __future__ import annotations
 
@@ -56,12 +57,14 @@ class Builder:
         self._actuated: list[str] | None = None
 
     def parameter(self, name: str, value: NumberLike) -> ParameterExpression:
-        """A named number, or one defined by an expression of others; use what it returns, or its name in text.
+        """A named number, or one defined by an expression of others; use what it returns, or its
+        name in text.
 
         >>> import eslabon as es
         >>> b = es.Builder("rod")
         >>> L = b.parameter("L", 0.5)
-        >>> m = b.body("bar", mass=1.0, com=(L / 2, 0, 0)).joint("q", "revolute", "ground", "bar").build()
+        >>> _ = b.body("bar", mass=1.0, com=(L / 2, 0, 0)).joint("q", "revolute", "ground", "bar")
+        >>> m = b.build()
         >>> m.body("bar").com, m.with_parameters(L=1.0).body("bar").com
         ((0.25, 0.0, 0.0), (0.5, 0.0, 0.0))
         """
@@ -79,9 +82,10 @@ class Builder:
         com: TripleLike = ORIGIN,
         inertia: MomentsLike | None = None,
     ) -> Self:
-        """A body: `com` in body axes, `inertia` about the centre of mass as 3 numbers (the diagonal), as the 6 entries
-        (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) of the matrix, or as a 3x3 matrix. The off-diagonal entries carry their sign:
-        Ixy is minus the integral of x y dm. Left out, they are zero: a massless link between two joints is legal.
+        """A body: `com` in body axes, `inertia` about the centre of mass as 3 numbers (the
+        diagonal), as the 6 entries (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) of the matrix, or as a 3x3
+        matrix. The off-diagonal entries carry their sign: Ixy is minus the integral of x y dm. Left
+        out, they are zero: a massless link between two joints is legal.
 
         >>> import eslabon as es
         >>> b = es.Builder("rod").body("bar", mass=1.0, com=(0.5, 0, 0), inertia=(0, 0.1, 0.1))
@@ -111,11 +115,13 @@ class Builder:
         motor_inertia: NumbersLike | None = None,
         gear_ratio: NumbersLike | None = None,
     ) -> Self:
-        """A joint that carries `child` on `parent`; `at` is the pose of its inner frame on the parent: xyz, (xyz, rpy)
-        or a 4x4 matrix. The optional data take one number, or one for each degree of freedom.
+        """A joint that carries `child` on `parent`; `at` is the pose of its inner frame on the
+        parent: xyz, (xyz, rpy) or a 4x4 matrix. The optional data take one number, or one for each
+        degree of freedom.
 
         >>> import eslabon as es
-        >>> b = es.Builder("rod").body("bar", mass=1.0).joint("q", "revolute", "ground", "bar", axis="y", limits=(-1, 1))
+        >>> b = es.Builder("rod").body("bar", mass=1.0)
+        >>> _ = b.joint("q", "revolute", "ground", "bar", axis="y", limits=(-1, 1))
         >>> b.build().joint("q").kind
         Revolute(axis=(0.0, 1.0, 0.0))
         """
@@ -155,13 +161,16 @@ class Builder:
         angle: NumberLike | None = None,
         offset: NumberLike | None = None,
     ) -> Self:
-        """A cut joint between two bodies, or a constraint that is no joint (`eslabon.model.closures`): `first` is the pose
-        of its frame on `body_a`, `second` on `body_b`. `length` belongs to a distance, `angle` to a constant angle,
-        `offset` to a point on a plane; they may depend on the time `t`.
+        """A cut joint between two bodies, or a constraint that is no joint
+        (`eslabon.model.closures`): `first` is the pose of its frame on `body_a`, `second` on
+        `body_b`. `length` belongs to a distance, `angle` to a constant angle, `offset` to a point
+        on a plane; they may depend on the time `t`.
 
         >>> import eslabon as es
-        >>> b = es.Builder("rope").body("bar", mass=1.0, com=(1, 0, 0)).joint("q", "revolute", "ground", "bar", home=0.5)
-        >>> b.loop("rope", "distance", "ground", "bar", first=(0, 2, 0), second=(2, 0, 0), length=2.2).build().dof
+        >>> b = es.Builder("rope").body("bar", mass=1.0, com=(1, 0, 0))
+        >>> _ = b.joint("q", "revolute", "ground", "bar", home=0.5)
+        >>> ends = {"first": (0, 2, 0), "second": (2, 0, 0)}
+        >>> b.loop("rope", "distance", "ground", "bar", **ends, length=2.2).build().dof
         0
         """
         ends = {"first": {"body": body_a, "at": first}, "second": {"body": body_b, "at": second}}
@@ -185,12 +194,14 @@ class Builder:
         ratio: NumberLike = 1.0,
         offset: NumberLike = 0.0,
     ) -> Self:
-        """A gear or mimic: the coordinate of `joint` is `ratio` times that of `source` plus `offset`, which may depend on
-        the time `t`; without a source it is `offset`, as `drive` says.
+        """A gear or mimic: the coordinate of `joint` is `ratio` times that of `source` plus
+        `offset`, which may depend on the time `t`; without a source it is `offset`, as `drive`
+        says.
 
         >>> import eslabon as es
-        >>> b = es.Builder("gears").body("big").body("small").joint("a", "revolute", "ground", "big")
-        >>> b.joint("b", "revolute", "ground", "small").couple("mesh", "b", "a", ratio=-2.0).build().dof
+        >>> b = es.Builder("gears").body("big").body("small")
+        >>> _ = b.joint("a", "revolute", "ground", "big").joint("b", "revolute", "ground", "small")
+        >>> b.couple("mesh", "b", "a", ratio=-2.0).build().dof
         1
         """
         if source is None:
@@ -198,7 +209,8 @@ class Builder:
         return self.add("couplings", name, joint=joint, source=source, ratio=ratio, offset=offset)
 
     def drive(self, name: str, joint: str, motion: NumberLike) -> Self:
-        """A driving constraint: the coordinate of `joint` is `motion`, an expression of the time `t` and of parameters.
+        """A driving constraint: the coordinate of `joint` is `motion`, an expression of the time
+        `t` and of parameters.
 
         >>> import eslabon as es
         >>> b = es.Builder("fan").body("blade", mass=1.0, com=(0.1, 0, 0))
@@ -225,8 +237,10 @@ class Builder:
         """A spring-damper between the point `first` of `body_a` and the point `second` of `body_b`.
 
         >>> import eslabon as es
-        >>> b = es.Builder("swing").body("bar", mass=1.0, com=(0.5, 0, 0)).joint("q", "revolute", "ground", "bar")
-        >>> b.spring("s", "ground", "bar", first=(0, 1, 0), second=(1, 0, 0), stiffness=50.0, length=1.0).build().springs[0].stiffness
+        >>> b = es.Builder("swing").body("bar", mass=1.0, com=(0.5, 0, 0))
+        >>> _ = b.joint("q", "revolute", "ground", "bar")
+        >>> _ = b.spring("s", "ground", "bar", (0, 1, 0), (1, 0, 0), stiffness=50.0, length=1.0)
+        >>> b.build().springs[0].stiffness
         50.0
         """
         ends = {"first": {"body": body_a, "at": first}, "second": {"body": body_b, "at": second}}
@@ -243,11 +257,13 @@ class Builder:
         at: TripleLike = ORIGIN,
         axes: str = "ground",
     ) -> Self:
-        """A constant force and moment on a body at one of its points, in the axes of the ground or of the body.
-        With neither force nor moment it is a place for a wrench given later, in the call, by this name.
+        """A constant force and moment on a body at one of its points, in the axes of the ground or
+        of the body. With neither force nor moment it is a place for a wrench given later, in the
+        call, by this name.
 
         >>> import eslabon as es
-        >>> b = es.Builder("lift", gravity=(0, 0, 0)).body("load", mass=2.0).joint("d", "prismatic", "ground", "load")
+        >>> b = es.Builder("lift", gravity=(0, 0, 0)).body("load", mass=2.0)
+        >>> _ = b.joint("d", "prismatic", "ground", "load")
         >>> b.wrench("push", "load", force=(0, 0, 5)).build().inverse_dynamics([0.0], [0.0], [0.0])
         array([-5.])
         """
@@ -273,14 +289,17 @@ class Builder:
         colour: str = "",
         file: str = "",
     ) -> Self:
-        """What a body, or the ground, looks like in drawings: a "box" of the lengths (x, y, z), a "cylinder" or "capsule" of
-        (radius, length) along z, a "sphere" of a radius, or a "mesh" from a `file` (STL, OBJ, DAE, PLY, ...), its size the scale.
-        `at` is where its middle, or the origin of the file, stands on the body; `colour` is "#rrggbb", or
-        a common name such as "orange".
+        """What a body, or the ground, looks like in drawings: a "box" of the lengths (x, y, z), a
+        "cylinder" or "capsule" of (radius, length) along z, a "sphere" of a radius, or a "mesh"
+        from a `file` (STL, OBJ, DAE, PLY, ...), its size the scale. `at` is where its middle, or
+        the origin of the file, stands on the body; `colour` is "#rrggbb", or a common name such as
+        "orange".
 
         >>> import eslabon as es
-        >>> b = es.Builder("pendulum").body("rod", mass=1.0).joint("q", "revolute", "ground", "rod", axis="y")
-        >>> b.shape("bob", "rod", "sphere", 0.05, at=(0, 0, -0.5), colour="#d55e00").build().shapes[0].size
+        >>> b = es.Builder("pendulum").body("rod", mass=1.0)
+        >>> _ = b.joint("q", "revolute", "ground", "rod", axis="y")
+        >>> _ = b.shape("bob", "rod", "sphere", 0.05, at=(0, 0, -0.5), colour="#d55e00")
+        >>> b.build().shapes[0].size
         (0.05,)
         """
         return self.add(
@@ -288,7 +307,8 @@ class Builder:
         )
 
     def mode(self, name: str, coordinates: Mapping[str, NumbersLike]) -> Self:
-        """A named configuration, joint by joint; `guess=name` starts there. Joints that are left out stand at home.
+        """A named configuration, joint by joint; `guess=name` starts there. Joints that are left
+        out stand at home.
 
         >>> import eslabon as es
         >>> b = es.Builder("rod").body("bar", mass=1.0).joint("q", "revolute", "ground", "bar")
@@ -298,8 +318,8 @@ class Builder:
         return self.add("modes", name, coordinates=coordinates)
 
     def actuate(self, *joints: str) -> Self:
-        """The joints that motors drive. Left out, a tree is driven at every moving joint and a closed chain at none;
-        called without names, none is driven.
+        """The joints that motors drive. Left out, a tree is driven at every moving joint and a
+        closed chain at none; called without names, none is driven.
 
         >>> import eslabon as es
         >>> b = es.Builder("rod").body("bar", mass=1.0).joint("q", "revolute", "ground", "bar")
@@ -319,7 +339,8 @@ class Builder:
         """What has been said so far.
 
         >>> import eslabon as es
-        >>> es.Builder("rod").body("bar", mass=1.0).joint("q", "revolute", "ground", "bar").describe().name
+        >>> b = es.Builder("rod").body("bar", mass=1.0).joint("q", "revolute", "ground", "bar")
+        >>> b.describe().name
         'rod'
         """
         actuated = self._actuated
@@ -343,8 +364,8 @@ class Builder:
         """An item of a section with the keys that a file has for it; None is as good as nothing.
 
         >>> import eslabon as es
-        >>> b = es.Builder("rod").add("bodies", "bar", mass="800 g").joint("q", "revolute", "ground", "bar")
-        >>> b.build().body("bar").mass
+        >>> b = es.Builder("rod").add("bodies", "bar", mass="800 g")
+        >>> b.joint("q", "revolute", "ground", "bar").build().body("bar").mass
         0.8
         """
         section = choice(section, "section", ITEMS)

@@ -1,7 +1,9 @@
-"""The configuration of a whole model: what each joint kind says of its coordinates, for all joints at once.
+"""The configuration of a whole model: what each joint kind says of its coordinates, for all joints
+at once.
 
-q is an array (..., nq) or a CasADi column, v of size nv likewise. Configurations form a manifold: where quaternions are
-among the coordinates, nq exceeds nv, and `integrate`, `difference` and `normalize` take the place of +, - and nothing.
+q is an array (..., nq) or a CasADi column, v of size nv likewise. Configurations form a manifold:
+where quaternions are among the coordinates, nq exceeds nv, and `integrate`, `difference` and
+`normalize` take the place of +, - and nothing.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ def coordinate_velocities(m: Model, q: Array, v: Array) -> Array:
 
 
 def integrate(m: Model, q: Array, v: Array) -> Array:
-    """The configuration that the constant velocities v lead to in a unit of time: q + v, exact for quaternions.
+    """The configuration that the constant velocities v lead to in a unit of time: q + v, exact for
+    quaternions.
 
     >>> import numpy as np
     >>> from eslabon.model import Builder
@@ -62,13 +65,14 @@ def integrate(m: Model, q: Array, v: Array) -> Array:
 
 
 def difference(m: Model, q1: Array, q0: Array) -> Array:
-    """The velocities that lead from q0 to q1 in a unit of time, angles the short way round and quaternions up to sign."""
+    """The velocities that lead from q0 to q1 in a unit of time, angles the short way round and
+    quaternions up to sign."""
     return _jointwise(m, "difference", (q1, coordinates), (q0, coordinates))
 
 
 def displacement_rates(m: Model, v: Array) -> Array:
-    """The matrix K of d(delta)/dt = delta v + K delta, for small displacements delta along the velocities, as a CasADi
-    matrix: -ad of a body's twist where velocities are one, else zero."""
+    """The matrix K of d(delta)/dt = delta v + K delta, for small displacements delta along the
+    velocities, as a CasADi matrix: -ad of a body's twist where velocities are one, else zero."""
     K = casadi.SX(m.nv, m.nv)
     for joint in m.joints:
         own = joint.kind.displacement_rate(velocities(m, v, joint))
@@ -91,7 +95,8 @@ def lengths_of_quaternions(m: Model, q: Array) -> dict[str, Any]:
 
 
 def _jointwise(m: Model, method: str, *arguments: tuple[Array, Callable[..., Array]]) -> Array:
-    """What each joint's kind makes of its own part of every argument, joined in the order of the joints."""
+    """What each joint's kind makes of its own part of every argument, joined in the order of the
+    joints."""
     if is_symbolic(*(x for x, _ in arguments)):
         arguments = tuple((casadi.SX(x), part) for x, part in arguments)
     else:
@@ -132,7 +137,8 @@ def lengths(m: Model) -> np.ndarray:
 
 @answer
 class SignalColumn(NamedTuple):
-    """One number of a configuration or a velocity: the joint it belongs to, its name beside the joint's, and its unit."""
+    """One number of a configuration or a velocity: the joint it belongs to, its name beside the
+    joint's, and its unit."""
 
     joint: str
     name: str
@@ -153,7 +159,8 @@ def velocity_columns(m: Model) -> tuple[SignalColumn, ...]:
 
 
 def coordinate_names(m: Model) -> tuple[str, ...]:
-    """A name for each coordinate: its joint's, with the coordinate's own where the joint has several.
+    """A name for each coordinate: its joint's, with the coordinate's own where the joint has
+    several.
 
     >>> from eslabon.model import Builder
     >>> from eslabon.model.configuration import coordinate_names

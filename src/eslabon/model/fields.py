@@ -1,11 +1,13 @@
-"""What a field of an item can hold: how a person writes it, how it is read and written again, and which numbers it has.
+"""What a field of an item can hold: how a person writes it, how it is read and written again, and
+which numbers it has.
 
 An item declares each of its fields once, in `items.py`:
 
     mass: Number = quantity("kg", minimum=0.0)
     viscous: Values | None = per_velocity("N m s/rad", "N s/m", minimum=0.0, unsaid=0.0)
 
-The Builder, TOML in and out, free numbers, checks, changes of a model and tables walk these declarations (`schema.py`).
+The Builder, TOML in and out, free numbers, checks, changes of a model and tables walk these
+declarations (`schema.py`).
 """
 
 from __future__ import annotations
@@ -31,13 +33,13 @@ from eslabon.model.parsing import (
     AXIS_NAMES,
     KIND_UNITS,
     NUMBERS,
+    as_list,
     closure_kind,
     coordinates_of,
-    counted,
-    is_one,
+    is_single_number,
     joint_kind,
-    listed,
     pose,
+    require_entries,
     six_moments,
     triple,
 )
@@ -52,7 +54,7 @@ Pairs = tuple[tuple[Number, Number], ...]  # lower and upper limits of its coord
 Placed = tuple[tuple[str, Values], ...]  # joints and their coordinates
 XYZ, ANGLES, SIX = "xyz", ("roll", "pitch", "yaw"), ("xx", "yy", "zz", "xy", "xz", "yz")
 Steps = tuple[str | int, ...]  # the way to a number: names of fields and places in tuples
-Found = Iterator[
+FieldNumbers = Iterator[
     tuple[str, Steps, str]
 ]  # what a number is called in its item, the way to it, its unit
 NewNames = Mapping[str, Mapping[str, str]]  # by kind of item, new names for old ones
@@ -63,7 +65,8 @@ TITLES = {"com": "centre of mass"}  # of fields in tables, where their names do 
 
 
 class Context(NamedTuple):
-    """What is known of an item while it is read: how sentences call it, and its kind where it has one."""
+    """What is known of an item while it is read: how sentences call it, and its kind where it has
+    one."""
 
     what: str
     kind: Any = None  # a kind of joint or constraint, or the form of a shape
@@ -84,7 +87,7 @@ class Spec(ABC, Generic[V]):
         """Of these, those that may be written in degrees, with `_deg` at their end."""
         return (name,) if getattr(self, "angle", False) else ()
 
-    def given(self, written: Mapping[str, object], name: str) -> object:
+    def written_value(self, written: Mapping[str, object], name: str) -> object:
         """What is written of it; None for nothing."""
         return written.get(name)
 
@@ -96,13 +99,13 @@ class Spec(ABC, Generic[V]):
     def parse(self, value: object, name: str, context: Context) -> V:
         """What a person wrote, as the item keeps it."""
 
-    def numbers(self, name: str, item: object) -> Found:
+    def numbers(self, name: str, item: object) -> FieldNumbers:
         """Its numbers that make up a design."""
         return iter(())
 
     def write(self, name: str, value: V) -> dict[str, object]:
         """The keys and values of a file."""
-        return {name: plain(value)}
+        return {name: file_value(value)}
 
     def cells(self, name: str, item: object) -> Cells:
         """What tables show of it, under which columns."""
@@ -112,16 +115,16 @@ class Spec(ABC, Generic[V]):
         """The items that it names, each with its kind."""
         return iter(())
 
-    def renamed(self, value: V, new: NewNames) -> V:
+    def rename(self, value: V, new: NewNames) -> V:
         """The same with other names of items."""
         return value
 
-    def bounded(self, value: V) -> Iterator[Number]:
+    def nonnegative(self, value: V) -> Iterator[Number]:
         """Its numbers that cannot be negative."""
         return iter(())
 
 
-def declared(spec: Spec[Any], default: object = MISSING) -> Any:
+def declare(spec: Spec[Any], default: object = MISSING) -> Any:
     """A dataclass field with its declaration."""
     return (
         field(metadata={SPEC: spec})
@@ -139,7 +142,7 @@ def table_title(name: str) -> str:
     return TITLES.get(name, name).replace("_", " ")
 
 
-# -- numbers ----------------------------------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -157,10 +160,10 @@ class Quantity(Spec[Number]):
     def parse(self, value: object, name: str, context: Context) -> Number:
         return number_with_unit(value, f"{context.what}: {name}", *self.units)
 
-    def numbers(self, name: str, item: object) -> Found:
+    def numbers(self, name: str, item: object) -> FieldNumbers:
         yield name, (name,), self.unit
 
-    def bounded(self, value: Number) -> Iterator[Number]:
+    def nonnegative(self, value: Number) -> Iterator[Number]:
         if self.minimum is not None:
             yield value
 
@@ -171,7 +174,7 @@ class Quantity(Spec[Number]):
 def quantity(
     *units: str, minimum: float | None = None, default: Number = 0.0, angle: bool = False
 ) -> Any:
-    return declared(Quantity(units, minimum, angle), default)
+    return declare(Quantity(units, minimum, angle), default)
 
 
 @dataclass(frozen=True)
@@ -183,9 +186,11 @@ class Vector(Spec[Triple | None]):
     def parse(self, value: object, name: str, context: Context) -> Triple | None:
         return triple(value, f"{context.what}: {name}", self.unit)
 
-    def numbers(self, name: str, item: object) -> Found:
+    def numbers(self, name: str, item: object) -> FieldNumbers:
         return (
-            several(name, (name,), XYZ, self.unit) if getattr(item, name) is not None else iter(())
+            tuple_numbers(name, (name,), XYZ, self.unit)
+            if getattr(item, name) is not None
+            else iter(())
         )
 
     def cells(self, name: str, item: object) -> Cells:
@@ -193,7 +198,7 @@ class Vector(Spec[Triple | None]):
 
 
 def vector_in(unit: str, default: Triple | None = ORIGIN) -> Any:
-    return declared(Vector(unit), default)
+    return declare(Vector(unit), default)
 
 
 @dataclass(frozen=True)
@@ -205,11 +210,11 @@ class Moments(Spec[tuple[Number, ...]]):
     def parse(self, value: object, name: str, context: Context) -> tuple[Number, ...]:
         return six_moments(value, f"{context.what}: {name}")
 
-    def numbers(self, name: str, item: object) -> Found:
-        return several(name, (name,), SIX, self.unit)
+    def numbers(self, name: str, item: object) -> FieldNumbers:
+        return tuple_numbers(name, (name,), SIX, self.unit)
 
     def write(self, name: str, value: tuple[Number, ...]) -> dict[str, object]:
-        return {name: plain(value[:3] if value[3:] == (0.0, 0.0, 0.0) else value)}
+        return {name: file_value(value[:3] if value[3:] == (0.0, 0.0, 0.0) else value)}
 
     def cells(self, name: str, item: object) -> Cells:
         value = getattr(item, name)
@@ -221,8 +226,8 @@ class Moments(Spec[tuple[Number, ...]]):
 class PerVelocity(Spec[Values | None]):
     """A number for each degree of freedom of a joint, or one for all of them.
 
-    `unsaid` is what a joint has that does not say; None where there is nothing to make a parameter of. `beside` is the
-    field without which it means nothing.
+    `unsaid` is what a joint has that does not say; None where there is nothing to make a parameter
+    of. `beside` is the field without which it means nothing.
     """
 
     turning: str
@@ -242,9 +247,9 @@ class PerVelocity(Spec[Values | None]):
             raise ModelError(
                 f"{what} needs a joint whose coordinates are angles or lengths; this one is {kind.kind}."
             )
-        if is_one(value):
+        if is_single_number(value):
             value = [value] * kind.nv
-        entries = counted(value, kind.nv, what)
+        entries = require_entries(value, kind.nv, what)
         units = [
             (self.unit(velocity.unit == "rad/s"), *([self.geared] * bool(self.geared)))
             for velocity in kind.velocities
@@ -256,7 +261,7 @@ class PerVelocity(Spec[Values | None]):
             return self.geared
         return self.turning if turns else self.sliding
 
-    def numbers(self, name: str, item: object) -> Found:
+    def numbers(self, name: str, item: object) -> FieldNumbers:
         kind = cast("Joint", item).kind
         there = not self.beside or getattr(item, self.beside) is not None
         if (
@@ -269,11 +274,11 @@ class PerVelocity(Spec[Values | None]):
             unit = self.unit(velocity.unit == "rad/s", item)
             yield f"{name}.{velocity.name}" if velocity.name else name, (name, k), unit
 
-    def bounded(self, value: Values | None) -> Iterator[Number]:
+    def nonnegative(self, value: Values | None) -> Iterator[Number]:
         yield from (value or ()) if self.minimum is not None else ()
 
     def write(self, name: str, value: Values | None) -> dict[str, object]:
-        return {name: plain(alone(value))}
+        return {name: file_value(unwrap_single(value))}
 
     def cells(self, name: str, item: object) -> Cells:
         units = (self.unit(x.unit == "rad/s", item) for x in cast("Joint", item).kind.velocities)
@@ -291,7 +296,7 @@ def per_velocity(
     angle: bool = False,
 ) -> Any:
     spec = PerVelocity(turning, sliding, minimum, unsaid, beside, geared, of_coordinates, angle)
-    return declared(spec, None)
+    return declare(spec, None)
 
 
 @dataclass(frozen=True)
@@ -304,7 +309,7 @@ class PerCoordinate(Spec[Values | None]):
         return coordinates_of(context.kind, value, f"{context.what}: {name}")
 
     def write(self, name: str, value: Values | None) -> dict[str, object]:
-        return {name: plain(alone(value))}
+        return {name: file_value(unwrap_single(value))}
 
     def cells(self, name: str, item: object) -> Cells:
         unit = common_unit(x.unit for x in cast("Joint", item).kind.coordinates)
@@ -323,14 +328,14 @@ class Intervals(Spec[Pairs | None]):
             raise ModelError(
                 f"{what} need a joint whose coordinates are angles or lengths; this one is {kind.kind}."
             )
-        entries = listed(value)
+        entries = as_list(value)
         if entries is None:
             raise ModelError(
                 f"{what} need a lower and an upper value; they are {format_value(value)}."
             )
-        if not any(listed(pair) is not None for pair in entries):
+        if not any(as_list(pair) is not None for pair in entries):
             entries = [entries]
-        pairs = [listed(pair) or [] for pair in entries]
+        pairs = [as_list(pair) or [] for pair in entries]
         if len(pairs) != kind.nq or any(len(pair) != 2 for pair in pairs):
             raise ModelError(
                 f"{what} need a (lower, upper) pair for each of the {kind.nq} coordinates."
@@ -347,7 +352,7 @@ class Intervals(Spec[Pairs | None]):
         return made
 
     def write(self, name: str, value: Pairs | None) -> dict[str, object]:
-        return {name: plain(alone(value))}
+        return {name: file_value(unwrap_single(value))}
 
     def cells(self, name: str, item: object) -> Cells:
         pairs = (f"{cell_text(a)} to {cell_text(b)}" for a, b in getattr(item, name) or ())
@@ -359,7 +364,7 @@ def _side(x: object, what: str, unit: str) -> Number:
     return float(x) if isinstance(x, float) and np.isinf(x) else number_with_unit(x, what, unit)
 
 
-# -- places and names -------------------------------------------------------------------------------------------------
+# -- places and names ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -373,7 +378,7 @@ class Placement(Spec[Pose]):
     def in_degrees(self, name: str) -> tuple[str, ...]:
         return ("rpy",)
 
-    def given(self, written: Mapping[str, object], name: str) -> object:
+    def written_value(self, written: Mapping[str, object], name: str) -> object:
         found = {key: written[key] for key in self.keys if written.get(key) is not None}
         return found or None
 
@@ -384,11 +389,11 @@ class Placement(Spec[Pose]):
         keys = mapping(value, context.what)
         return pose(keys.get("at"), context.what, keys.get("rpy"))
 
-    def numbers(self, name: str, item: object) -> Found:
+    def numbers(self, name: str, item: object) -> FieldNumbers:
         return pose_numbers(name, (name,))
 
     def write(self, name: str, value: Pose) -> dict[str, object]:
-        return written_pose(value)
+        return pose_entries(value)
 
     def cells(self, name: str, item: object) -> Cells:
         return getattr(item, name).cells()
@@ -409,13 +414,13 @@ class Side(Spec[End]):
         at = end.get("at")
         return End(body, Pose() if at is None else Pose(triple(at, what, "m")))
 
-    def numbers(self, name: str, item: object) -> Found:
+    def numbers(self, name: str, item: object) -> FieldNumbers:
         if self.point:
-            return several(name, (name, "at", "position"), XYZ, "m")
+            return tuple_numbers(name, (name, "at", "position"), XYZ, "m")
         return pose_numbers(name, (name, "at"))
 
     def write(self, name: str, value: End) -> dict[str, object]:
-        return {name: {"body": value.body, **written_pose(value.at)}}
+        return {name: {"body": value.body, **pose_entries(value.at)}}
 
     def cells(self, name: str, item: object) -> Cells:
         end, prefix = getattr(item, name), "" if name == "first" else f"{table_title(name)} "
@@ -426,10 +431,10 @@ class Side(Spec[End]):
     def references(self, value: End) -> Iterator[tuple[str, str]]:
         yield "body", value.body
 
-    def renamed(self, value: End, new: NewNames) -> End:
+    def rename(self, value: End, new: NewNames) -> End:
         return replace(value, body=new["body"].get(value.body, value.body))
 
-    def hung(self, end: End, old: str, body: str, at: Pose) -> End:
+    def move_to(self, end: End, old: str, body: str, at: Pose) -> End:
         """The same end where what stood on one body stands on a frame of another."""
         if end.body != old:
             return end
@@ -450,12 +455,12 @@ class Reference(Spec[str | None]):
         if value is not None:
             yield self.of, value
 
-    def renamed(self, value: str | None, new: NewNames) -> str | None:
+    def rename(self, value: str | None, new: NewNames) -> str | None:
         return value if value is None else new[self.of].get(value, value)
 
 
 def reference(of: str, default: object = MISSING) -> Any:
-    return declared(Reference(of), default)
+    return declare(Reference(of), default)
 
 
 @dataclass(frozen=True)
@@ -480,7 +485,7 @@ class Coordinates(Spec[Placed]):
             )
         placed = []
         for joint, given in value.items():
-            entries = [given] if (several := listed(given)) is None else several
+            entries = [given] if (listing := as_list(given)) is None else listing
             numbers = tuple(number_with_unit(x, what, *OF_COORDINATES) for x in entries)
             placed.append((text(joint, f"{what}: joint"), numbers))
         return tuple(placed)
@@ -488,17 +493,17 @@ class Coordinates(Spec[Placed]):
     def references(self, value: Placed) -> Iterator[tuple[str, str]]:
         yield from (("joint", name) for name, _ in value)
 
-    def renamed(self, value: Placed, new: NewNames) -> Placed:
+    def rename(self, value: Placed, new: NewNames) -> Placed:
         return tuple((new["joint"].get(joint, joint), values) for joint, values in value)
 
     def write(self, name: str, value: Placed) -> dict[str, object]:
-        return {joint: plain(alone(x)) for joint, x in value}
+        return {joint: file_value(unwrap_single(x)) for joint, x in value}
 
     def cells(self, name: str, item: object) -> Cells:
         return ((Column(joint), values) for joint, values in getattr(item, name))
 
 
-# -- kinds of joints and constraints ----------------------------------------------------------------------------------
+# -- kinds of joints and constraints ---------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -514,7 +519,7 @@ class Kind(Spec[ClosureKind]):
     def in_degrees(self, name: str) -> tuple[str, ...]:
         return () if self.joints_only else ("angle",)
 
-    def given(self, written: Mapping[str, object], name: str) -> object:
+    def written_value(self, written: Mapping[str, object], name: str) -> object:
         return {key: written[key] for key in self.keys if written.get(key) is not None}
 
     def place(self, name: str) -> tuple[str, ...]:
@@ -534,21 +539,23 @@ class Kind(Spec[ClosureKind]):
             )
         return made
 
-    def numbers(self, name: str, item: object) -> Found:
+    def numbers(self, name: str, item: object) -> FieldNumbers:
         kind = getattr(item, name)
         for key in (f.name for f in fields(kind)):
             if not isinstance(getattr(kind, key), tuple):
                 yield key, (name, key), KIND_UNITS.get(key, "")
             elif kind.axes_from_parameters:
-                yield from several(key if key == "axis" else f"{key}_axis", (name, key), XYZ, "")
+                yield from tuple_numbers(
+                    key if key == "axis" else f"{key}_axis", (name, key), XYZ, ""
+                )
 
     def write(self, name: str, value: ClosureKind) -> dict[str, object]:
-        axes = [AXIS_NAMES.get(axis) or plain(axis) for axis in value.axes]
+        axes = [AXIS_NAMES.get(axis) or file_value(axis) for axis in value.axes]
         made: dict[str, Any] = {"kind": value.kind}
         if axes:
             made["axis"] = axes if len(axes) > 1 else axes[0]
         return made | {
-            f.name: plain(getattr(value, f.name)) for f in fields(value) if f.name in NUMBERS
+            f.name: file_value(getattr(value, f.name)) for f in fields(value) if f.name in NUMBERS
         }
 
     def cells(self, name: str, item: object) -> Cells:
@@ -559,7 +566,7 @@ class Kind(Spec[ClosureKind]):
         yield Column(table_title(name)), f"{kind.kind} {axes}{''.join(data)}".strip()
 
 
-# -- looks ------------------------------------------------------------------------------------------------------------
+# -- looks -----------------------------------------------------------------------------------------
 
 FORMS = {
     "box": ("its lengths along x, y and z", 3),
@@ -593,11 +600,11 @@ class Size(Spec[Values]):
     def parse(self, value: object, name: str, context: Context) -> Values:
         kind, what = context.kind, context.what
         meaning, count = FORMS[kind]
-        if kind == "mesh" and (value is None or is_one(value)):
+        if kind == "mesh" and (value is None or is_single_number(value)):
             value = [1.0 if value is None else value] * 3
         if value is None:
             raise ModelError(f"{what}: a {kind} needs its size: {meaning}.")
-        entries = [value] if (several := listed(value)) is None else several
+        entries = [value] if (listing := as_list(value)) is None else listing
         if len(entries) != count:
             raise ModelError(
                 f"{what}: the size of a {kind} is {meaning}; it was given {format_value(value)}."
@@ -606,7 +613,7 @@ class Size(Spec[Values]):
         return tuple(number_with_unit(x, f"{what}: {name}", unit) for x in entries)
 
     def write(self, name: str, value: Values) -> dict[str, object]:
-        return {name: plain(alone(value))}
+        return {name: file_value(unwrap_single(value))}
 
     def cells(self, name: str, item: object) -> Cells:
         unit = "" if cast("Shape", item).kind == "mesh" else "m"
@@ -643,10 +650,10 @@ class MeshFile(Spec[str]):
         yield Column(table_title(name)), PurePath(getattr(item, name)).name
 
 
-# -- walking and writing ----------------------------------------------------------------------------------------------
+# -- walking and writing ---------------------------------------------------------------------------
 
 
-def several(label: str, steps: Steps, names: Iterable[str], unit: str) -> Found:
+def tuple_numbers(label: str, steps: Steps, names: Iterable[str], unit: str) -> FieldNumbers:
     """Numbers that stand side by side."""
     return ((f"{label}.{name}", (*steps, k), unit) for k, name in enumerate(names))
 
@@ -657,23 +664,23 @@ def common_unit(units: Iterable[str]) -> str:
     return named[0] if len(set(named)) == 1 else ", ".join(named)
 
 
-def pose_numbers(label: str, steps: Steps) -> Found:
-    yield from several(label, (*steps, "position"), XYZ, "m")
-    yield from several(label, (*steps, "rpy"), ANGLES, "rad")
+def pose_numbers(label: str, steps: Steps) -> FieldNumbers:
+    yield from tuple_numbers(label, (*steps, "position"), XYZ, "m")
+    yield from tuple_numbers(label, (*steps, "rpy"), ANGLES, "rad")
 
 
-def written_pose(at: Pose) -> dict[str, object]:
+def pose_entries(at: Pose) -> dict[str, object]:
     parts = {"at": at.position, "rpy": at.rpy}
-    return {key: plain(value) for key, value in parts.items() if value != ORIGIN}
+    return {key: file_value(value) for key, value in parts.items() if value != ORIGIN}
 
 
-def alone(value: object) -> object:
+def unwrap_single(value: object) -> object:
     """One number in place of a tuple of one."""
     return value[0] if isinstance(value, tuple) and len(value) == 1 else value
 
 
-def plain(value: object) -> object:
+def file_value(value: object) -> object:
     """Lists, numbers and texts, as files hold them."""
     if isinstance(value, tuple):
-        return [plain(x) for x in value]
+        return [file_value(x) for x in value]
     return str(value) if isinstance(value, ParameterExpression) else value

@@ -1,4 +1,5 @@
-"""What is remembered of a model, with the model: one memory for all that follows from it, and tables nobody changes."""
+"""What is remembered of a model, with the model: one memory for all that follows from it, and
+tables nobody changes."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ V = TypeVar("V")
 
 
 def per_model(function: Callable[P, T]) -> Callable[P, T]:
-    """Remember what a function says of a model, its first argument, as long as the model lives: to hash a description takes
-    longer than many a search."""
+    """Remember what a function says of a model, its first argument, as long as the model lives: to
+    hash a description takes longer than many a search."""
 
     @wraps(function)
     def remembered(*arguments: P.args, **options: P.kwargs) -> T:

@@ -1,4 +1,5 @@
-"""The mechanism: a description with its numbers put in. Immutable, and ignorant of every algorithm."""
+"""The mechanism: a description with its numbers put in. Immutable, and ignorant of every
+algorithm."""
 
 from __future__ import annotations
 
@@ -48,10 +49,12 @@ T = TypeVar("T")
 
 
 class Model(Parametric[Description]):
-    """An articulated system: bodies on a tree of joints, loops that close it, and all that acts on it.
+    """An articulated system: bodies on a tree of joints, loops that close it, and all that acts on
+    it.
 
-    ``m.bodies[k]`` is the body that ``m.joints[k]`` carries, parents come before children, and ``q`` and ``v`` follow
-    the joints. The numbers are those of the parameters' values; `with_parameters` gives another mechanism.
+    ``m.bodies[k]`` is the body that ``m.joints[k]`` carries, parents come before children, and
+    ``q`` and ``v`` follow the joints. The numbers are those of the parameters' values;
+    `with_parameters` gives another mechanism.
     """
 
     _called = "a mechanism"
@@ -64,7 +67,7 @@ class Model(Parametric[Description]):
         if not symbols:
             check_numbers(self)
 
-    # -- what it is made of -------------------------------------------------------------------------------------
+    # -- what it is made of ------------------------------------------------------------------------
 
     @classmethod
     def from_description(
@@ -121,11 +124,13 @@ class Model(Parametric[Description]):
 
     @cached_property
     def couplings(self) -> tuple[Coupling, ...]:
-        """Gears, mimic joints and drives: one joint's coordinate given by another's, or by the time.
+        """Gears, mimic joints and drives: one joint's coordinate given by another's, or by the
+        time.
 
         >>> import eslabon as es
-        >>> b = es.Builder("gears").body("big").body("small").joint("a", "revolute", "ground", "big")
-        >>> m = b.joint("b", "revolute", "ground", "small").couple("mesh", "b", "a", ratio=-2.0).build()
+        >>> b = es.Builder("gears").body("big").body("small")
+        >>> _ = b.joint("a", "revolute", "ground", "big").joint("b", "revolute", "ground", "small")
+        >>> m = b.couple("mesh", "b", "a", ratio=-2.0).build()
         >>> [(coupling.joint, coupling.source, coupling.ratio) for coupling in m.couplings]
         [('b', 'a', -2.0)]
         """
@@ -200,7 +205,8 @@ class Model(Parametric[Description]):
         return FrozenDict(made)
 
     def with_mode(self, name: str, q: ArrayLike) -> Self:
-        """The mechanism with a configuration kept under a name: `guess=name` starts there, and `save` writes it.
+        """The mechanism with a configuration kept under a name: `guess=name` starts there, and
+        `save` writes it.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -235,7 +241,7 @@ class Model(Parametric[Description]):
         """
         return _find(self.modes, name, f"{self.name} has no mode", "; keep one with with_mode.")
 
-    # -- parameters ---------------------------------------------------------------------------------------------
+    # -- parameters --------------------------------------------------------------------------------
 
     @property
     def _definitions(self) -> Mapping[str, Number]:
@@ -263,9 +269,9 @@ class Model(Parametric[Description]):
         return super().with_parameters(**values)
 
     def variant(self, **values: float) -> Self:
-        """The mechanism with other values of some parameters, checked again, that shares native code with this one: the values
-        are inputs of it. So thousands of designs compile nothing anew, where each `with_parameters` has code of its own, which
-        is a little faster.
+        """The mechanism with other values of some parameters, checked again, that shares native
+        code with this one: the values are inputs of it. So thousands of designs compile nothing
+        anew, where each `with_parameters` has code of its own, which is a little faster.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -310,7 +316,7 @@ class Model(Parametric[Description]):
         """
         return self.values.get(TIME, 0.0)
 
-    # -- structure ----------------------------------------------------------------------------------------------
+    # -- structure ---------------------------------------------------------------------------------
 
     @cached_property
     def nq(self) -> int:
@@ -384,8 +390,8 @@ class Model(Parametric[Description]):
         return tuple(k for name in self.actuated for k in range(self.nq)[self.coordinates[name]])
 
     def index(self, *joints: str) -> int | list[int]:
-        """The place of a joint's coordinate in q, as in `q[..., m.index("elbow")]`; a list for a joint of several
-        coordinates, and for several joints.
+        """The place of a joint's coordinate in q, as in `q[..., m.index("elbow")]`; a list for a
+        joint of several coordinates, and for several joints.
 
         >>> import eslabon as es
         >>> m = es.load("delta")
@@ -408,10 +414,11 @@ class Model(Parametric[Description]):
         return found[0] if len(joints) == len(found) == 1 else found
 
     def named(self, values: ArrayLike) -> dict[str, Any]:
-        """Coordinates `(..., nq)`, velocities `(..., nv)` or actuator forces `(..., nu)` by the names of their joints.
+        """Coordinates `(..., nq)`, velocities `(..., nv)` or actuator forces `(..., nu)` by the
+        names of their joints.
 
-        Which they are follows from how many there are; where two numbers agree, so do the joints. A joint of several
-        coordinates keeps a last axis for them.
+        Which they are follows from how many there are; where two numbers agree, so do the joints. A
+        joint of several coordinates keeps a last axis for them.
 
         >>> import eslabon as es
         >>> m = es.load("elbow")
@@ -507,7 +514,8 @@ class Model(Parametric[Description]):
         return _find(self._by_name["loop"], name, f"{self.name} has no loop")
 
     def frame(self, name: str) -> Frame:
-        """A named frame; a body's name stands for the body's own frame, and `ground` for the ground's.
+        """A named frame; a body's name stands for the body's own frame, and `ground` for the
+        ground's.
 
         >>> import eslabon as es
         >>> es.load("planar_3rrr").frame("centre").body
@@ -552,7 +560,8 @@ class Model(Parametric[Description]):
         return np.array([x for j in self.joints for x in j.kind.neutral()], dtype=float)
 
     def home(self) -> np.ndarray:
-        """The configuration the description starts from: each joint's `home` where it has one, else neutral.
+        """The configuration the description starts from: each joint's `home` where it has one, else
+        neutral.
 
         >>> import eslabon as es
         >>> es.load("planar_3rrr").home().round(3)
@@ -585,7 +594,7 @@ class Model(Parametric[Description]):
                 )
         return self
 
-    # -- as a value ---------------------------------------------------------------------------------------------
+    # -- as a value --------------------------------------------------------------------------------
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.variant_of is not None:

@@ -48,17 +48,20 @@ def number_with_unit(written: object, what: str, *units: str) -> Number:
     return number(float(found["value"]) * given.factor, what)
 
 
-# What tells the unit of a parameter, the surest first: that it stands for a number by itself, times a factor, in a product.
+# What tells the unit of a parameter, the surest first: that it stands for a number by itself, times
+# a factor, in a product.
 BARE, SCALED, PRODUCTS = range(3)
 
 
-def inferred_units(
+def infer_units(
     numbers: Iterable[tuple[object, str]], definitions: Mapping[str, object]
 ) -> dict[str, str | None]:
-    """The unit of each parameter from the numbers of a description, each with its unit: None where it cannot be told.
+    """The unit of each parameter from the numbers of a description, each with its unit: None where
+    it cannot be told.
 
     >>> from eslabon.model.parameter_expressions import number
-    >>> inferred_units([(number("m*L**2/3"), "kg m²"), (number("L/2"), "m")], {"m": 1.0, "L": 2.0, "k": 3.0})
+    >>> numbers = [(number("m*L**2/3"), "kg m²"), (number("L/2"), "m")]
+    >>> infer_units(numbers, {"m": 1.0, "L": 2.0, "k": 3.0})
     {'m': 'kg', 'L': 'm', 'k': None}
     """
     targets = [
@@ -168,7 +171,8 @@ def _times(a: Dimensions, factor: float) -> Dimensions:
 
 
 def _pure(x: object) -> bool:
-    """Whether a factor is a mere number, such as 1/12 or 2 pi; 9.81 has a unit, and 0.001 may be a conversion."""
+    """Whether a factor is a mere number, such as 1/12 or 2 pi; 9.81 has a unit, and 0.001 may be a
+    conversion."""
     if not isinstance(x, float) or not math.isfinite(x):
         return False
     ratios = (Fraction(x / y).limit_denominator(64) for y in (1.0, math.pi))

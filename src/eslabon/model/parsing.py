@@ -1,4 +1,5 @@
-"""Numbers, poses, axes and kinds of joints from what a person wrote, or a sentence on what is wrong with it."""
+"""Numbers, poses, axes and kinds of joints from what a person wrote, or a sentence on what is wrong
+with it."""
 
 from __future__ import annotations
 
@@ -34,15 +35,15 @@ MomentsLike: TypeAlias = TripleLike | Sequence[TripleLike]
 # (lower, upper), or such a pair for each coordinate.
 LimitsLike: TypeAlias = TripleLike | Sequence[TripleLike]
 
-# -- numbers and poses ------------------------------------------------------------------------------------------------
+# -- numbers and poses -----------------------------------------------------------------------------
 
 
-def is_one(value: object) -> bool:
+def is_single_number(value: object) -> bool:
     """Whether it is a single number, as a person writes it."""
     return isinstance(value, str | int | float | ParameterExpression | np.number)
 
 
-def listed(values: object) -> list[Any] | None:
+def as_list(values: object) -> list[Any] | None:
     """The entries of a sequence in their order; None for what is not one."""
     refuse_masked(values, "one of the values")
     if isinstance(values, str | bytes | bytearray | Mapping | Set):
@@ -53,9 +54,9 @@ def listed(values: object) -> list[Any] | None:
         return None
 
 
-def counted(values: object, count: int, what: str) -> list[Any]:
+def require_entries(values: object, count: int, what: str) -> list[Any]:
     """So many entries of a sequence, or one where one is wanted."""
-    entries = [values] if is_one(values) and count == 1 else listed(values)
+    entries = [values] if is_single_number(values) and count == 1 else as_list(values)
     if entries is None:
         raise ModelError(
             f"{what} needs {count} number{'s' * (count != 1)}; it is {format_value(values)}."
@@ -67,7 +68,7 @@ def counted(values: object, count: int, what: str) -> list[Any]:
 
 def triple(values: object, what: str, unit: str) -> Triple:
     """Three numbers."""
-    return tuple(number_with_unit(x, what, unit) for x in counted(values, 3, what))  # type: ignore[return-value]
+    return tuple(number_with_unit(x, what, unit) for x in require_entries(values, 3, what))  # type: ignore[return-value]
 
 
 def coordinates_of(kind: JointKind, values: object, what: str) -> tuple[Number, ...]:
@@ -75,20 +76,21 @@ def coordinates_of(kind: JointKind, values: object, what: str) -> tuple[Number, 
     units = [c.unit for c in kind.coordinates]
     return tuple(
         number_with_unit(x, what, unit)
-        for x, unit in zip(counted(values, kind.nq, what), units, strict=True)
+        for x, unit in zip(require_entries(values, kind.nq, what), units, strict=True)
     )
 
 
 def pose(at: object, what: str, rpy: object = None) -> Pose:
-    """A pose from xyz, (xyz, rpy), a 4x4 homogeneous matrix, a Pose, or nothing; its angles may be given apart."""
+    """A pose from xyz, (xyz, rpy), a 4x4 homogeneous matrix, a Pose, or nothing; its angles may be
+    given apart."""
     if rpy is not None:
-        if isinstance(at, Pose) or len(listed(at) or ()) not in (0, 3):
+        if isinstance(at, Pose) or len(as_list(at) or ()) not in (0, 3):
             raise ModelError(f"{what}: rpy stands beside a whole pose; keep one of them.")
         at = (ORIGIN if at is None else at, rpy)
     if at is None or isinstance(at, Pose):
         return at or Pose()
-    entries = listed(at) or []
-    rows = [row for row in map(listed, entries) if row is not None]
+    entries = as_list(at) or []
+    rows = [row for row in map(as_list, entries) if row is not None]
     if len(rows) == 4 == len(entries) and all(len(row) == 4 for row in rows):
         return _pose_of_matrix(rows, what)
     with located("at"):
@@ -119,15 +121,16 @@ def _pose_of_matrix(rows: list[list[Any]], what: str) -> Pose:
 
 
 def six_moments(inertia: object, what: str) -> tuple[Number, ...]:
-    """(Ixx, Iyy, Izz, Ixy, Ixz, Iyz) from the diagonal, from those six, or from a symmetric 3x3 matrix."""
+    """(Ixx, Iyy, Izz, Ixy, Ixz, Iyz) from the diagonal, from those six, or from a symmetric 3x3
+    matrix."""
     if inertia is None:
         return (0.0,) * 6
-    entries = listed(inertia)
+    entries = as_list(inertia)
     if entries is None:
         raise ModelError(
             f"{what} needs 3 numbers, 6 numbers or a 3x3 matrix; it is {format_value(inertia)}."
         )
-    if len(entries) == 3 and all(listed(row) is not None for row in entries):
+    if len(entries) == 3 and all(as_list(row) is not None for row in entries):
         return _moments_of_matrix([triple(row, what, "kg m²") for row in entries], what)
     if len(entries) not in (3, 6):
         raise ModelError(
@@ -150,7 +153,7 @@ def _moments_of_matrix(I: list[Triple], what: str) -> tuple[Number, ...]:
     return (I[0][0], I[1][1], I[2][2], *products)
 
 
-# -- kinds of joints and constraints ----------------------------------------------------------------------------------
+# -- kinds of joints and constraints ---------------------------------------------------------------
 
 KIND_UNITS = {"pitch": "m/rad", "length": "m", "angle": "rad", "offset": "m"}
 NUMBERS = {
@@ -226,7 +229,7 @@ def _axes(axis: object, kind: str, count: int, what: str) -> list[Triple]:
         raise ModelError(f"{what}: a {kind} joint has no axis; leave it out.")
     if count == 1:
         return [an_axis(axis, what)]
-    axes = listed(axis)
+    axes = as_list(axis)
     if axes is None or len(axes) != count:
         raise ModelError(
             f"{what}: a {kind} joint has two axes, as in axis=('z', 'y'); it was given {format_value(axis)}."

@@ -1,4 +1,5 @@
-"""Poses, their composition, and mass properties seen from another frame, on numbers that may be expressions of parameters."""
+"""Poses, their composition, and mass properties seen from another frame, on numbers that may be
+expressions of parameters."""
 
 from __future__ import annotations
 
@@ -28,13 +29,15 @@ SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # the entries of an iner
 
 @dataclass(frozen=True)
 class Pose(Answer):
-    """Where a frame stands in another: a position, then roll, pitch and yaw about the fixed axes x, y, z."""
+    """Where a frame stands in another: a position, then roll, pitch and yaw about the fixed axes x,
+    y, z."""
 
     position: Triple = ORIGIN
     rpy: Triple = ORIGIN
 
     def __post_init__(self) -> None:
-        """A negative zero is a plain one, as in every other number of a description: it reads back as it is written."""
+        """A negative zero is a plain one, as in every other number of a description: it reads back
+        as it is written."""
         for name in ("position", "rpy"):
             given = getattr(self, name)
             if isinstance(given, tuple) and any(type(x) is float and x == 0.0 for x in given):
@@ -101,7 +104,8 @@ def _degrees(x: Number) -> Number:
 
 
 def in_parent_frame(at: Pose, body: Body) -> Body:
-    """A body whose frame stands at a pose, with its mass properties in the axes of the frame that the pose is given in."""
+    """A body whose frame stands at a pose, with its mass properties in the axes of the frame that
+    the pose is given in."""
     R = _rotation(at.rpy)
     com = tuple(p + dot(row, body.com) for p, row in zip(at.position, R, strict=True))
     xx, yy, zz, xy, xz, yz = body.inertia
@@ -110,9 +114,11 @@ def in_parent_frame(at: Pose, body: Body) -> Body:
 
 
 def welded(body: Body, other: Body) -> Body:
-    """Two bodies that move as one, their mass properties in the same frame; the name is the first one's.
+    """Two bodies that move as one, their mass properties in the same frame; the name is the first
+    one's.
 
-    About the common centre of mass I = I1 + I2 + m1 m2 / (m1 + m2) (|d|^2 1 - d d^T), d from one centre to the other.
+    About the common centre of mass I = I1 + I2 + m1 m2 / (m1 + m2) (|d|^2 1 - d d^T), d from one
+    centre to the other.
     """
     if other.mass == 0.0 or body.mass == 0.0:
         com, reduced = (body if other.mass == 0.0 else other).com, 0.0
@@ -141,7 +147,8 @@ def _rotation(rpy: Triple) -> Rows:
 
 
 def _rpy(R: Rows) -> Triple:
-    """The angles of a rotation. Roll follows from the yaw that was found, so that it is right where yaw is lost too."""
+    """The angles of a rotation. Roll follows from the yaw that was found, so that it is right where
+    yaw is lost too."""
     if not any(isinstance(x, ParameterExpression) for row in R for x in row):
         roll, pitch, yaw = rpy_from_rotation(np.array(R)).tolist()
         return roll, pitch, yaw
