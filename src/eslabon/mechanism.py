@@ -340,7 +340,7 @@ class Mechanism(model.Model):
         >>> es.load("puma560").locked({"q1": 0.3, "q5": 0.0}).nv
         4
         """
-        return self._changed(changes.locked(self, joints))
+        return self._changed(changes.lock_joints(self, joints))
 
     def subtree(self, body: str, name: str | None = None) -> Self:
         """A body with its joint and all that it carries, as a mechanism of its own: the ground takes the place of the body
