@@ -29,7 +29,7 @@ from eslabon.errors import (
     format_value,
     user_stacklevel,
 )
-from eslabon.files.diagnostics import Finding
+from eslabon.files.diagnostics import CheckReport
 from eslabon.formulas.quantities import SPECTRAL
 from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
@@ -317,7 +317,7 @@ class Mechanism(model.Model):
         >>> es.load("puma560").locked({"q1": 0.3, "q5": 0.0}).nv
         4
         """
-        return self._changed(changes.locked(self, joints))
+        return self._changed(changes.lock_joints(self, joints))
 
     def subtree(self, body: str, name: str | None = None) -> Self:
         """A body with its joint and all that it carries, as a mechanism of its own: the ground takes the place of the body
@@ -1584,7 +1584,7 @@ def load(source: str | Path, **options: Any) -> Mechanism:
     return m
 
 
-def check(path: str | Path, **options: Any) -> list[Finding]:
+def check(path: str | Path, **options: Any) -> CheckReport:
     """What is wrong ("error") and what is odd ("warning") in a file: a list of findings with level, file, line, sentence.
 
     Mistakes of the text come first, then those of the mechanism: names, references, the tree, numbers no body has. The

@@ -61,7 +61,7 @@ class MechanismGraph(BondGraph):
 
     @classmethod
     def _of_mechanism(cls, m: Model, description: Description) -> Self:
-        made = cls.of(description)
+        made = cls.from_description(description)
         vars(made)["mechanism"] = m
         return made
 

@@ -19,7 +19,7 @@ from eslabon.arguments import flag, known_words, mapping
 from eslabon.errors import EslabonError, ModelError, format_value, located
 from eslabon.model import KINDS, Body, Builder, Description, Joint, Pose
 from eslabon.model.parameter_expressions import number
-from eslabon.model.parsing import listed, pose, six_moments, triple
+from eslabon.model.parsing import as_list, pose, six_moments, triple
 from eslabon.model.poses import ORIGIN, in_parent_frame
 
 COLUMNS = ("theta", "d", "a", "alpha")
@@ -85,7 +85,7 @@ def add_dh(
         ).at("dh", "convention")
     standard, degrees = convention == "standard", flag(degrees, "degrees")
     table = []
-    for k, row in enumerate(listed(rows) or (), start=1):
+    for k, row in enumerate(as_list(rows) or (), start=1):
         with _row_of_table(k):
             table.append(_row(row, k, degrees))
     if not table:
@@ -151,7 +151,7 @@ def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
     """A row as a mapping of known keys, its four numbers in radians."""
     what = f"row {k} of the table"
     if not isinstance(row, Mapping):
-        values = listed(row) or ()
+        values = as_list(row) or ()
         if len(values) != 4:
             raise ModelError(
                 f"{what} needs four numbers (theta, d, a, alpha) or a mapping; it is {format_value(row)}."

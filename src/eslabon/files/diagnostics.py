@@ -4,10 +4,11 @@ collects all of them."""
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
+from eslabon.answers import Answer, Column, Message, Table, answer
 from eslabon.errors import (
     EslabonError,
     ModelWarning,
@@ -24,6 +25,7 @@ from eslabon.model.validation import Names
 MOST_NAMES = 4  # that a sentence on what is left out lists
 
 
+@answer
 class Finding(NamedTuple):
     """A sentence about a file: an "error", for which it is refused, or a "warning"."""
 
@@ -35,6 +37,25 @@ class Finding(NamedTuple):
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         return f"{place}: {self.level}: {self.sentence}"
+
+
+class CheckReport(Answer, list[Finding]):
+    """All findings of a check, errors first; an empty one is a file without fault."""
+
+    def contents(self) -> Iterator[Table | Message]:
+        if not self:
+            yield Message("nothing is wrong or odd")
+            return
+        columns = (
+            Column("level"),
+            Column("file"),
+            Column("line"),
+            Column("sentence", kind="prose"),
+        )
+        yield Table(columns, [(x.level, PurePath(x.file).name, x.line, x.sentence) for x in self])
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self or self.contents()))
 
 
 class Position(NamedTuple):
@@ -235,14 +256,14 @@ class Diagnostics:
 
     # -- what was found ----------------------------------------------------------------------------
 
-    def findings(self) -> list[Finding]:
+    def findings(self) -> CheckReport:
         """All errors, then all warnings."""
         found: list[Finding] = []
         for level, sentences in (("error", self.errors), ("warning", self.warnings)):
             for said in sentences:
                 file, line = self.source.position(said.place)
                 found.append(Finding(level, str(file), line, str(said)))
-        return list(dict.fromkeys(found))
+        return CheckReport(dict.fromkeys(found))
 
 
 def _listed(names: list[str]) -> str:

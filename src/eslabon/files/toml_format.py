@@ -23,14 +23,13 @@ from eslabon.files.dh import add_dh, in_radians, names_of_row
 from eslabon.files.diagnostics import Diagnostics
 from eslabon.files.meshes import named_from
 from eslabon.model import Builder, Description
-from eslabon.model.fields import Side, plain
+from eslabon.model.fields import Side, file_value, specs_of
 from eslabon.model.items import ITEMS
 from eslabon.model.schema import (
+    file_entries,
     keys_in_degrees,
     keys_of,
     required_keys,
-    specs_of,
-    written_item,
 )
 
 TOP = ("name", "note", "gravity", "actuated", "parameters", "dh")
@@ -346,11 +345,11 @@ def to_toml(d: Description, folder: Path | None = None) -> str:
     table: dict[str, Any] = {"name": d.name}
     if d.note:
         table["note"] = tomlkit.string(d.note, multiline="\n" in d.note)
-    table["gravity"] = plain(d.gravity)
+    table["gravity"] = file_value(d.gravity)
     table["actuated"] = list(d.actuated)
     if d.parameters:
-        table["parameters"] = {name: plain(value) for name, value in d.parameters}
+        table["parameters"] = {name: file_value(value) for name, value in d.parameters}
     for section in sorted(ITEMS, key="modes".__eq__):  # modes at last: they name joints
         if items := getattr(d, section):
-            table[section] = {item.name: written_item(item) for item in items}
+            table[section] = {item.name: file_entries(item) for item in items}
     return tomlkit.dumps(table)

@@ -38,10 +38,10 @@ from eslabon.model.parameter_expressions import (
     leaves,
 )
 from eslabon.model.schema import (
-    bounded_numbers,
     check_name,
     expressions_of,
     items_of,
+    nonnegative_numbers,
     place_of,
     references,
 )
@@ -316,7 +316,7 @@ class Requirement(NamedTuple):
 def requirements(m: Model) -> Iterator[Requirement]:
     """What must not be negative of a model with numbers or symbols."""
     for item in (*m.bodies, *m.joints, *m.loops, *m.springs):
-        for key, x in bounded_numbers(item):
+        for key, x in nonnegative_numbers(item):
             word = key.replace("_", " ")
             yield Requirement(x, item, key, f"the {word} is {{:g}}; it cannot be negative.", (x,))
         if isinstance(item, Joint | Loop):
