@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import names as names_of
-from eslabon.coordinates.closing import CLOSED, close, close_from, jacobian_at
+from eslabon.coordinates.closing import close, close_from, jacobian_at, unclosed
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import ModelError, suggest
 from eslabon.formulas.kinematics.closure import Partition, row_names
@@ -177,4 +177,4 @@ def beside(m: Model, q: np.ndarray, rng: np.random.Generator, far: float = 0.1) 
     free = V[rank(size) :]
     step = free.T @ rng.normal(size=len(free)) * far
     closed, error = close_from(m, integrate(m, q, step)[None])
-    return closed[0] if np.sqrt(error[0]) < CLOSED else q
+    return q if unclosed(m, np.sqrt(error))[0] else closed[0]

@@ -35,7 +35,7 @@ from eslabon.model.fields import (
     vector_in,
 )
 from eslabon.model.joints import JointKind
-from eslabon.model.poses import End, Number, Pose, Triple
+from eslabon.model.poses import End, Number, Pose, Triple, symmetric_rows
 from eslabon.numerics.scalars import Array, matrix
 
 GROUND = "ground"
@@ -82,8 +82,7 @@ class Body(Item, section="bodies", word="body", room="body or frame"):
 
     def inertia_matrix(self) -> Array:
         """The 3 x 3 inertia about the centre of mass, in body axes."""
-        xx, yy, zz, xy, xz, yz = self.inertia
-        return matrix([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return matrix(symmetric_rows(self.inertia))
 
 
 @dataclass(frozen=True)

@@ -103,13 +103,17 @@ def _degrees(x: Number) -> Number:
     return math.degrees(x) if isinstance(x, int | float) else x * (180.0 / math.pi)
 
 
+def symmetric_rows(six: Sequence[Number]) -> Rows:
+    """The rows of a symmetric matrix from its entries xx, yy, zz, xy, xz, yz."""
+    xx, yy, zz, xy, xz, yz = six
+    return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+
+
 def in_parent_frame(at: Pose, body: Body) -> Body:
-    """A body whose frame stands at a pose, with its mass properties in the axes of the frame that
-    the pose is given in."""
+    """A body at a pose, with its mass properties in the parent's frame instead of its own."""
     R = _rotation(at.rpy)
     com = tuple(p + dot(row, body.com) for p, row in zip(at.position, R, strict=True))
-    xx, yy, zz, xy, xz, yz = body.inertia
-    I = _product(_product(R, [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), _transpose(R))
+    I = _product(_product(R, symmetric_rows(body.inertia)), _transpose(R))
     return replace(body, com=com, inertia=tuple(I[i][j] for i, j in SIX))
 
 

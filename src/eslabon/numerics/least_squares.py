@@ -108,12 +108,14 @@ def descent(
 
 
 def orthogonal_step(
-    equations: Callable[..., tuple[Floats, Floats]], move: Callable[[Floats, Floats], Floats]
+    equations: Callable[..., tuple[Floats, Floats]],
+    move: Callable[[Floats, Floats], Floats],
+    least: float = 1e-13,
 ) -> Callable[..., tuple[Floats, Floats]]:
     """A step from r and J by their singular values, for dependent rows and for the last digits.
 
     `equations(q, *x)` returns r and J, `move(q, s)` the configurations after a step. No coordinate
-    moves by more than one in a step.
+    moves by more than one in a step, and none along singular values below `least` of the largest.
     """
 
     def step(q: Floats, damping: Floats, *x: Floats) -> tuple[Floats, Floats]:
@@ -127,7 +129,7 @@ def orthogonal_step(
         gains = (
             size
             / (size**2 + mu + TINY)
-            * (size > 1e-13 * size.max(axis=-1, keepdims=True, initial=0.0))
+            * (size > least * size.max(axis=-1, keepdims=True, initial=0.0))
         )
         s = -np.einsum("...ij,...i->...j", Vt, gains * np.einsum("...ij,...i->...j", U, r))
         s = s / np.maximum(1.0, np.abs(s).max(axis=-1, keepdims=True, initial=0.0))

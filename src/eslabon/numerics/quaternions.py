@@ -8,6 +8,8 @@ or axis raises `RotationError` if it is made of numbers; symbols are not checked
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from eslabon.numerics.scalars import (
@@ -78,7 +80,7 @@ def quaternion_from_vector(v: Array) -> Array:
     >>> quaternion_from_vector([1.0, 2.0, 3.0])
     array([0., 1., 2., 3.])
     """
-    return vector(0.0, *components(v, 3))
+    return vector(0.0, *components(v, 3, "v"))
 
 
 def vector_part(q: Array) -> Array:
@@ -87,7 +89,7 @@ def vector_part(q: Array) -> Array:
     >>> vector_part([1.0, 2.0, 3.0, 4.0])
     array([2., 3., 4.])
     """
-    return vector(*components(q, 4)[1:])
+    return vector(*components(q, 4, "q")[1:])
 
 
 def quaternion_product(p: Array, q: Array) -> Array:
@@ -98,8 +100,11 @@ def quaternion_product(p: Array, q: Array) -> Array:
     >>> quaternion_product([0, 1, 0, 0], [0, 0, 1, 0])  # i j = k
     array([0., 0., 0., 1.])
     """
-    a, *v = components(p, 4)
-    b, *u = components(q, 4)
+    return _product(components(p, 4, "p"), components(q, 4, "q"))
+
+
+def _product(p: Sequence[Scalar], q: Sequence[Scalar]) -> Array:
+    (a, *v), (b, *u) = p, q
     c = cross(v, u)
     return vector(a * b - dot(v, u), *(a * u[i] + b * v[i] + c[i] for i in range(3)))
 
@@ -110,7 +115,7 @@ def quaternion_conjugate(q: Array) -> Array:
     >>> quaternion_conjugate([1, 2, 3, 4])
     array([ 1., -2., -3., -4.])
     """
-    w, x, y, z = components(q, 4)
+    w, x, y, z = components(q, 4, "q")
     return vector(w, -x, -y, -z)
 
 
@@ -120,7 +125,7 @@ def quaternion_inverse(q: Array) -> Array:
     >>> quaternion_inverse([1, 1, 1, 1])
     array([ 0.25, -0.25, -0.25, -0.25])
     """
-    length = _length(q)
+    length = _length(q, "q")
     w, x, y, z = (c / length / length for c in components(q, 4))
     return vector(w, -x, -y, -z)
 
@@ -131,7 +136,11 @@ def quaternion_normalize(q: Array) -> Array:
     >>> quaternion_normalize([3, 0, 4, 0])
     array([0.6, 0. , 0.8, 0. ])
     """
-    length = _length(q)
+    return _normalize(q, "q")
+
+
+def _normalize(q: Array, name: str) -> Array:
+    length = _length(q, name)
     return vector(*(c / length for c in components(q, 4)))
 
 
@@ -149,9 +158,9 @@ def quaternion_rotate(p: Array, v: Array) -> Array:
     return vector_part(turned)
 
 
-def _length(q: Array) -> Scalar:
+def _length(q: Array, name: str) -> Scalar:
     """The norm; for numbers, checked to be finite and not zero."""
-    length = norm(components(q, 4))
+    length = norm(components(q, 4, name))
     if not is_symbolic(length):
         raise_unless(
             (length > 0) & np.isfinite(length),
@@ -175,7 +184,7 @@ def slerp(p: Array, q: Array, t: Scalar) -> Array:
     >>> slerp([1, 0, 0, 0], [0, 0, 0, 1], 0.5) ** 2
     array([0.5, 0. , 0. , 0.5])
     """
-    t, p, q = scalar(t), quaternion_normalize(p), quaternion_normalize(q)
+    t, p, q = scalar(t, "t"), _normalize(p, "p"), _normalize(q, "q")
     way = components(
         rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(p), q)), 3
     )
@@ -188,7 +197,8 @@ def quaternion_rate(q: Array, angular_velocity: Array) -> Array:
     >>> quaternion_rate([1, 0, 0, 0], [0, 0, 2])
     array([0., 0., 0., 1.])
     """
-    return quaternion_product(q, vector(0.0, *(0.5 * c for c in components(angular_velocity, 3))))
+    half = (0.5 * c for c in components(angular_velocity, 3, "angular_velocity"))
+    return _product(components(q, 4, "q"), (0.0, *half))
 
 
 def _shortest(q: Array) -> tuple[Scalar, ...]:
@@ -206,7 +216,7 @@ def unit_axis(axis: Array) -> tuple[Scalar, Scalar, Scalar]:
     >>> [float(c) for c in unit_axis([0, 3, 4])]
     [0.0, 0.6, 0.8]
     """
-    x, y, z = components(axis, 3)
+    x, y, z = components(axis, 3, "axis")
     length = norm((x, y, z))
     if not is_symbolic(length) and not (np.ndim(length) == 0 and 0 < length < np.inf):
         raise_unless(
@@ -227,7 +237,7 @@ def quaternion_about(axis: Array, angle: Scalar) -> Array:
     >>> quaternion_about([0, 0, 1], np.pi)
     array([0., 0., 0., 1.])
     """
-    half = 0.5 * scalar(angle)
+    half = 0.5 * scalar(angle, "angle")
     return vector(cos(half), *(c * sin(half) for c in unit_axis(axis)))
 
 
@@ -237,7 +247,7 @@ def quaternion_from_axis_angle(axis_angle: Array) -> Array:
     >>> quaternion_from_axis_angle([0, 0, 1, np.pi])
     array([0., 0., 0., 1.])
     """
-    *axis, angle = components(axis_angle, 4)
+    *axis, angle = components(axis_angle, 4, "axis_angle")
     return quaternion_about(vector(*axis), angle)
 
 
@@ -263,7 +273,7 @@ def quaternion_from_rotation_vector(v: Array) -> Array:
     >>> quaternion_from_rotation_vector([0, 0, np.pi])
     array([0., 0., 0., 1.])
     """
-    half = tuple(0.5 * c for c in components(v, 3))
+    half = tuple(0.5 * c for c in components(v, 3, "v"))
     squared = dot(half, half)
     return vector(stumpff(0, squared), *(stumpff(1, squared) * c for c in half))
 
@@ -297,7 +307,7 @@ def quaternion_from_rodrigues(p: Array) -> Array:
     >>> quaternion_from_rodrigues([0, 0, 0.75])
     array([0.8, 0. , 0. , 0.6])
     """
-    p = components(p, 3)
+    p = components(p, 3, "p")
     if not is_symbolic(*p):
         raise_unless(
             np.isfinite(norm(p)),
@@ -356,7 +366,7 @@ def quaternion_from_invariants(invariants: Array) -> Array:
 @np.errstate(all="ignore")  # NaN in, NaN out, without a warning
 def unit_invariants(invariants: Array) -> tuple[Scalar, tuple[Scalar, ...]]:
     """λ0 and the components of λ, scaled so that λ0² + |λ|² = 1 to the last bits."""
-    entries = components(invariants, 4)
+    entries = components(invariants, 4, "invariants")
     length = norm(entries)
     cosine, *v = (c / where(length > 0, length, 1.0) for c in entries)
     if not is_symbolic(length):
@@ -382,7 +392,7 @@ def quaternion_from_scalar(a: Scalar) -> Array:
     >>> quaternion_from_scalar(2.0)
     array([2., 0., 0., 0.])
     """
-    return vector(scalar(a), 0.0, 0.0, 0.0)
+    return vector(scalar(a, "a"), 0.0, 0.0, 0.0)
 
 
 def scalar_part(q: Array) -> Scalar:
@@ -391,7 +401,7 @@ def scalar_part(q: Array) -> Scalar:
     >>> scalar_part([1.0, 2.0, 3.0, 4.0])
     1.0
     """
-    return components(q, 4)[0]
+    return components(q, 4, "q")[0]
 
 
 def quaternion_sum(p: Array, q: Array) -> Array:
@@ -400,7 +410,9 @@ def quaternion_sum(p: Array, q: Array) -> Array:
     >>> quaternion_sum([1, 2, 3, 4], [4, 3, 2, 1])
     array([5., 5., 5., 5.])
     """
-    return vector(*(a + b for a, b in zip(components(p, 4), components(q, 4), strict=True)))
+    return vector(
+        *(a + b for a, b in zip(components(p, 4, "p"), components(q, 4, "q"), strict=True))
+    )
 
 
 def quaternion_norm(q: Array) -> Scalar:
@@ -409,7 +421,7 @@ def quaternion_norm(q: Array) -> Scalar:
     >>> float(quaternion_norm([2, 4, 5, 6]))
     9.0
     """
-    return norm(components(q, 4))
+    return norm(components(q, 4, "q"))
 
 
 def body_rates(q: Array, rate: Array) -> Array:
@@ -418,7 +430,8 @@ def body_rates(q: Array, rate: Array) -> Array:
     >>> body_rates([1, 0, 0, 0], [0, 0, 0, 1])
     array([0., 0., 2.])
     """
-    _, x, y, z = components(quaternion_product(quaternion_inverse(q), rate), 4)
+    back = components(quaternion_inverse(q), 4)
+    _, x, y, z = components(_product(back, components(rate, 4, "rate")), 4)
     return vector(2.0 * x, 2.0 * y, 2.0 * z)
 
 
@@ -428,7 +441,7 @@ def quaternion_exp(v: Array) -> Array:
     >>> quaternion_exp([0, 0, np.pi / 2])
     array([0., 0., 0., 1.])
     """
-    return quaternion_from_rotation_vector(vector(*(2.0 * x for x in components(v, 3))))
+    return quaternion_from_rotation_vector(vector(*(2.0 * x for x in components(v, 3, "v"))))
 
 
 def quaternion_log(q: Array) -> Array:

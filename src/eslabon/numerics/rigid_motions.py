@@ -71,7 +71,7 @@ def pose(rotation: Array, position: Array) -> Array:
            [0., 0., 0., 1.]])
     """
     rows = entries(check_rotation(rotation), 3, 3)
-    r = components(position, 3)
+    r = components(position, 3, "position")
     return matrix([[*rows[0], r[0]], [*rows[1], r[1]], [*rows[2], r[2]], [0.0, 0.0, 0.0, 1.0]])
 
 
@@ -83,7 +83,7 @@ def rotation_of(pose: Array) -> Array:
            [0., 1., 0.],
            [0., 0., 1.]])
     """
-    return matrix([row[:3] for row in entries(pose, 4, 4)[:3]])
+    return matrix([row[:3] for row in entries(pose, 4, 4, "pose")[:3]])
 
 
 def position_of(pose: Array) -> Array:
@@ -92,7 +92,7 @@ def position_of(pose: Array) -> Array:
     >>> position_of(np.eye(4))
     array([0., 0., 0.])
     """
-    return vector(*(row[3] for row in entries(pose, 4, 4)[:3]))
+    return vector(*(row[3] for row in entries(pose, 4, 4, "pose")[:3]))
 
 
 def check_pose(pose: Array) -> Array:
@@ -107,7 +107,7 @@ def check_pose(pose: Array) -> Array:
     eslabon.errors.RotationError: this pose does not end in the row (0, 0, 0, 1), which it misses
     by 1.
     """
-    entries(pose, 4, 4)
+    entries(pose, 4, 4, "pose")
     if is_symbolic(pose):
         return pose
     pose = np.asarray(pose, dtype=float)
@@ -146,7 +146,7 @@ def vee(m: Array) -> Array:
     >>> vee(hat([1, 2, 3]))
     array([1., 2., 3.])
     """
-    rows = entries(m, 3, 3)
+    rows = entries(m, 3, 3, "m")
     return vector(rows[2][1], rows[0][2], rows[1][0])
 
 
@@ -189,7 +189,7 @@ def cobracket(twist: Array) -> Array:
 
 
 def _halves(twist: Array) -> tuple[Array, Array]:
-    entries = components(twist, 6)
+    entries = components(twist, 6, "twist")
     return vector(*entries[:3]), vector(*entries[3:])
 
 
@@ -237,7 +237,7 @@ def shift_log(w: Array, r: Array) -> Array:
     >>> shift_log([0, 0, np.pi / 2], [1, 1, 0]).round(14)
     array([1.57079633, 0.        , 0.        ])
     """
-    squared = dot(components(w, 3), components(w, 3))
+    squared = dot(components(w, 3, "w"), components(w, 3, "w"))
     d = (stumpff(3, squared) - 2.0 * stumpff(4, squared)) / (2.0 * stumpff(2, squared))
     return _quadratic(w, -0.5, d, r)
 
@@ -250,7 +250,7 @@ def _quadratic(w: Array, a: Scalar, b: Scalar, v: Array) -> Array:
         *(
             x + a * y + b * z
             for x, y, z in zip(
-                components(v, 3), components(once, 3), components(twice, 3), strict=True
+                components(v, 3, "v"), components(once, 3), components(twice, 3), strict=True
             )
         )
     )
@@ -262,10 +262,12 @@ def compose(first: Array, *others: Array) -> Array:
     >>> position_of(compose(pose(np.eye(3), [1, 0, 0]), pose(np.eye(3), [0, 2, 0])))
     array([1., 2., 0.])
     """
-    factors = [x if is_symbolic(x) else floats(x, "a pose") for x in (first, *others)]
-    for factor in factors:
+    names = ("first", *(f"others[{k}]" for k in range(len(others))))
+    poses = zip((first, *others), names, strict=True)
+    factors = [x if is_symbolic(x) else floats(x, name) for x, name in poses]
+    for factor, name in zip(factors, names, strict=True):
         if factor.shape[-2:] != (4, 4):
-            entries(factor, 4, 4)  # raises the error
+            entries(factor, 4, 4, name)  # raises the error
     return matmul(*factors)
 
 
@@ -278,7 +280,7 @@ def hat6(twist: Array) -> Array:
            [-2.,  1.,  0.,  6.],
            [ 0.,  0.,  0.,  0.]])
     """
-    x, y, z, *v = components(twist, 6)
+    x, y, z, *v = components(twist, 6, "twist")
     return matrix(
         [[0.0, -z, y, v[0]], [z, 0.0, -x, v[1]], [-y, x, 0.0, v[2]], [0.0, 0.0, 0.0, 0.0]]
     )
@@ -290,7 +292,7 @@ def vee6(m: Array) -> Array:
     >>> vee6(hat6([1, 2, 3, 4, 5, 6]))
     array([1., 2., 3., 4., 5., 6.])
     """
-    rows = entries(m, 4, 4)
+    rows = entries(m, 4, 4, "m")
     return vector(rows[2][1], rows[0][2], rows[1][0], *(row[3] for row in rows[:3]))
 
 
@@ -317,7 +319,11 @@ def inertia_matrix(mass: Scalar, com: Array, inertia: Array) -> Array:
     >>> np.diag(inertia_matrix(2, [1, 0, 0], np.diag([1, 1, 1])))
     array([1., 3., 3., 2., 2., 2.])
     """
-    m, c, central = scalar(mass), components(com, 3), entries(inertia, 3, 3)
+    m, c, central = (
+        scalar(mass, "mass"),
+        components(com, 3, "com"),
+        entries(inertia, 3, 3, "inertia"),
+    )
     turned = [
         [m * (dot(c, c) * (i == j) - c[i] * c[j]) for j in range(3)] for i in range(3)
     ]  # of the mass at c

@@ -87,7 +87,7 @@ def check_rotation(rotation: Array) -> Array:
     eslabon.errors.RotationError: this matrix is not a rotation but a reflection, for its
     determinant is -1; turn one of its axes round.
     """
-    entries(rotation, 3, 3)
+    entries(rotation, 3, 3, "rotation")
     if is_symbolic(rotation):
         return rotation
     rotation = np.asarray(rotation, dtype=float)
@@ -117,7 +117,7 @@ def rotation_x(angle: Scalar) -> Array:
     >>> rotation_x(np.pi / 2) @ [0, 1, 0]
     array([0., 0., 1.])
     """
-    c, s = cos(scalar(angle)), sin(scalar(angle))
+    c, s = cos(scalar(angle, "angle")), sin(scalar(angle, "angle"))
     return matrix([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
@@ -127,7 +127,7 @@ def rotation_y(angle: Scalar) -> Array:
     >>> rotation_y(np.pi / 2) @ [0, 0, 1]
     array([1., 0., 0.])
     """
-    c, s = cos(scalar(angle)), sin(scalar(angle))
+    c, s = cos(scalar(angle, "angle")), sin(scalar(angle, "angle"))
     return matrix([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
@@ -137,7 +137,7 @@ def rotation_z(angle: Scalar) -> Array:
     >>> rotation_z(np.pi / 2) @ [1, 0, 0]
     array([0., 1., 0.])
     """
-    c, s = cos(scalar(angle)), sin(scalar(angle))
+    c, s = cos(scalar(angle, "angle")), sin(scalar(angle, "angle"))
     return matrix([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
@@ -149,7 +149,11 @@ def rotation_about(axis: Array, angle: Scalar) -> Array:
     >>> rotation_about([0, 0, 2], np.pi / 2) @ [1, 0, 0]
     array([0., 1., 0.])
     """
-    (x, y, z), c, s = quaternions.unit_axis(axis), cos(scalar(angle)), sin(scalar(angle))
+    (x, y, z), c, s = (
+        quaternions.unit_axis(axis),
+        cos(scalar(angle, "angle")),
+        sin(scalar(angle, "angle")),
+    )
     symbolic, versine = is_symbolic(c), 1.0 - c
 
     def product(k: Scalar, f: Scalar) -> Scalar:
@@ -173,7 +177,7 @@ def rotation_from_euler(angles: Array) -> Array:
     >>> rotation_from_euler([0, np.pi / 2, 0]) @ [0, 1, 0]
     array([0., 0., 1.])
     """
-    precession, nutation, spin = components(angles, 3)
+    precession, nutation, spin = components(angles, 3, "angles")
     return matmul(rotation_z(precession), rotation_x(nutation), rotation_z(spin))
 
 
@@ -198,7 +202,7 @@ def rotation_from_bryant(angles: Array) -> Array:
     >>> rotation_from_bryant([0, np.pi / 2, 0]) @ [0, 0, 1]
     array([1., 0., 0.])
     """
-    first, second, third = components(angles, 3)
+    first, second, third = components(angles, 3, "angles")
     return matmul(rotation_x(first), rotation_y(second), rotation_z(third))
 
 
@@ -222,7 +226,7 @@ def rotation_from_rpy(angles: Array) -> Array:
     >>> rotation_from_rpy([0, 0, np.pi / 2]) @ [1, 0, 0]
     array([0., 1., 0.])
     """
-    roll, pitch, yaw = components(angles, 3)
+    roll, pitch, yaw = components(angles, 3, "angles")
     return matmul(rotation_z(yaw), rotation_y(pitch), rotation_x(roll))
 
 
@@ -260,7 +264,7 @@ def rotation_from_quaternion(q: Array) -> Array:
     array([0., 1., 0.])
     """
     if is_symbolic(q):
-        w, *u = entries = components(q, 4)
+        w, *u = entries = components(q, 4, "q")
         s = 2.0 / dot(entries, entries)  # one division, no root in the graph
         return _rodrigues(u, s * w, s)
     return rotation_from_unit_quaternion(quaternions.quaternion_normalize(q))
@@ -274,7 +278,7 @@ def rotation_from_unit_quaternion(q: Array) -> Array:
     >>> rotation_from_unit_quaternion([0, 0, 0, 1]) @ [1, 0, 0]
     array([-1.,  0.,  0.])
     """
-    w, *u = components(q, 4)
+    w, *u = components(q, 4, "q")
     return _rodrigues(u, 2.0 * w, 2.0)
 
 
@@ -327,7 +331,7 @@ def rotation_from_axis_angle(axis_angle: Array) -> Array:
     >>> rotation_from_axis_angle([0, 0, 1, np.pi / 2]) @ [1, 0, 0]
     array([0., 1., 0.])
     """
-    *axis, angle = components(axis_angle, 4)
+    *axis, angle = components(axis_angle, 4, "axis_angle")
     return rotation_about(vector(*axis), angle)
 
 
@@ -337,7 +341,7 @@ def rotation_from_rotation_vector(v: Array) -> Array:
     >>> rotation_from_rotation_vector([0, 0, np.pi / 2]) @ [1, 0, 0]
     array([0., 1., 0.])
     """
-    u = components(v, 3)
+    u = components(v, 3, "v")
     squared = dot(u, u)
     return _rodrigues(u, stumpff(1, squared), stumpff(2, squared))
 
@@ -350,7 +354,7 @@ def vect(m: Array) -> Array:
     >>> vect(rotation_z(np.pi / 2))
     array([0., 0., 1.])
     """
-    (_, r12, r13), (r21, _, r23), (r31, r32, _) = entries(m, 3, 3)
+    (_, r12, r13), (r21, _, r23), (r31, r32, _) = entries(m, 3, 3, "m")
     return vector((r32 - r23) / 2.0, (r13 - r31) / 2.0, (r21 - r12) / 2.0)
 
 
@@ -360,7 +364,7 @@ def trace(m: Array) -> Scalar:
     >>> float(trace(np.eye(3)))
     3.0
     """
-    (r11, _, _), (_, r22, _), (_, _, r33) = entries(m, 3, 3)
+    (r11, _, _), (_, r22, _), (_, _, r33) = entries(m, 3, 3, "m")
     return r11 + r22 + r33
 
 
@@ -402,6 +406,8 @@ REPRESENTATIONS: dict[str, str] = {
     "axis_angle": "unit axis, then angle: (e, φ)",
     "rotation_vector": "rotation vector: e φ",
 }
+
+FOUR_NUMBERS = ("quaternion", "invariants", "axis_angle")
 
 # The direct conversions; every other one is the shortest path through them. Of equally short paths
 # the first in this table is taken, so that representations that share the axis go through the
@@ -454,8 +460,13 @@ def convert(value: Array, source: str, target: str) -> Array:
     eslabon.errors.RotationError: this rotation is half a turn, for which Rodrigues parameters do
     not exist; use a quaternion or axis and angle instead.
     """
-    known_words((source, target), REPRESENTATIONS, "no representation is called", RotationError)
-    value = value if is_symbolic(value) else floats(value, "an orientation")
+    for name, word in (("source", source), ("target", target)):
+        known_words([word], REPRESENTATIONS, f"{name}: no representation is called", RotationError)
+    value = value if is_symbolic(value) else floats(value, "value")
+    if source == "matrix":
+        entries(value, 3, 3, "value")
+    else:
+        components(value, 4 if source in FOUR_NUMBERS else 3, "value")
     for formula in route(source, target):
         value = formula(value)
     return value
@@ -488,7 +499,11 @@ def invariant_rates(rotation: Array, angular_velocity: Array) -> Array:
     >>> invariant_rates(rotation_z(np.pi / 2), [0, 0, 1])
     array([-1.,  0.,  0.,  0.])
     """
+    entries(rotation, 3, 3, "rotation")
     tr = trace(rotation)
-    w, turned = components(angular_velocity, 3), components(times(rotation, angular_velocity), 3)
+    w, turned = (
+        components(angular_velocity, 3, "angular_velocity"),
+        components(times(rotation, angular_velocity), 3),
+    )
     cosine_rate = -dot(components(vect(rotation), 3), w)
     return vector(cosine_rate, *((tr * a - b) / 2.0 for a, b in zip(w, turned, strict=True)))

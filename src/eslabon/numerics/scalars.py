@@ -46,53 +46,68 @@ Scalar = Any  # float, numpy.ndarray of batch shape, or casadi.SX of shape (1, 1
 Array = Any  # numpy.ndarray with its own axes last, or casadi.SX
 
 
-def scalar(x: Any) -> Scalar:
-    """A scalar from whatever stands for a number: 1, [1, 2], numpy.float32(1), a symbol."""
+def scalar(x: Any, name: str = "") -> Scalar:
+    """A scalar from whatever stands for a number: 1, [1, 2], numpy.float32(1), a symbol.
+
+    `name` is that of the argument, for messages.
+    """
     if not is_symbolic(x):
-        return floats(x, "a number")[()]
+        return floats(x, name or "a number")[()]
     if x.numel() != 1:
-        raise InputError(f"one number was expected; this expression has {x.numel()}.")
+        raise InputError(
+            f"{_subject(name)}one number was expected; this expression has {x.numel()}."
+        )
     return x
 
 
-def components(v: Array, n: int) -> tuple[Scalar, ...]:
-    """The n components of a vector, each a scalar.
+def _subject(name: str) -> str:
+    return f"{name}: " if name else ""
+
+
+def components(v: Array, n: int, name: str = "") -> tuple[Scalar, ...]:
+    """The n components of a vector, each a scalar. `name` is that of the argument, for messages.
 
     >>> components([1.0, 2.0, 3.0], 3)
     (1.0, 2.0, 3.0)
     """
     if is_symbolic(v):
         if v.numel() != n:
-            raise InputError(f"a vector of {n} components was expected; this one has {v.numel()}.")
+            raise InputError(
+                f"{_subject(name)}a vector of {n} components was expected; "
+                f"this one has {v.numel()}."
+            )
         return tuple(v.elements() if v.is_dense() else (v[i] for i in range(n)))
     if isinstance(v, (tuple, list)) and is_symbolic(*v):
         if len(v) != n:
-            raise InputError(f"a vector of {n} components was expected; this one has {len(v)}.")
+            raise InputError(
+                f"{_subject(name)}a vector of {n} components was expected; this one has {len(v)}."
+            )
         return tuple(v)
-    a = floats(v, "a vector")
+    a = floats(v, name or "a vector")
     if a.ndim == 0 or a.shape[-1] != n:
         raise InputError(
-            f"a vector of {n} components was expected on the last axis; "
+            f"{_subject(name)}a vector of {n} components was expected on the last axis; "
             f"this array has shape {a.shape}."
         )
     return tuple(a[..., i] if a.ndim > 1 else float(a[i]) for i in range(n))
 
 
-def entries(m: Array, rows: int, columns: int) -> list[list[Scalar]]:
-    """The entries of a matrix, row by row, each a scalar."""
+def entries(m: Array, rows: int, columns: int, name: str = "") -> list[list[Scalar]]:
+    """The entries of a matrix, row by row, each a scalar. `name` is that of the argument."""
     if is_symbolic(m):
         if m.shape != (rows, columns):
             raise InputError(
-                f"a {rows}x{columns} matrix was expected; this one is {m.shape[0]}x{m.shape[1]}."
+                f"{_subject(name)}a {rows}x{columns} matrix was expected; "
+                f"this one is {m.shape[0]}x{m.shape[1]}."
             )
         if m.is_dense():
             each = m.elements()  # column by column
             return [each[i::rows] for i in range(rows)]
         return [[m[i, j] for j in range(columns)] for i in range(rows)]
-    a = floats(m, "a matrix")
+    a = floats(m, name or "a matrix")
     if a.ndim < 2 or a.shape[-2:] != (rows, columns):
         raise InputError(
-            f"a {rows}x{columns} matrix was expected on the last two axes; "
+            f"{_subject(name)}a {rows}x{columns} matrix was expected on the last two axes; "
             f"this array has shape {a.shape}."
         )
     return [[a[..., i, j] for j in range(columns)] for i in range(rows)]

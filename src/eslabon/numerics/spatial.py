@@ -81,10 +81,10 @@ def skew(u: Array) -> Array:
     """
     if is_symbolic(u):
         if u.numel() != 3:
-            raise InputError(f"a vector of 3 components was expected; this one has {u.numel()}.")
+            raise InputError(f"u: a vector of 3 components was expected; this one has {u.numel()}.")
         return casadi.skew(u)
-    u = floats(u, "a vector")
-    x, y, z = components(u[..., 0] if u.shape[-2:] == (3, 1) else u, 3)
+    u = floats(u, "u")
+    x, y, z = components(u[..., 0] if u.shape[-2:] == (3, 1) else u, 3, "u")
     return matrix([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 

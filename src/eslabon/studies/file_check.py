@@ -161,7 +161,11 @@ def _odd(d: Description) -> Iterator[str]:
     elif not m.actuated:
         yield "no joint is actuated; name those that motors drive."
     if m.closed and not m.rheonomic:
-        yield from _all(lambda: _closing(m))
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            found = list(_all(lambda: _closing(m)))
+        said = (str(w.message) for w in told if issubclass(w.category, ModelWarning))
+        yield from dict.fromkeys((*(x.removeprefix(f"{m.name}: ") for x in said), *found))
 
 
 def _closing(m: Mechanism) -> Iterator[str]:
