@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import LOOKUP_ERRORS, floats, instance
+from eslabon.arguments import LOOKUP_ERRORS, floats, instance, mapping
 from eslabon.errors import (
     InputError,
     ModelError,
@@ -86,7 +86,8 @@ class Model(Parametric[Description]):
         >>> es.Mechanism.from_description(m.description) == m
         True
         """
-        return cls(description, symbols)
+        instance(description, "description", Description, "that of a mechanism, as m.description")
+        return cls(description, mapping(symbols, "symbols"))
 
     @cached_property
     def gravity(self) -> tuple[Any, ...]:
