@@ -17,6 +17,7 @@ from eslabon.model import GROUND, End, Model, Pose, Spring, Wrench
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import cross
 
+Wrenches = Mapping[str, Expression]  # moment and force, by the name of what they act on
 CREEP = 1e-3  # rad/s or m/s, over which Coulomb friction changes its sign: a jump would stop every adaptive method
 TOUCHING = 1e-60  # m^2, added to the square of a spring's length so that it has a direction, and derivatives, at zero too
 

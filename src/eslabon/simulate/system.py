@@ -14,8 +14,9 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Formula, requested
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import ModelError
-from eslabon.formulas.kinematics.closure import Partition
-from eslabon.formulas.quantities import QUANTITIES, quantity
+from eslabon.formulas.formulations.formulation import Formulation
+from eslabon.formulas.quantities import quantity
+from eslabon.formulas.structure import Partition
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities
 from eslabon.model.validation import TIME
@@ -37,7 +38,7 @@ class System:
     m: Model
     external: Mapping[str, Floats] = field(default_factory=dict)
     parameters: Mapping[str, Floats] = field(default_factory=dict)
-    formulation: str | None = None
+    formulation: Formulation | None = None
     constraints: str | None = None
     partition: Partition | None = None
     limit: tuple[float, ...] = ()
@@ -156,7 +157,7 @@ class System:
     def energy(self, q: Floats, v: Floats) -> Floats:
         """Kinetic and potential energy along a motion, (..., times, 2)."""
         both: Floats = self.function(
-            motion_equations.ENERGY if self.stops else QUANTITIES["energy"], along=True
+            motion_equations.ENERGY if self.stops else quantity(self.m, "energy"), along=True
         )(q, v)
         return both
 

@@ -20,7 +20,7 @@ from eslabon.model.configuration import integrate
 from randomness import PROFILE, seeded
 
 STATES = 3
-QUANTITIES = tuple(dict.fromkeys([*quantities.QUANTITIES, *quantities.CLOSED]))
+QUANTITIES = tuple(quantities.QUANTITIES)
 TEN = (
     "andrews_squeezer", "bennett", "cart_pole", "excavator", "five_bar", "flyball_governor", "planar_3rrr",
     "puma560_drives", "rojas_7r_loop", "scara",

@@ -25,6 +25,7 @@ from eslabon.formulas.kinematics.closure import equations
 from eslabon.formulas.kinematics.loop_motion import Circuit, circuits, closing
 from eslabon.formulas.kinematics.symbols import stack, zeros
 from eslabon.formulas.kinematics.tree import coordinate_rates
+from eslabon.formulas.motion_state import MotionState
 from eslabon.model import Loop, Model
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import ad, ad_dual
@@ -42,17 +43,13 @@ class LoopDerivatives(NamedTuple):
 
 
 def derivatives(
-    m: Model,
-    q: Expression,
-    v: Expression,
-    a: Expression,
-    reaction: Expression,
-    rows: Sequence[int],
-    aligned: tuple[str, ...] = (),
-    turning: bool = True,
+    s: MotionState, a: Expression, reaction: Expression, turning: bool = True
 ) -> LoopDerivatives:
-    """The derivatives for some rows of the constraints, in their order; `reaction` is lambda of these. Loops are `aligned` as
-    in `closure.equations`; without `turning` the derivatives are right along motions that keep the loops closed."""
+    """The derivatives for the rows that are imposed, in their order; `reaction` is lambda of these.
+
+    Without `turning` the derivatives are right along motions that keep the loops closed.
+    """
+    m, q, v, rows, aligned = s.m, s.q, s.v, s.partition.rows, s.aligned
     t, first, parts = casadi.SX.sym("t"), 0, []
     balls = [loop for loop in m.loops if is_ball(loop)]
     walked = circuits(m, q, v, [loop for loop in m.loops if loop not in balls])

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 from eslabon.compiler.calls import inlined
 from eslabon.compiler.formula import Formula
-from eslabon.formulas.constrained.loops import violation
 from eslabon.formulas.kinematics import closure, frames
-from eslabon.formulas.kinematics.closure import HeldMotion
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.kinematics.tree import coordinate_rates
 from eslabon.formulas.linear_solvers import OrthogonalFactors
+from eslabon.formulas.motion_state import violation
+from eslabon.formulas.structure import HeldMotion
 from eslabon.model import Model
 from eslabon.numerics.rotations import vect
 from eslabon.numerics.scalars import Expression, casadi
@@ -46,14 +46,15 @@ def along_closed(
     varied, values = with_values(m, parameter)
     given = dict(zip(of.input_names, own, strict=True))
     found = _values(of, varied, own, options)
-    steps, (residual, opening, condition) = following(
-        varied, given, values, held, of.name not in PRESCRIBED
-    )
-    count = len(of.outputs)
+    prescribed = of.name in PRESCRIBED
+    followed = follow_parameters(varied, given, values, held, accelerated=not prescribed)
+    count, condition = len(of.outputs), followed.condition
     if of.checks:  # the last of them says how far the formula itself is from having an answer
         condition = 1 / (1 / condition + 1 / found[-1])
-    made = derivatives(found[:count], given, values, steps, several=isinstance(parameter, tuple))
-    return with_numbers(m, parameter, values, [*made, residual, opening, condition])
+    several = isinstance(parameter, tuple)
+    made = derivatives(found[:count], given, values, followed.steps, several)
+    checks = [followed.residual, followed.opening, condition]
+    return with_numbers(m, parameter, values, [*made, *checks])
 
 
 def along_frozen(
@@ -143,44 +144,60 @@ class Rows(NamedTuple):
     left: Expression | None
 
 
-def following(
+class Following(NamedTuple):
+    """How a closed state changes with parameters: the change of each argument by name; and how far
+    the state violates closure, the part of Phi_p that no motion makes up for, and the condition of
+    J_e."""
+
+    steps: dict[str, Expression]
+    residual: Expression
+    opening: Expression
+    condition: Expression
+
+
+def follow_parameters(
     m: Model,
     given: Mapping[str, Expression],
     values: Expression,
     held: HeldMotion,
+    steps: Mapping[str, Expression] | None = None,
     accelerated: bool = True,
-) -> tuple[dict[str, Expression], list[Expression]]:
-    """How the coordinates, velocities and accelerations of a closed state change with parameters; forces do not, nor
-    accelerations that are prescribed.
+) -> Following:
+    """How coordinates, velocities and accelerations of a closed state follow changes of parameters.
 
-    Also the violation of closure; which part of Phi_p no motion makes up for, as when one length of Bennett's linkage alone
-    changes; and the condition of J_e.
+    Forces do not change, nor accelerations that are prescribed; the independent coordinates and
+    velocities change by `steps` along all velocities, or not at all. `opening` is the part of Phi_p
+    that no motion makes up for, as when one length of Bennett's linkage alone changes.
     """
-    steps = {name: zeros(x.numel(), values.numel()) for name, x in given.items()}
-    if not m.closed and not held.frames:
-        return steps, [zeros(1), zeros(1), casadi.SX(1)]
+    count = values.numel()
+    made = {name: zeros(x.numel(), count) for name, x in given.items()}
+    moved, sped = (casadi.SX((steps or {}).get(x, zeros(m.nv, count))) for x in ("q", "v"))
     q: Any = given["q"]
     v: Any = given.get("v")
     a: Any = given.get("a") if accelerated else None
+    if not m.closed and not held.frames:
+        made["q"] = coordinate_rates(m, q) @ moved
+        if v is not None:
+            made["v"] = sped
+        return Following(made, zeros(1), zeros(1), casadi.SX(1))
     rows, residual = held_rows(m, q, v, a, values, held)
-    kept, e = list(held.rows), list(held.dependent)
-    dependent, moved, along = (
-        OrthogonalFactors(rows.J[kept, e]),
-        zeros(m.nv, values.numel()),
-        casadi.SX.eye(values.numel()),
-    )
-    moved[e, :] = -dependent.solve(rows.opened[kept, :])
-    steps["q"] = coordinate_rates(m, q) @ moved
+    kept, e, along = list(held.rows), list(held.dependent), casadi.SX.eye(count)
+    J = rows.J[kept, :]
+    dependent = OrthogonalFactors(J[:, e])
+    moved[e, :] = -dependent.solve(rows.opened[kept, :] + J @ moved)
+    made["q"] = coordinate_rates(m, q) @ moved
     if v is not None and rows.speed is not None:
-        state, direction = casadi.vertcat(q, values), casadi.vertcat(steps["q"], along)
-        steps["v"][e, :] = -dependent.solve(casadi.jtimes(rows.speed[kept, :], state, direction))
+        state, direction = casadi.vertcat(q, values), casadi.vertcat(made["q"], along)
+        changed = casadi.jtimes(rows.speed[kept, :], state, direction)
+        sped[e, :] = -dependent.solve(changed + J @ sped)
+        made["v"] = sped
     if a is not None and rows.left is not None:
-        state, direction = (
-            casadi.vertcat(q, v, values),
-            casadi.vertcat(steps["q"], steps["v"], along),
-        )
-        steps["a"][e, :] = -dependent.solve(casadi.jtimes(rows.left[kept, :], state, direction))
-    return steps, [residual, _opening(rows.opened, rows.J @ moved), dependent.condition]
+        state = casadi.vertcat(q, v, values)
+        direction = casadi.vertcat(made["q"], made["v"], along)
+        changed = casadi.jtimes(rows.left[kept, :], state, direction)
+        made["a"][e, :] = -dependent.solve(changed)
+    opening = _opening(rows.opened, rows.J @ moved)
+    return Following(made, residual, opening, dependent.condition)
 
 
 def _opening(opened: Expression, moved: Expression) -> Expression:

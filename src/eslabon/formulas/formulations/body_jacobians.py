@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eslabon.formulas.kinematics.symbols import column, joint_motion, pose_across, zeros
@@ -60,3 +61,13 @@ def in_body(m: Model, q: Expression) -> dict[str, Expression]:
             J[:, m.velocities[joint.name]] += S
         jacobians[joint.child] = J
     return jacobians
+
+
+def virtual_work(m: Model, q: Expression, wrenches: Mapping[str, Expression]) -> Expression:
+    """The joint forces that wrenches on the bodies amount to, sum J_i^T F_i."""
+    forces = zeros(m.nv)
+    if wrenches:
+        jacobians = in_body(m, q)
+        for body, wrench in wrenches.items():
+            forces += jacobians[body].T @ wrench
+    return forces

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from eslabon.formulas.formulations.lagrange import virtual_work
+from eslabon.formulas.formulations.body_jacobians import virtual_work
 from eslabon.formulas.kinematics.symbols import column, constant, gravity, pose_across, zeros
 from eslabon.formulas.kinematics.tree import coordinate_rates
 from eslabon.model import GROUND, Model

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from eslabon.formulas.formulations.body_jacobians import in_body, in_ground
+from eslabon.formulas.formulations.body_jacobians import in_ground, virtual_work
 from eslabon.formulas.kinematics.symbols import constant, gravity, zeros
 from eslabon.model import Model
 from eslabon.numerics.scalars import Expression
@@ -49,13 +49,3 @@ def equations_of_motion(
     """I and h = C v + b with joint forces I v' + h."""
     mass, coriolis, weight = matrices(m, q, v)
     return mass, coriolis @ v + weight - virtual_work(m, q, wrenches or {})
-
-
-def virtual_work(m: Model, q: Expression, wrenches: Mapping[str, Expression]) -> Expression:
-    """The joint forces that wrenches on the bodies amount to, sum J_i^T F_i."""
-    forces = zeros(m.nv)
-    if wrenches:
-        jacobians = in_body(m, q)
-        for body, wrench in wrenches.items():
-            forces += jacobians[body].T @ wrench
-    return forces

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eslabon.errors import ModelError
-from eslabon.formulas.formulations.lagrange import virtual_work
+from eslabon.formulas.formulations.body_jacobians import virtual_work
 from eslabon.formulas.kinematics.symbols import column, constant, gravity, zeros
 from eslabon.model import GROUND, Model
 from eslabon.numerics.quaternions import quaternion_about, quaternion_product

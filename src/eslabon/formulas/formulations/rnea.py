@@ -8,21 +8,18 @@ accelerates upward. Inward, each joint carries what its body needs and what its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from eslabon.formulas.applied_loads import Wrenches
 from eslabon.formulas.formulations import crba
-from eslabon.formulas.formulations.lagrange import virtual_work
+from eslabon.formulas.formulations.body_jacobians import virtual_work
 from eslabon.formulas.kinematics.links import Link, links, reduced_links
 from eslabon.formulas.kinematics.symbols import gravity, stack, zeros
 from eslabon.model import Model
 from eslabon.numerics.scalars import Expression
 from eslabon.numerics.spatial import Pose, angular_and_linear, cross, skew, wrench_to_parent
 from eslabon.numerics.traced_steps import traced_once
-
-Wrenches = Mapping[
-    str, Expression
-]  # by body: moment and force on it, in its own axes about its own origin
 
 
 @dataclass(frozen=True)

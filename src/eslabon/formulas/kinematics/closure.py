@@ -8,7 +8,6 @@ constraint drives the mechanism: a joint, a distance or an angle that is a funct
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from eslabon.formulas.kinematics.tree import on_body, placements, relative
@@ -85,41 +84,3 @@ def _geared(m: Model, q: Any, v: Any | None, c: Coupling, t: Any) -> tuple[Any, 
 def row_names(m: Model) -> list[str]:
     """For each row of Phi the loop or coupling it belongs to."""
     return [x.name for x in m.loops for _ in range(x.kind.rows)] + [c.name for c in m.couplings]
-
-
-@dataclass(frozen=True)
-class Partition:
-    """The independent rows of Phi, and a partitioning of the velocities: `dependent` follow from `independent`."""
-
-    rows: tuple[int, ...]
-    independent: tuple[int, ...]
-    dependent: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class HeldMotion(Partition):
-    """What stays where a parameter changes: the velocities `independent`, and of `frames`, by name, the rows C of their twists in
-    the ground's axes at their origins. `rows` are independent ones of Phi, and after these of the frames; the `dependent`
-    velocities follow from them."""
-
-    frames: tuple[tuple[str, tuple[tuple[float, ...], ...]], ...] = ()
-
-
-@dataclass(frozen=True)
-class Structure:
-    """What a model's numbers say of its equations, found once and handed to the formulas.
-
-    Attributes
-    ----------
-    partition : independent rows and velocities.
-    rows : retained constraint rows, which hold all that the loops hold in every configuration.
-    penalty : rho for which M + rho J^T J is invertible.
-    row_sizes : the diagonal of J M^-1 J^T at an ordinary configuration, for all rows.
-    floor : for each velocity, the inertia that counts as nothing.
-    """
-
-    partition: Partition
-    rows: tuple[int, ...] = ()
-    penalty: float = 0.0
-    row_sizes: tuple[float, ...] = ()
-    floor: tuple[float, ...] = ()
