@@ -23,7 +23,7 @@ from cases import (
     thickened,
     tree_of,
 )
-from eslabon.formulas.kinematics.tree import on_body, placements, relative
+from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model.configuration import integrate
 from oracles import FreeBodies, MujocoLoops, Oracle, motor_inertia, pinocchio_loops, unbalanced
 
@@ -336,7 +336,8 @@ def joints_transmit_what_they_hold_and_their_motors_force(s: Moving) -> None:
             )
     placed = placements(m, s.q)
     for cut, wrench in zip(m.loops, carried[len(m.joints) :], strict=True):
-        R, p = relative(*(on_body(placed, end.body, end.at) for end in (cut.first, cut.second)))
+        first, second = (on_body(placed, end.body, end.at) for end in (cut.first, cut.second))
+        R, p = second.relative_to(first)
         C = np.asarray(cut.kind.covectors(R, p), dtype=float)
         agree(C @ np.linalg.lstsq(C, wrench, rcond=None)[0], wrench, carried, digits=9)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.formulas.kinematics.tree import compose, on_body, placements, relative
+from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.mechanism import Builder, Mechanism
 from eslabon.model import KINDS, JointKind
 from eslabon.model.parsing import joint_kind, pose
@@ -125,8 +125,8 @@ def add_loop(
 ) -> None:
     """A cut joint from `at` on the body `here` to wherever the body `there` stands if the joint has this coordinate."""
     first, second = pose(at, "first"), np.eye(4)
-    end = compose(on_body(placed, here, first), cut.transform(coordinate))
-    second[:3, :3], second[:3, 3] = relative(placed[there], end)
+    end = on_body(placed, here, first) @ cut.transform(coordinate)
+    second[:3, :3], second[:3, 3] = end.relative_to(placed[there])
     b.loop(name, cut, here, there, first, second)
 
 

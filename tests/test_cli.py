@@ -151,7 +151,7 @@ def test_show_a_file_and_draw_it(tmp_path):
 # -- what is computed is what the library computes ----------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:.*URDF has no place for")
+@pytest.mark.filterwarnings("ignore:.*URDF has no place for", "ignore:.*does not read the joints")
 @pytest.mark.parametrize("ending", ["", ".toml", ".urdf"])
 def test_pose_closes_the_loops_of_names_and_files(ending, tmp_path):
     m = es.load("delta")

@@ -19,7 +19,7 @@ from hypothesis.vendor.pretty import pretty
 
 import eslabon as es
 from bond_graph_strategies import degenerate_graphs, graphs
-from eslabon.formulas.kinematics.tree import on_body, placements, relative
+from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import KINDS
 from eslabon.model.configuration import difference, integrate
 from random_mechanisms import CUTS
@@ -50,7 +50,7 @@ def closure_function(m: es.Mechanism) -> casadi.Function:
     placed, rows = placements(m, q), []
     for loop in m.loops:
         first, second = (on_body(placed, end.body, end.at) for end in (loop.first, loop.second))
-        rows.append(loop.kind.residual(*relative(first, second)))
+        rows.append(loop.kind.residual(*second.relative_to(first)))
     rows += [
         q[m.coordinates[c.joint]] - c.ratio * q[m.coordinates[c.source]] - c.offset
         for c in m.couplings

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon import files, model
-from eslabon.arguments import UNHASHABLE, known_options, number
+from eslabon.arguments import UNHASHABLE, flag, known_options, number
 from eslabon.displays import displayed
 from eslabon.errors import (
     ModelError,
@@ -32,6 +32,7 @@ from eslabon.formulas.motion_state import chosen_formulation
 from eslabon.formulas.quantities import SPECTRAL
 from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
+from eslabon.model.admissible import moving_bodies_weigh_nothing
 from eslabon.progress import announced
 from eslabon.verbs import (
     ALL_FORMULATIONS,
@@ -106,9 +107,12 @@ class Mechanism(model.Model):
 
     # -- files and pictures -------------------------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, hinges: bool = False) -> Path:
         """Write the mechanism as TOML, which `es.load` gives back unchanged, or as URDF, with loops as its <constraint>
         elements; a warning says what URDF has no place for.
+
+        The parser of ROS (urdfdom) does not read ball, universal, cylindrical and screw joints. With `hinges` a URDF has chains of
+        hinges and slides in their place, with massless links between them.
 
         >>> import tempfile
         >>> import eslabon as es
@@ -119,20 +123,32 @@ class Mechanism(model.Model):
         """
         from eslabon.atomic_files import write
         from eslabon.files.toml_writer import to_toml
+        from eslabon.files.urdf_hinges import as_hinges, lost_with_hinges, unread_joints
         from eslabon.files.urdf_writer import not_written, to_urdf
 
+        flag(hinges, "hinges")
         suffix = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
         if suffix not in (".toml", ".urdf"):
             raise ReadError(
                 f"{file_name(path)}: a mechanism is saved as TOML or URDF; let the name end in .toml or .urdf."
             )
         if suffix == ".toml":
+            if hinges:
+                raise ReadError(f"{path}: hinges=True is for URDF; TOML has every kind of joint.")
             return write(path, to_toml(self.description, Path(path).parent))
-        if lost := "; ".join(not_written(self)):
-            warnings.warn(
-                f"{path}: URDF has no place for {lost}.", ModelWarning, stacklevel=depth_of_user()
+        made = as_hinges(self) if hinges else self
+        lost = list(not_written(made))
+        if hinges and (balls := ", ".join(lost_with_hinges(self))):
+            lost.append(f"limits, friction, springs and motors of the ball joints {balls}")
+        sentences = [f"URDF has no place for {'; '.join(lost)}."] * bool(lost)
+        if unread := ", ".join(unread_joints(made)):
+            sentences.append(
+                f"the parser of ROS (urdfdom) does not read the joints {unread}; save(..., hinges=True) writes them as "
+                "hinges and slides."
             )
-        return write(path, to_urdf(self, Path(path).parent))
+        for sentence in sentences:
+            warnings.warn(f"{path}: {sentence}", ModelWarning, stacklevel=depth_of_user())
+        return write(path, to_urdf(made, Path(path).parent))
 
     def plot(
         self, q: ArrayLike | str | None = None, *, path: str | Path | None = None, ax: Any = None, theme: str | None = None,
@@ -1610,9 +1626,12 @@ def load(source: str | Path, **options: Any) -> Mechanism:
             description
         )  # what looks odd in published data is known, and shown on request
     try:
-        return Mechanism(description).warn()
+        m = Mechanism(description).warn()
     except ModelError as error:
         raise ModelError(f"{source}: {error}") from None
+    for sentence in moving_bodies_weigh_nothing(m):
+        warnings.warn(f"{m.name}: {sentence}", ModelWarning, stacklevel=depth_of_user())
+    return m
 
 
 def from_dh(*arguments: Any, **options: Any) -> Mechanism:

@@ -40,6 +40,6 @@ WINGS: tuple[tuple[str, ...], ...] = (
     ("pages",),
     ("plotting", "progress", "sheets"),
     ("language",),
-    ("arguments", "atomic_files", "least_squares"),
+    ("arguments", "atomic_files"),
     ("errors", "wings"),
 )

@@ -1,8 +1,10 @@
 """MJCF, read through MuJoCo's compiler: the mechanism moves as MuJoCo's own model does."""
 
+import contextlib
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import mujoco
 import numpy as np
@@ -572,6 +574,53 @@ def test_xml_is_read_by_its_first_element(tmp_path):
 def test_what_cannot_be_read_is_said_in_a_sentence(tmp_path, text, sentence):
     with pytest.raises(es.ReadError, match=rf"model\.xml: .*{sentence}"):
         es.load(written(tmp_path, text))
+
+
+PAIR = """<mujoco><option gravity="0 0 -9.81"/><compiler angle="radian"/>
+<worldbody><body name="a"><joint name="j" axis="0 1 0" range="-1 1" damping="1"/><geom type="sphere" size=".1" pos="1 0 0"/>
+<body name="b" quat="1 0 0 0"><joint name="k" type="slide"/><inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/>
+<site name="s" pos="0 0 1"/></body></body></worldbody>
+<equality><connect name="c" body1="a" body2="b" anchor="0 0 0" active="true"/><joint joint1="j" joint2="k" polycoef="0 1 0 0 0"/></equality>
+<actuator><motor joint="j" gear="2" ctrlrange="-1 1"/></actuator><keyframe><key name="up" qpos="0 0"/></keyframe></mujoco>"""
+
+
+@pytest.mark.parametrize("anchor", ["", " ", "&#10;"])
+@pytest.mark.parametrize("included", [False, True])
+def test_a_model_that_breaks_mujocos_compiler_is_refused_and_the_next_one_loads(
+    tmp_path, anchor, included
+):
+    text = PAIR.replace('anchor="0 0 0"', f'anchor="{anchor}"')
+    if included:
+        before, equality, after = text.partition("<equality>")
+        equality, end, after = (equality + after).partition("</equality>")
+        written(tmp_path, f"<mujocoinclude>{equality}{end}</mujocoinclude>", "held.xml")
+        text = f'{before}<include file="held.xml"/>{after}'
+    file = " of held.xml" if included else ""
+    with pytest.raises(
+        es.ReadError,
+        match=rf"model\.xml: MuJoCo cannot compile .* give anchor of <connect> in line \d{file} a value",
+    ):
+        es.load(written(tmp_path, text))
+    assert load(written(tmp_path, PAIR)).nv == 2
+
+
+def test_blank_attributes_that_do_no_harm_are_read(tmp_path):
+    assert load(written(tmp_path, PAIR.replace('qpos="0 0"', 'qpos=" "'))).nv == 2
+    wrong = PAIR.replace('qpos="0 0"', 'qpos=" "').replace('joint2="k"', 'joint2="x"')
+    with pytest.raises(es.ReadError, match=r"MuJoCo cannot compile the model: Error: .*'x'"):
+        es.load(written(tmp_path, wrong))
+
+
+@pytest.mark.parametrize("value", ["x", "nan", "inf", "-1", "1 2", "1e400", "0", "99999999999"])
+def test_anything_in_any_attribute_is_read_or_refused_in_a_sentence(tmp_path, monkeypatch, value):
+    monkeypatch.chdir(tmp_path)  # where MuJoCo writes its log of what is no number
+    for k in range(sum(len(e.attrib) for e in ElementTree.fromstring(PAIR).iter())):
+        root = ElementTree.fromstring(PAIR)
+        element, key = [(e, key) for e in root.iter() for key in e.attrib][k]
+        element.set(key, value)
+        with contextlib.suppress(es.EslabonError):
+            load(written(tmp_path, ElementTree.tostring(root, "unicode")))
+    assert load(written(tmp_path, PAIR)).nv == 2
 
 
 def test_mjcf_takes_no_options(tmp_path):

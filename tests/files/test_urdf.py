@@ -347,7 +347,6 @@ MISTAKES = {
     "zero quaternion": (robot('<origin quat_xyzw="0 0 0 0"/>'), "has the length 0; it must be 1"),
     "limit": (robot('<limit lower="one"/>'), "joint 'j': <limit> lower is 'one'; it must be a number"),
     "nan limit": (robot('<limit upper="nan"/>'), "joint 'j': <limit> upper is 'nan'; it must be a number"),
-    "limits crossed": (robot('<limit lower="1" upper="-1"/>'), "joint 'j': the lower limit 1 is above the upper -1"),
     "negative damping": (robot('<dynamics damping="-1"/>'), "joint 'j': the viscous is -1; it cannot be negative"),
     "damping": (robot('<dynamics damping="much"/>'), "joint 'j': <dynamics> damping is 'much'"),
     "no pitch": (robot(kind="screw"), "joint 'j': <screw_thread_pitch> has no value; write it as"),
@@ -364,7 +363,7 @@ MISTAKES = {
     "mass": (robot(link=MASS.format("heavy", 'izz="1"')), "link 'b': <mass> value is 'heavy'"),
     "negative mass": (robot(link=MASS.format(-1, 'izz="1"')), "body 'b': the mass is -1; it cannot be negative"),
     "no izz": (robot(link=MASS.format(1, "")), "link 'b': <inertia> has no izz"),
-    "negative inertia": (robot(link=MASS.format(1, 'izz="-1"')), "body 'b': the inertia has the negative principal"),
+    "negative inertia": (robot(link=MASS.format(1, 'izz="-1"')), "link 'b': the inertia has the negative principal"),
     "infinite mass": (robot(link=MASS.format("1e999", 'izz="1"')), "link 'b': <mass> value is '1e999'; give a finite"),
     "two inertials": (robot(link="<inertial/><inertial/>"), "link 'b' has 2 elements <inertial>; keep one"),
 }  # fmt: skip
@@ -526,29 +525,172 @@ def test_a_moving_link_called_ground_gets_another_name(written):
     assert "'ground' is called 'ground_link'" in m.note
 
 
+@pytest.mark.parametrize(
+    ("limits", "kept"),
+    [
+        ('lower="1" upper="-1"', None),
+        ('lower="1"', None),
+        ('upper="-1"', None),
+        ('lower="inf" upper="-inf"', None),
+        ('lower="2" upper="2"', ((2.0, 2.0),)),
+    ],
+)
+def test_a_lower_limit_above_the_upper_means_none(written, tmp_path, limits, kept):
+    text = robot(f'<limit {limits} effort="3" velocity="4"/>')
+    if kept:
+        m = written(text)
+    else:
+        with pytest.warns(es.ModelWarning, match="joint 'j': the lower limit .* read as no limit"):
+            m = written(text)
+        sentences = [x for x in es.check(tmp_path / "robot.urdf") if "no limit" in x.sentence]
+        assert [(x.level, x.line) for x in sentences] == [("warning", 1)]
+    joint = m.joint("j")
+    assert (joint.limits, joint.effort_limit, joint.velocity_limit) == (kept, (3.0,), (4.0,))
+
+
+def test_a_world_that_nobody_declares_is_the_ground(written, tmp_path):
+    text = (
+        '<robot name="r"><link name="b"/><joint name="j" type="continuous"><parent link="{}"/>'
+        '<child link="{}"/></joint></robot>'
+    )
+    with pytest.warns(es.ModelWarning, match="no link is called 'world'"):
+        m = written(text.format("world", "b"))
+    assert (m.nv, m.joint("j").parent, m.frame("world").body) == (1, "ground", "ground")
+    assert {x.level for x in es.check(tmp_path / "robot.urdf")} == {"warning"}
+    with pytest.raises(es.ReadError, match="unknown link 'world'"):  # it is not carried
+        written(text.format("b", "world"))
+    with pytest.raises(es.ReadError, match="unknown link 'wrld'"):
+        written(text.format("wrld", "b"))
+
+
+WEIGHTLESS = "no moving body has a mass or a moment of inertia"
+HEAVY_BASE = '<link name="world"/><link name="base"><inertial><mass value="5"/></inertial></link>'
+
+
+def test_a_robot_whose_moving_bodies_weigh_nothing_says_so(written, tmp_path):
+    with pytest.warns(es.ModelWarning, match=WEIGHTLESS):
+        written(robot())
+    with pytest.warns(es.ModelWarning, match=WEIGHTLESS):  # a mass that stands still does not help
+        written(
+            robot(
+                rest=HEAVY_BASE
+                + '<joint name="k" type="fixed"><parent link="world"/><child link="base"/></joint>'
+                '<joint name="l" type="fixed"><parent link="base"/><child link="a"/></joint>'
+            )
+        )
+    found = es.check(tmp_path / "robot.urdf")
+    assert [x.level for x in found if WEIGHTLESS in x.sentence] == ["warning"]
+
+
+@pytest.mark.parametrize("name", ["arm.toml", "arm.xml"])
+def test_any_file_whose_moving_bodies_weigh_nothing_says_so(tmp_path, name):
+    texts = {
+        "arm.toml": 'name = "arm"\n[bodies.a]\n[joints.q]\nkind = "revolute"\nparent = "ground"\nchild = "a"\n',
+        "arm.xml": '<robot name="r"><link name="world"/><link name="b"/><joint name="j" type="continuous">'
+        '<parent link="world"/><child link="b"/></joint></robot>',
+    }
+    (tmp_path / name).write_text(texts[name])
+    with pytest.warns(es.ModelWarning, match=WEIGHTLESS):
+        es.load(tmp_path / name)
+    assert any(WEIGHTLESS in x.sentence for x in es.check(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    "link", ['<mass value="1"/>', '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>']
+)
+@pytest.mark.filterwarnings("ignore:.*and no mass")
+@pytest.mark.filterwarnings("error:.*no moving body has a mass")
+def test_one_moving_body_with_a_mass_or_an_inertia_is_enough(written, link):
+    written(robot(link=f"<inertial>{link}</inertial>"))
+
+
 INERTIA = '<inertial><mass value="1"/><inertia ixx="{}" iyy="0.02" izz="0.03" ixy="0" ixz="{}" iyz="0"/></inertial>'
 
 
-@pytest.mark.filterwarnings("ignore:.*no solid body can")
-@pytest.mark.parametrize(("xx", "xz"), [(-1e-4, 0.0), (0.0, 0.005), (-0.002, -0.003)])
-def test_slightly_negative_inertias_are_repaired_on_request(written, xx, xz):
+def can_be(inertia):
+    """Whether a solid body has an inertia: its second moments are not negative, but for round-off."""
+    values = np.linalg.eigvalsh(inertia)
+    return values.sum() / 2 - values[2] >= -1e-6 * np.abs(values).max()
+
+
+@pytest.mark.parametrize(
+    ("xx", "xz"),
+    [(-1e-4, 0.0), (0.0, 0.005), (-0.002, -0.003), (-7.0, 0.0), (0.001, 0.0), (2.0, 0)],
+)
+def test_inertias_that_no_body_has_are_repaired_on_request(written, xx, xz):
     """What is left is the nearest inertia that a body can have, and note and warning say so."""
     text = robot(link=INERTIA.format(xx, xz))
-    with pytest.raises(es.ModelError, match="repair=True"):
-        written(text)
-    with pytest.warns(es.ModelWarning, match="repaired: link 'b': the negative principal moment"):
-        m = written(text, repair=True)
-    assert "Repaired: link 'b'" in m.note
     given = np.array([[xx, 0, xz], [0, 0.02, 0], [xz, 0, 0.03]])
-    made = m.body("b").inertia_matrix()
-    values = np.linalg.eigvalsh(given)
-    np.testing.assert_allclose(np.linalg.eigvalsh(made), np.maximum(values, 0), atol=1e-15)
-    assert np.linalg.norm(made - given) == pytest.approx(-values[0])
+    if np.linalg.eigvalsh(given)[0] < 0:
+        with pytest.raises(es.ModelError, match="repair=True"):
+            written(text)
+    with pytest.warns(es.ModelWarning, match="repaired: link 'b': the principal moments") as said:
+        m = written(text, repair=True)
+    assert len(said) == 1
+    assert "Repaired: link 'b'" in m.note
+    made, norm = m.body("b").inertia_matrix(), np.linalg.norm
+    assert can_be(made)
+    rng = seeded(str((xx, xz)))
+    for _ in range(50):  # no other inertia of point masses is nearer
+        points = rng.normal(size=(5, 3)) * rng.uniform(0, 0.4)
+        other = sum(np.dot(r, r) * np.eye(3) - np.outer(r, r) for r in points)
+        assert norm(other - given) > norm(made - given) * (1 - 1e-12)
+        # the angle at the nearest point of a convex set is not acute
+        assert np.sum((given - made) * (other - made)) <= 1e-12 * norm(given) * norm(other)
 
 
-def test_what_is_far_from_an_inertia_is_not_repaired(written):
-    with pytest.raises(es.ModelError, match=r"negative principal value -0\.02"):
-        written(robot(link=INERTIA.format(-0.02, 0)), repair=True)
+@given(
+    st.lists(st.floats(-1e3, 1e3, allow_subnormal=False), min_size=6, max_size=6),
+    st.sampled_from([1e-12, 1e-3, 1.0, 1e9]),
+    st.floats(0, 1e3, allow_subnormal=False),
+)
+@settings(examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_the_inertia_the_repaired_one_is_a_bodys(tmp_path, entries, size, mass):
+    keys = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+    moments = " ".join(f'{key}="{size * x!r}"' for key, x in zip(keys, entries, strict=True))
+    path = tmp_path / "robot.urdf"
+    path.write_text(
+        robot(link=f'<inertial><mass value="{mass!r}"/><inertia {moments}/></inertial>')
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "robot.urdf: repaired|.*no moving body has|.*and no mass")
+        m = es.load(path, repair=True)  # and nothing of it looks wrong any more
+    assert can_be(m.body("b").inertia_matrix())
+    assert not mass or any(m.body("b").inertia)
+
+
+def test_a_mass_without_inertia_is_a_small_sphere_on_request(written):
+    for link in ('<mass value="2"/>', '<origin xyz="0 0 0.5"/><mass value="2"/>' + ZERO_INERTIA):
+        text = robot(link=f"<inertial>{link}</inertial>")
+        assert not any(written(text).body("b").inertia)  # a point mass is legal
+        with pytest.warns(es.ModelWarning, match="solid sphere of radius"):
+            m = written(text, repair=True)
+        reach = 0.5 if "origin" in link else 1.0
+        assert m.body("b").inertia == pytest.approx((0.8 * (0.1 * reach) ** 2,) * 3 + (0,) * 3)
+
+
+def test_moments_of_round_off_are_zero(written):
+    """As exporters of drawings write a point mass: the size to compare with is the body's own, not 1 kg m^2."""
+    link = '<inertial><mass value="{}"/><inertia ixx="{}" iyy="{}" izz="0" ixy="{}" ixz="0" iyz="0"/></inertial>'
+    tip = '<link name="c"/><joint name="k" type="fixed"><parent link="b"/><child link="c"/><origin xyz="{} 0 0"/></joint>'
+    m = written(robot(link=link.format(0.1, -6e-21, 2e-21, 1e-20), rest=tip.format(0.3)))
+    assert m.body("b").inertia == (0.0,) * 6
+    m = written(robot(link=link.format(1, 1e-3, 1e-3, 4e-20), rest=tip.format(0.3)))
+    assert m.body("b").inertia == (1e-3, 1e-3, 0.0, 0.0, 0.0, 0.0)
+    with pytest.raises(es.ModelError, match="negative principal value"):  # of a robot of microns
+        written(robot(link=link.format(1e-9, -6e-21, 2e-21, 0), rest=tip.format(3e-7)))
+
+
+def test_moments_of_round_off_are_admissible_in_code_too():
+    build = (
+        es.Builder("b")
+        .body("a", mass=0.1, inertia=[-6e-21, 0, 0])
+        .joint("j", "revolute", "ground", "a")
+    )
+    assert build.frame("tip", "a", at=[0.3, 0, 0]).build().nv == 1
+
+
+ZERO_INERTIA = '<inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/>'
 
 
 @pytest.mark.filterwarnings("ignore::eslabon.ModelWarning")

@@ -6,7 +6,7 @@ import pytest
 import eslabon as es
 from eslabon.model.free_numbers import free_numbers, parameter_units, places
 from eslabon.model.parameter_expressions import number
-from eslabon.model.units import inferred_units, unit_of, unit_text
+from eslabon.model.parameter_units import inferred_units
 
 STATE = np.linspace(0.1, 0.6, 6), np.linspace(0.5, -0.3, 6), np.linspace(-0.2, 0.7, 6)
 
@@ -259,21 +259,3 @@ def test_a_factor_that_may_convert_tells_no_unit():
     numbers = [(number("L*mm"), "m"), (number("9.81*k"), "N")]
     assert inferred_units(numbers, {"L": 20.0, "k": 1.0}) == {"L": None, "k": None}
     assert inferred_units([(number("x"), "m"), (number("x"), "kg")], {"x": 1.0}) == {"x": None}
-
-
-@pytest.mark.parametrize(
-    ("written", "factor", "same"),
-    [("N/mm", 1e3, "N/m"), ("kg cm^2", 1e-4, "kg m²"), ("g*mm2", 1e-9, "kg m²"), ("deg/s", np.pi / 180, "rad/s"), ("Nm", 1.0, "N m"),
-     ("N m s/rad", 1.0, "N m s/rad"), ("1/s", 1.0, "Hz"), ("rpm", np.pi / 30, "rad/s"), ("m/s²", 1.0, "m/s^2"), ("N s / m", 1.0, "N s/m")],
-)  # fmt: skip
-def test_units_are_read(written, factor, same):
-    assert unit_of(written).factor == pytest.approx(factor, rel=1e-15)
-    assert unit_of(written).dimensions == unit_of(same).dimensions
-    assert unit_of(unit_text(unit_of(written).dimensions)).dimensions == unit_of(same).dimensions
-
-
-def test_what_is_no_unit_is_refused():
-    with pytest.raises(es.ModelError, match=r"there is no unit 'kgg'; did you mean 'kg'\?"):
-        unit_of("kgg")
-    assert not unit_of("rad").fits(unit_of(""))
-    assert unit_of("N m/rad").fits(unit_of("N m"))

@@ -8,6 +8,7 @@ import pytest
 
 import eslabon as es
 from batches import each
+from eslabon.files import read_toml
 
 nan = float("nan")
 
@@ -181,13 +182,46 @@ def test_names_that_are_not_there_suggest_near_ones():
             call()
 
 
-@pytest.mark.parametrize(
-    "limits", [(np.inf, np.inf), (-np.inf, -np.inf), (np.inf, -np.inf), (np.inf, 1.0)]
-)
-def test_limits_that_leave_no_room_are_refused(limits: tuple[float, float]) -> None:
+NO_ROOM = [(np.inf, np.inf), (-np.inf, -np.inf), (np.inf, -np.inf), (np.inf, 1.0), (1.0, -np.inf)]
+NO_NUMBER = [(np.nan, 1.0), (0.0, np.nan), (np.nan, np.nan)]
+ENTRIES = {
+    "Builder.joint": lambda limits: (
+        es.Builder("arm").body("rod").joint("q", "revolute", "ground", "rod", limits=limits)
+    ),
+    "Builder.add": lambda limits: es.Builder("arm").add(
+        "joints", "q", kind="revolute", parent="ground", child="rod", limits=limits
+    ),
+    "with_joint": lambda limits: base().build().with_joint("j1", limits=limits),
+    "from_dh": lambda limits: es.from_dh([{"a": 1.0, "limits": limits}]),
+    "TOML": lambda limits: es.Mechanism(
+        read_toml(
+            'name = "arm"\n[bodies.rod]\n[joints.q]\nkind = "revolute"\nparent = "ground"\nchild = "rod"\n'
+            f"limits = [{limits[0]}, {limits[1]}]\n"
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("limits", NO_ROOM + NO_NUMBER)
+def test_limits_that_leave_no_room_are_refused(entry: str, limits: tuple[float, float]) -> None:
+    sentence = (
+        "limits leave the joint no room" if limits in NO_ROOM else "limits is nan; give a finite"
+    )
+    with pytest.raises(es.EslabonError, match=sentence):
+        ENTRIES[entry](limits)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_limits_by_parameters_are_finite(value: float) -> None:
+    """A parameter is no way round it."""
     b = es.Builder("arm").body("rod", mass=1.0)
-    with pytest.raises(es.ModelError, match="joint 'q': limits leave the joint no room"):
-        b.joint("q", "revolute", "ground", "rod", limits=limits)
+    m = b.joint("q", "revolute", "ground", "rod", limits=(-1, b.parameter("top", 1.0))).build()
+    for change in (m.with_parameters, m.variant):
+        with pytest.raises(es.EslabonError, match="top"):
+            change(top=value)
+    with pytest.raises(es.EslabonError, match="the lower limit -1 is above the upper -2"):
+        m.with_parameters(top=-2.0)
 
 
 def test_degrees_of_a_table_is_a_flag() -> None:
@@ -200,10 +234,30 @@ def test_masked_arrays_are_refused(library: Callable[[str], es.Mechanism]) -> No
     for q in (np.ma.masked_array([0.1, 0.2], mask=[True, False]), np.ma.masked_array([0.1, 0.2])):
         with pytest.raises(es.InputError, match="q is a masked array; fill in its masked values"):
             m.pose(q)
-    with pytest.raises(es.EslabonError, match="masked array"):
-        es.Builder("arm").body(
-            "rod", mass=1.0, com=np.ma.masked_array([0.1, 0.0, 0.0], mask=[True, False, False])
-        )
+    three = np.ma.masked_array([0.1, 0.0, 0.0], mask=[True, False, False])
+    pair = np.ma.masked_array([-1.0, 1.0], mask=[True, False])
+    b = es.Builder("arm").body("rod", mass=1.0)
+    arm = b.joint("q", "revolute", "ground", "rod").build()
+    for call in (
+        lambda: es.Builder("arm", gravity=three),
+        lambda: es.Builder("arm").body("rod", com=three),
+        lambda: es.Builder("arm").body("rod", inertia=three),
+        lambda: es.Builder("arm").body("rod", mass=three[:1]),
+        lambda: es.Builder("arm").joint("q", "revolute", "ground", "rod", at=three),
+        lambda: es.Builder("arm").joint("q", "revolute", "ground", "rod", axis=three),
+        lambda: es.Builder("arm").joint("q", "revolute", "ground", "rod", limits=pair),
+        lambda: arm.with_joint("q", limits=pair),
+        lambda: arm.with_body("rod", com=three),
+        lambda: arm.with_gravity(three),
+        lambda: arm.with_frame("tip", "rod", three),
+        lambda: m.with_parameters(**{next(iter(m.parameters)): three[:1]}),
+        lambda: es.from_dh(
+            [np.ma.masked_array([0.0, 0.0, 1.0, 0.0], mask=[True, False, False, False])]
+        ),
+        lambda: es.algebra.rotation_from_rpy(three),
+    ):
+        with pytest.raises(es.EslabonError, match="masked array"):
+            call()
 
 
 def test_models_with_symbols_can_be_compared() -> None:

@@ -9,7 +9,6 @@ import eslabon as es
 from eslabon.files.toml_writer import to_toml
 from eslabon.files.urdf_writer import to_urdf
 from eslabon.model import ParameterExpression, Shape
-from eslabon.model.poses import compose
 
 FORMS = [
     ("box", (0.1, 0.2, 0.3)),
@@ -78,7 +77,7 @@ def test_urdf_gives_shapes_back(arm: es.Mechanism, tmp_path: Path) -> None:
         assert got.size == pytest.approx(shape.size)
         assert np.allclose(got.at.rotation(), shape.at.rotation())
     capsule, upper = arm.shape("capsule1"), back.shape("capsule1_upper")
-    tip = compose(capsule.at, es.model.Pose((0.0, 0.0, capsule.size[1] / 2)))
+    tip = capsule.at @ es.model.Pose((0.0, 0.0, capsule.size[1] / 2))
     assert back.shape("capsule1").kind == "cylinder"
     assert upper.at.position == pytest.approx(tip.position)
 

@@ -75,11 +75,16 @@ def test_numbers_beside_symbols_are_put_in():
 
 def test_an_entry_that_is_zero_with_these_arguments_alone_is_left_out():
     R, p, w = casadi.SX.sym("R", 3, 3), casadi.SX.sym("p", 3), casadi.SX.sym("w", 6)
-    assert spatial.wrench_to_parent((R, p), w).nnz() == 6
+    assert spatial.wrench_to_parent(spatial.RigidTransform(R, p), w).nnz() == 6
     still = casadi.SX(6, 1)
     still[5] = w[5]
-    assert spatial.wrench_to_parent((casadi.SX.eye(3), casadi.SX(3, 1)), still).nnz() == 1
-    assert spatial.wrench_to_parent((R, p), w).nnz() == 6
+    assert (
+        spatial.wrench_to_parent(
+            spatial.RigidTransform(casadi.SX.eye(3), casadi.SX(3, 1)), still
+        ).nnz()
+        == 1
+    )
+    assert spatial.wrench_to_parent(spatial.RigidTransform(R, p), w).nnz() == 6
 
 
 SIX = (6, 1)

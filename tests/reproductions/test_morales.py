@@ -9,8 +9,8 @@ from eslabon.control.observers import luenberger
 from eslabon.reproductions import figures_of
 from eslabon.reproductions.morales import (
     causal_paths,
-    lagrange,
     linear_models,
+    morales_lagrange,
     observers,
     steady_states,
 )
@@ -30,7 +30,7 @@ def test_the_robot_form_is_that_of_a_mechanism():
         .build()
     )
     q, v = np.array([0.4, 0.6, 0.8]), np.array([0.3, -0.5, 0.7])
-    M, C, B = lagrange.robot_form(3)
+    M, C, B = morales_lagrange.robot_form(3)
     values = {
         "jx": 0.3,
         "jy": 0.4,
@@ -55,10 +55,10 @@ def test_the_robot_form_is_that_of_a_mechanism():
 
 
 def test_the_graphs_equal_lagrange_and_the_printed_forms_do_not():
-    assert lagrange.puma_errors(lagrange._right) < 1e-10
-    assert lagrange.puma_errors(lagrange._printed_h1) > 0.1
-    assert lagrange.stanford_error(-1.0) < 1e-10
-    assert lagrange.stanford_error(1.0) > 0.1
+    assert morales_lagrange.puma_errors(morales_lagrange._right) < 1e-10
+    assert morales_lagrange.puma_errors(morales_lagrange._printed_h1) > 0.1
+    assert morales_lagrange.stanford_error(-1.0) < 1e-10
+    assert morales_lagrange.stanford_error(1.0) > 0.1
 
 
 def test_a_block_with_a_wrong_entry_is_told_entry_by_entry():

@@ -51,6 +51,27 @@ def test_millimetres_make_no_difference():
     assert big.mobility == tiny.mobility == 3
 
 
+@pytest.mark.parametrize(
+    ("name", "frame", "components"),
+    [
+        ("delta", None, (3, 4, 5)),
+        ("planar_3rrr", "centre", (2, 3, 4)),
+        ("stewart_gough", None, range(6)),
+    ],
+)
+def test_the_serial_sign_is_that_of_the_determinant_of_the_twist(name, frame, components, rng):
+    """Its components are those that the frame has, in their order; no factorisation chooses a sign."""
+    m = es.load(name)
+    home = m.assemble(m.home()[list(m.actuated_coordinates)])
+    for _ in range(5):
+        motors = home[list(m.actuated_coordinates)] + 0.05 * rng.normal(size=m.nu)
+        q = m.assemble(motors, guess=home)
+        J = m.jacobian(q, frame, axes="aligned")
+        twists = [J @ m.complete(motors, rate, 0 * rate, guess=q)[1] for rate in np.eye(m.nu)]
+        det = np.linalg.det(np.array(twists)[:, list(components)])
+        assert m.conditions(q, frame).serial_sign == np.sign(det)
+
+
 def test_shapes_and_mistakes():
     m = es.load("planar_3rrr")
     assert m.conditions(np.tile(m.home(), (2, 3, 1)), "centre").serial.shape == (2, 3)

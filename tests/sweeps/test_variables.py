@@ -157,7 +157,7 @@ def test_a_design_without_a_home_is_not_refused_before_it_is_tried():
         ({"L2": "about 3"}, "which is no range"),
         ({"L2": "±0 mm"}, "not positive"),
         ({"L2": ("1 cm", "x")}, "no number with a unit"),
-        ({"link2.com.y": "±2 %"}, "a value that is zero"),
+        ({"link2.com.y": "±2 %"}, "a percentage of zero is zero"),
         ({"theta2.coulomb": "0..1 N"}, "the parameter is in N m"),
         ({"theta2.axis.z": "1..2 deg"}, "a mere number"),
         ({"m2": (-1, 2)}, "the mass is -1"),

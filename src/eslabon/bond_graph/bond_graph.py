@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, choice
 from eslabon.bonds import causality as _causality
 from eslabon.bonds import equations as _equations
-from eslabon.bonds import toml, written
+from eslabon.bonds import graph_toml, written
 from eslabon.bonds.causality import Causality
 from eslabon.bonds.graph import Graph
 from eslabon.displays import displayed
@@ -22,13 +22,13 @@ from eslabon.sheets import Sheet
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.causal_paths import CausalPath
+    from eslabon.bond_graph.graph_statics import SteadyState
     from eslabon.bond_graph.linear import LinearGraph
     from eslabon.bond_graph.motion import MotionTerms
     from eslabon.bond_graph.numbers import BondVariables
     from eslabon.bond_graph.observer_graph import ObserverGraph
     from eslabon.bond_graph.reachability import Reachability, StructuralRank
     from eslabon.bond_graph.simulation import Response
-    from eslabon.bond_graph.steady import SteadyState
     from eslabon.bond_graph.structure import Structure
     from eslabon.export.c_source import CSource
     from eslabon.export.equations import Equations
@@ -96,7 +96,7 @@ class BondGraph(Graph):
         >>> es.BondGraph.load("morales_puma")
         <BondGraph morales_puma: 25 bonds, 2 inputs, 4 states>
         """
-        description = toml.load(source)
+        description = graph_toml.load(source)
         try:
             return cls.of(description)
         except ModelError as error:
@@ -110,7 +110,7 @@ class BondGraph(Graph):
         >>> "dc_motor" in es.BondGraph.library()
         True
         """
-        return toml.library()
+        return graph_toml.library()
 
     @classmethod
     def of_mechanical_parts(
@@ -195,7 +195,7 @@ class BondGraph(Graph):
             raise ReadError(
                 f"{format_value(path)}: a bond graph is saved as TOML; let the name end in .toml."
             )
-        return write(path, toml.text(self.description))
+        return write(path, graph_toml.text(self.description))
 
     # -- structure ----------------------------------------------------------------------------------------------
 
@@ -378,13 +378,13 @@ class BondGraph(Graph):
     def steady_state(
         self, u: ArrayLike | None = None, guess: ArrayLike | None = None, t: float = 0.0
     ) -> SteadyState:
-        """The state in which nothing changes under inputs (..., nu); see `eslabon.bond_graph.steady`.
+        """The state in which nothing changes under inputs (..., nu); see `eslabon.bond_graph.graph_statics`.
 
         >>> import eslabon as es
         >>> es.BondGraph.load("morales_puma").steady_state([2.0, 1.0]).x.round(3) + 0.0
         array([0. , 0. , 0.4, 0.1])
         """
-        from eslabon.bond_graph.steady import steady_state
+        from eslabon.bond_graph.graph_statics import steady_state
 
         return steady_state(self, u, guess, t)
 
@@ -394,13 +394,13 @@ class BondGraph(Graph):
         inputs: Mapping[str, ArrayLike] | None = None,
         t: float = 0.0,
     ) -> SteadyState:
-        """The inputs that hold some states at rest: as many states as inputs are left open; see `eslabon.bond_graph.steady`.
+        """The inputs that hold some states at rest: as many states as inputs are left open; see `eslabon.bond_graph.graph_statics`.
 
         >>> import eslabon as es
         >>> es.BondGraph.load("morales_puma").inverse_statics({"q3": 0.4, "q23": 0.1}).u.round(4)
         array([2., 1.])
         """
-        from eslabon.bond_graph.steady import inverse_statics
+        from eslabon.bond_graph.graph_statics import inverse_statics
 
         return inverse_statics(self, states, inputs, t)
 

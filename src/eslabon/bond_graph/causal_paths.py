@@ -14,7 +14,7 @@ from eslabon.arguments import LARGEST, Floats, choice, count, finite, flag, know
 from eslabon.bond_graph.numbers import inputs, state
 from eslabon.bonds.causality import PREFERENCES, causality
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import (
+from eslabon.bonds.graph_items import (
     DETECTORS,
     FLOW_SINK,
     GYRATORS,

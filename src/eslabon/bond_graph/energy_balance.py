@@ -13,7 +13,7 @@ from eslabon.arguments import Floats, count
 from eslabon.bond_graph.numbers import value
 from eslabon.bonds.equations import BOND_VARIABLES, ENERGIES, storages
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import RESISTOR, SOURCES
+from eslabon.bonds.graph_items import RESISTOR, SOURCES
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, suggest
 from eslabon.pages.notebook import in_time

@@ -14,7 +14,7 @@ from eslabon.bond_graph.numbers import inputs, state, value
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import BOND_VARIABLES, LINEARIZATION, input_names, output_names
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import Description
+from eslabon.bonds.graph_items import Description
 from eslabon.bonds.linear_graph import COEFFICIENTS, linear_description
 from eslabon.displays import displayed
 from eslabon.errors import InputError, MissingDependencyError

@@ -13,17 +13,17 @@ from dataclasses import replace
 
 from eslabon.bonds.drawing import identifier, value
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import EFFORT_SINK, PORT, SUBMODEL
+from eslabon.bonds.graph_items import EFFORT_SINK, PORT, SUBMODEL
 from eslabon.bonds.rigid_bodies import TreeDrawing
 from eslabon.coordinates.massless import structure
 from eslabon.errors import ModelError, format_value, suggest
 from eslabon.formulas.applied_loads import CREEP, TOUCHING
 from eslabon.formulas.kinematics.loop_motion import Circuit, circuits, constraint_rows
-from eslabon.formulas.kinematics.tree import compose, fixed
+from eslabon.formulas.kinematics.symbols import symbolic_transform
 from eslabon.model import GROUND, Coupling, End, Joint, Loop, Model, Spring, Wrench
 from eslabon.model.parameter_expressions import Number, call, parameter
 from eslabon.numerics.scalars import Expression, casadi
-from eslabon.numerics.spatial import motion_transform, skew
+from eslabon.numerics.spatial import RigidTransform, motion_transform, skew
 
 AXES = ("mx", "my", "mz", "fx", "fy", "fz")
 
@@ -188,10 +188,11 @@ class MechanismDrawing(TreeDrawing):
         """What a cut joint holds of the second body's motion relative to the first."""
         still = replace(walked, J=casadi.SX.eye(6), V=casadi.SX(6, 1), drift=casadi.SX(6, 1))
         _, G, _, varying = constraint_rows(loop.kind, still, self.t)
-        second, first = fixed(loop.second.at), compose(fixed(loop.first.at), (walked.R, walked.p))
+        second = loop.second.at.transform()
+        first = loop.first.at.transform() @ RigidTransform(walked.R, walked.p)
         rows = {GROUND: casadi.SX(len(own), 6)}
         for end, frame, sign in ((loop.second, second, 1), (loop.first, first, -1)):
-            X = motion_transform((casadi.SX(frame[0]), casadi.SX(frame[1])))
+            X = motion_transform(symbolic_transform(frame))
             rows[end.body] = rows.get(end.body, 0) + sign * (G[own, :] @ X)
         name = identifier(loop.name)
         held_ones = [

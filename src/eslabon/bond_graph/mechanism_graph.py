@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, choice, finite, known_words, mapping, states
 from eslabon.bond_graph.bond_graph import BondGraph
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import Description
+from eslabon.bonds.graph_items import Description
 from eslabon.bonds.rigid_bodies import GRAVITY, displacement_names, speed_names
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula

@@ -15,7 +15,7 @@ from eslabon.bond_graph.simulation import Response, simulate
 from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import DEPENDENCE, input_names, order
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import EFFORT_SINK
+from eslabon.bonds.graph_items import EFFORT_SINK
 from eslabon.bonds.observer_description import hat, observer_description
 from eslabon.bonds.structural_ranks import detectors
 from eslabon.control.observers import luenberger

@@ -18,7 +18,7 @@ from eslabon.arguments import Floats, choice, flag
 from eslabon.bond_graph.placement import places
 from eslabon.bonds.causality import PREFERENCES, causality
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import DETECTORS, JUNCTIONS, PORT, Bond, Element
+from eslabon.bonds.graph_items import DETECTORS, JUNCTIONS, PORT, Bond, Element
 from eslabon.errors import InputError, ModelError, ReadError, format_value, suggest
 from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.plotting import LIGHT

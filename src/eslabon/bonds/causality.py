@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from eslabon.arguments import choice
 from eslabon.bonds.graph import Graph, Port
-from eslabon.bonds.items import FLOW_SINK, GYRATORS, RESISTOR, TRANSFORMERS, Bond, Element
-from eslabon.bonds.validation import resistor_input
+from eslabon.bonds.graph_items import FLOW_SINK, GYRATORS, RESISTOR, TRANSFORMERS, Bond, Element
+from eslabon.bonds.graph_validation import resistor_input
 from eslabon.displays import displayed
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model

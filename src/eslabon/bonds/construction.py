@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eslabon.arguments import text
-from eslabon.bonds.items import (
+from eslabon.bonds.graph_items import (
     DETECTORS,
     GYRATORS,
     SOURCES,

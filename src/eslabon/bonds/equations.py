@@ -11,7 +11,7 @@ from eslabon.bonds.causality import causality
 from eslabon.bonds.elimination import SingularError, solve
 from eslabon.bonds.evaluation import Evaluation, stacked
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import EFFORT_SINK, Element
+from eslabon.bonds.graph_items import EFFORT_SINK, Element
 from eslabon.bonds.junctions import junction_structure
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError

@@ -21,7 +21,7 @@ from eslabon.bonds import laws
 from eslabon.bonds.causality import Storage, causality
 from eslabon.bonds.elimination import SingularError, solve
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import EFFORT_SINK, FLOW_SINK, RESISTOR, TIME, Element, Traced
+from eslabon.bonds.graph_items import EFFORT_SINK, FLOW_SINK, RESISTOR, TIME, Element, Traced
 from eslabon.bonds.junctions import Variable, junction_structure, ordered_loops
 from eslabon.errors import ModelError
 from eslabon.model.parameter_expressions import ParameterExpression

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Self
 
 from eslabon.arguments import instance, known_words, mapping, text
 from eslabon.arguments import names as words
-from eslabon.bonds.items import DOMAINS, PORT, Bond, Description, Element
+from eslabon.bonds.graph_items import DOMAINS, PORT, Bond, Description, Element
+from eslabon.bonds.graph_validation import bond_domains, check_numbers, checked, signals
 from eslabon.bonds.submodels import flatten, with_parameter
-from eslabon.bonds.validation import bond_domains, check_numbers, checked, signals
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, format_value
 from eslabon.model.memory import Table

@@ -25,7 +25,7 @@ import numpy as np
 from eslabon.bonds.causality import Causality, Storage, causality
 from eslabon.bonds.elimination import SingularError, sample, solve
 from eslabon.bonds.graph import Graph, Port
-from eslabon.bonds.items import DETECTORS, GYRATORS, RESISTOR, TRANSFORMERS, Element, Traced
+from eslabon.bonds.graph_items import DETECTORS, GYRATORS, RESISTOR, TRANSFORMERS, Element, Traced
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
 from eslabon.model.parameter_expressions import ParameterExpression

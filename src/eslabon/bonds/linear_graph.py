@@ -20,7 +20,7 @@ from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X
 from eslabon.bonds.evaluation import Evaluation, stacked
 from eslabon.bonds.graph import Graph, Port
-from eslabon.bonds.items import (
+from eslabon.bonds.graph_items import (
     EFFORT_SINK,
     GYRATORS,
     OWN_LETTERS,
@@ -30,8 +30,8 @@ from eslabon.bonds.items import (
     Element,
     Traced,
 )
+from eslabon.bonds.graph_validation import resistor_input
 from eslabon.bonds.rewriting import Rewriting
-from eslabon.bonds.validation import resistor_input
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model

@@ -16,7 +16,7 @@ from eslabon.bonds.elimination import sample
 from eslabon.bonds.equations import T, input_names
 from eslabon.bonds.evaluation import Evaluation
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import EFFORT_SINK
+from eslabon.bonds.graph_items import EFFORT_SINK
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
 from eslabon.numerics.scalars import Expression, casadi

@@ -15,7 +15,7 @@ import numpy as np
 
 from eslabon.bonds.causality import Storage, causality
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import Description, Element
+from eslabon.bonds.graph_items import Description, Element
 from eslabon.bonds.rewriting import Rewriting, free_name
 from eslabon.bonds.structural_ranks import detectors
 from eslabon.model.parameter_expressions import parameter, renamed

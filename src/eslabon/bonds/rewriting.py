@@ -8,7 +8,7 @@ from typing import Any
 
 from eslabon.arguments import known_words
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import DETECTORS, Bond, Description, Element
+from eslabon.bonds.graph_items import DETECTORS, Bond, Description, Element
 from eslabon.bonds.written import element
 from eslabon.errors import ModelError, format_value
 from eslabon.model.parameter_expressions import Number

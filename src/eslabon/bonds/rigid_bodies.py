@@ -21,15 +21,17 @@ from typing import Any
 import numpy as np
 
 from eslabon.bonds.drawing import Drawing, identifier, matrix_value, value
-from eslabon.bonds.items import FLOW_SINK
+from eslabon.bonds.graph_items import FLOW_SINK
 from eslabon.errors import ModelError
-from eslabon.formulas.kinematics.tree import Placement, compose, coordinates, fixed, placements
+from eslabon.formulas.kinematics.symbols import symbolic_transform
+from eslabon.formulas.kinematics.tree import coordinates, placements
 from eslabon.model import GROUND, Body, Joint, Model
 from eslabon.model.configuration import coordinate_names, coordinate_rates, velocity_names
 from eslabon.model.parameter_expressions import Number, parameter
 from eslabon.model.validation import TIME
+from eslabon.numerics.rigid_motions import inertia_matrix
 from eslabon.numerics.scalars import Expression, casadi, is_symbolic
-from eslabon.numerics.spatial import motion_transform, skew
+from eslabon.numerics.spatial import RigidTransform, motion_transform, skew
 
 COMPONENTS = ("wx", "wy", "wz", "vx", "vy", "vz")
 RING = (
@@ -136,7 +138,8 @@ class TreeDrawing(Drawing):
         if body not in self._carrying:
             return
         own = coordinates(self.m, self.q, joint)
-        X = motion_transform(_symbolic(compose(_tidy(fixed(joint.at)), joint.kind.transform(own))))
+        seat = _tidy(joint.at.transform())
+        X = motion_transform(symbolic_transform(seat @ joint.kind.transform(own)))
         S = casadi.SX(joint.kind.motion(own)) if joint.nv else casadi.SX(6, 0)
         whole = casadi.sparsify(casadi.horzcat(X[:, parent], S))
         self.moving[body] = alive = sorted(set(whole.sparsity().row()))
@@ -221,9 +224,9 @@ class TreeDrawing(Drawing):
         return [k for k, g in enumerate(self.m.gravity) if not (isinstance(g, float) and g == 0.0)]
 
     @cached_property
-    def placed(self) -> dict[str, Placement]:
+    def placed(self) -> dict[str, RigidTransform]:
         """Where all bodies stand, by the coordinates' symbols."""
-        return {body: _symbolic(pose) for body, pose in placements(self.m, self.q).items()}
+        return {body: symbolic_transform(pose) for body, pose in placements(self.m, self.q).items()}
 
     def _weight(self, place: int, body: Body) -> None:
         """A source for each direction in which gravity pulls, on the velocity of the centre of mass in it."""
@@ -295,21 +298,17 @@ class TreeDrawing(Drawing):
 
 def _inertia(body: Body) -> Expression:
     """The 6x6 inertia about the origin of a body's frame."""
-    c, mass = casadi.SX(casadi.vertcat(*body.com)), casadi.SX(body.mass)
-    J = casadi.SX(body.inertia_matrix()) + mass * (casadi.dot(c, c) * casadi.SX.eye(3) - c @ c.T)
-    h = mass * skew(c)
-    return casadi.sparsify(casadi.blockcat([[J, h], [h.T, mass * casadi.SX.eye(3)]]))
+    com, moments = casadi.SX(casadi.vertcat(*body.com)), casadi.SX(body.inertia_matrix())
+    made: Expression = inertia_matrix(casadi.SX(body.mass), com, moments)
+    return made
 
 
-def _tidy(placed: Placement) -> Placement:
+def _tidy(placed: RigidTransform) -> RigidTransform:
     """A constant pose with zeros where round-off left something."""
     R, p = placed
     if is_symbolic(R, p):
         return placed
-    return np.where(np.abs(R) < ROUND_OFF, 0.0, R), np.where(
-        np.abs(p) < ROUND_OFF * np.abs(p).max(initial=0.0), 0.0, p
+    size = np.abs(p).max(initial=0.0)
+    return RigidTransform(
+        np.where(np.abs(R) < ROUND_OFF, 0.0, R), np.where(np.abs(p) < ROUND_OFF * size, 0.0, p)
     )
-
-
-def _symbolic(placed: Placement) -> Placement:
-    return casadi.sparsify(casadi.SX(placed[0])), casadi.sparsify(casadi.SX(placed[1]))

@@ -19,7 +19,7 @@ from eslabon.bonds.causality import causality
 from eslabon.bonds.equations import T, U, X
 from eslabon.bonds.evaluation import Evaluation
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import (
+from eslabon.bonds.graph_items import (
     DETECTORS,
     EFFORT_SINK,
     FLOW_SINK,

@@ -13,7 +13,7 @@ import numpy as np
 from eslabon.bonds.causality import causality, natural_effort_in
 from eslabon.bonds.elimination import sample
 from eslabon.bonds.graph import Graph
-from eslabon.bonds.items import DETECTORS, Element
+from eslabon.bonds.graph_items import DETECTORS, Element
 from eslabon.bonds.junctions import junction_structure
 from eslabon.bonds.signal_flow import Flow, Route, inputs_of, outputs_of, shortest_route
 from eslabon.numerics.scalars import casadi

@@ -22,7 +22,7 @@ Repair = Annotated[
     bool,
     typer.Option(
         "--repair",
-        help="Of a .urdf: set missing entries and slightly negative moments of inertias to zero.",
+        help="Of a .urdf: replace inertias that no solid body has by the nearest one, and list them.",
     ),
 ]
 
@@ -69,12 +69,19 @@ def convert(
         ),
     ],
     repair: Repair = False,
+    hinges: Annotated[
+        bool,
+        typer.Option(
+            "--hinges",
+            help="To a .urdf: write ball, universal, cylindrical and screw joints as hinges and slides.",
+        ),
+    ] = False,
 ) -> Answer:
     """Convert a mechanism to another file format.
 
     A warning lists what the format cannot express."""
     m = load(source, repair=True) if repair else load(source)
-    path = m.save(out)
+    path = m.save(out, hinges=hinges)
     return Answer(
         [f"{m.name} is written to {path}."],
         {"mechanism": m.name, "file": str(path)},

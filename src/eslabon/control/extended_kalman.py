@@ -31,7 +31,7 @@ from eslabon.linear.measured import state_names
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, normalize
 from eslabon.numerics.scalars import casadi, concatenate
-from eslabon.simulate.memory import within
+from eslabon.simulate.controller_memory import within
 from eslabon.simulate.projection import VIOLATIONS, project
 from eslabon.simulate.run_options import effort_limits
 from eslabon.simulate.sampling import Sampled, sampled

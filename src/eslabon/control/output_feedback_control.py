@@ -31,7 +31,7 @@ from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
 from eslabon.model.configuration import difference
 from eslabon.numerics.scalars import casadi, concatenate
-from eslabon.simulate.memory import within
+from eslabon.simulate.controller_memory import within
 from eslabon.simulate.run_options import effort_limits
 from eslabon.simulate.sampling import Sampled, sampled
 

@@ -12,9 +12,9 @@ from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import AssemblyError
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.kinematics.closure import equations, row_names
-from eslabon.least_squares import descent, orthogonal_step
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
+from eslabon.numerics.least_squares import descent, orthogonal_step
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -16,7 +16,7 @@ from eslabon.errors import ModelError, format_value
 from eslabon.model import KINDS, Body, Builder, Description, Joint, Pose
 from eslabon.model.parameter_expressions import number
 from eslabon.model.parsing import listed, pose, six_moments, triple
-from eslabon.model.poses import ORIGIN, compose, in_parent_frame
+from eslabon.model.poses import ORIGIN, in_parent_frame
 
 COLUMNS = ("theta", "d", "a", "alpha")
 BODY_KEYS = ("mass", "com", "inertia")
@@ -93,7 +93,7 @@ def add_dh(
         slides = row["kind"] == "prismatic"
         ahead = Pose() if standard else Pose((a, 0.0, 0.0), (alpha, 0.0, 0.0))
         turn = Pose((0.0, 0.0, d if slides or not standard else 0.0), (0.0, 0.0, theta))
-        at = compose(before, compose(ahead, turn))
+        at = before @ (ahead @ turn)
         beyond = Pose((a, 0.0, 0.0 if slides else d), (alpha, 0.0, 0.0)) if standard else Pose()
         com, moments = (
             triple(row.get("com", ORIGIN), f"row {k} of the table: com", "m"),
@@ -111,7 +111,7 @@ def add_dh(
             **{k: row[k] for k in JOINT_KEYS if k in row},
         )
         before, parent = beyond, link
-    b.frame("tool", parent, compose(before, pose(tool, "tool")))
+    b.frame("tool", parent, before @ pose(tool, "tool"))
 
 
 def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:

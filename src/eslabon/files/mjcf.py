@@ -23,20 +23,25 @@ What has no place in a description is left out, and a warning and the mechanism'
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, count
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from xml.etree.ElementTree import ParseError
 
 import numpy as np
+from defusedxml import DefusedXmlException
 
 from eslabon import model
 from eslabon.errors import MissingDependencyError, ModelWarning, ReadError, depth_of_user
 from eslabon.files.mjcf_geoms import Geoms
+from eslabon.files.xml_elements import name_of, tree_with_lines
 from eslabon.model import GROUND, Builder, Description
 from eslabon.model.parsing import joint_kind
 from eslabon.numerics.rigid_motions import pose
@@ -45,6 +50,11 @@ from eslabon.numerics.rotations import rotation_from_quaternion
 KINDS = ("free", "spherical", "prismatic", "revolute")  # in the order of MuJoCo's mjtJoint
 SCALAR = ("prismatic", "revolute")
 SHOWN = 4  # names in a sentence on what is left out
+TRIAL = "import mujoco, sys; mujoco.MjModel.from_xml_path(sys.argv[1])"
+TRIAL_SECONDS = (
+    60.0  # starting Python and MuJoCo takes half a second, compiling a large model a few
+)
+OTHER_FILES = ("include", "model")  # elements that name a file of the same format
 Matrix = np.ndarray[Any, Any]
 
 
@@ -56,17 +66,74 @@ def read_mjcf(path: Path) -> Description:
         raise MissingDependencyError(
             "MJCF needs MuJoCo's compiler; pip install 'eslabon[mjcf]' brings it."
         ) from None
-    try:
-        compiled = mujoco.MjModel.from_xml_path(str(path))
-    except ValueError as error:
-        raise ReadError(
-            f"MuJoCo cannot compile the model: {' '.join(str(error).split())}"
-        ) from None
+    compiled = _compile(mujoco, path)
     reader = _Reader(mujoco, compiled, path)
     description = reader.describe()
     if reader.lost:
         warnings.warn(f"{path.name}: {reader.losses()}", ModelWarning, stacklevel=depth_of_user())
     return description
+
+
+def _compile(mujoco: ModuleType, path: Path) -> Any:
+    """The model that MuJoCo makes of a file.
+
+    An attribute that is blank where numbers must be (``<connect anchor=" ">``) breaks the compiler down: an unknown
+    exception, after which every other model waits for ever in this process. No other nonsense in any attribute does that,
+    and blank ones may be harmless (``name=""``), so that a file that has some is tried in a process of its own first.
+    """
+    if blank := list(dict.fromkeys(_blank_attributes(path))):
+        _try_elsewhere(path, blank)
+    try:
+        return mujoco.MjModel.from_xml_path(str(path))
+    except (ValueError, RuntimeError) as error:
+        raise ReadError(_refusal(str(error))) from None
+
+
+def _refusal(error: str) -> str:
+    return f"MuJoCo cannot compile the model: {' '.join(error.split())}"
+
+
+def _try_elsewhere(path: Path, blank: list[str]) -> None:
+    """Compile a model in another process, and refuse it where that fails."""
+    try:
+        trial = subprocess.run(
+            [sys.executable, "-c", TRIAL, str(path)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TRIAL_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        why = f"its compiler did not end within {TRIAL_SECONDS:g} s"
+    else:
+        if trial.returncode == 0:
+            return
+        _, refused, error = trial.stderr.rpartition("ValueError: ")
+        if refused:
+            raise ReadError(_refusal(error))
+        why = "its compiler breaks down"
+    few = ", ".join(blank[:SHOWN]) + f" and {len(blank) - SHOWN} more" * (len(blank) > SHOWN)
+    raise ReadError(f"MuJoCo cannot compile the model: {why}; give {few} a value, or take it away.")
+
+
+def _blank_attributes(main: Path) -> Iterator[str]:
+    """The attributes of a file, and of those that it includes, that have nothing in them."""
+    found, k = [main], 0
+    while k < len(found):
+        path, k = found[k], k + 1
+        try:
+            root = tree_with_lines(path.read_bytes())
+        except (OSError, ParseError, DefusedXmlException, ValueError, LookupError):
+            continue  # MuJoCo says what is wrong with it
+        for element in root.iter():
+            for key, value in element.items():
+                if not value.strip():
+                    where = f"line {getattr(element, 'line', 0)}" + f" of {path.name}" * (k > 1)
+                    yield f"{key} of <{name_of(element)}> in {where}"
+            if name_of(element) in OTHER_FILES and (file := element.get("file")):
+                others = (folder.parent / file for folder in (main, path))
+                found += [x for x in others if x not in found and x.is_file()]
 
 
 class _Names(set[str]):
@@ -187,7 +254,9 @@ class _Reader:
                 self.joint_names.new(f"{name}_fixed", "joint"), "fixed", parent, name, here
             )
         com, R = mj.body_ipos[i].tolist(), rotation_from_quaternion(mj.body_iquat[i])
-        self.b.body(name, mj.body_mass[i], com, R * mj.body_inertia[i] @ R.T)
+        with np.errstate(all="ignore"):  # what is not finite is refused by the model
+            inertia = R * mj.body_inertia[i] @ R.T
+        self.b.body(name, mj.body_mass[i], com, inertia)
         if mj.body_gravcomp[i] and self._on("GRAVITY"):
             lift = -mj.body_gravcomp[i] * mj.body_mass[i] * mj.opt.gravity
             self.b.wrench(f"{name} gravity compensation", name, lift.tolist(), at=com)

@@ -9,6 +9,8 @@ Where the specification leaves room:
   ``ground``, or ``world`` if it has no inertia, is the ground itself, and ``world`` stays as a frame's name.
 * A revolute or prismatic joint whose ``<limit>`` gives neither lower nor upper has no limits. (By the letter both are 0
   and the joint could not move; every program that leaves them out means no limits.) If one is given, the other is 0.
+  A lower limit above the upper one is read as no limit, as several exporters mean it, and a warning says so.
+* A ``world`` that a joint hangs on and that no ``<link>`` declares is the ground; a warning says so.
 * With loops, a joint's angles that are quarter turns rounded to four decimals or more (1.5708, 3.14159) are quarter
   turns, and a warning says so: a linkage whose axes are parallel but for rounding does not close. Without loops all
   numbers are as written, so that results compare to those of other programs.
@@ -25,7 +27,8 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -55,13 +58,19 @@ from eslabon.files.xml_elements import (
     pose,
 )
 from eslabon.model import GROUND, Body, Builder, Description
-from eslabon.model.admissible import ROUNDING, principal_moments
+from eslabon.model.admissible import (
+    ROUNDING,
+    nearest_inertia,
+    principal_moments,
+    round_off_moment,
+)
 from eslabon.model.joints import OneAxis
 from eslabon.model.poses import ORIGIN
 
+WORLD = "world"
 HOME = "home"  # the <group_state> that joints start from; others are modes
 BASES = ("fixed", "free", "planar")
-SLIGHT = 0.1  # of the largest moment: how negative one may be and still be repaired
+BALL = 0.1  # of the way to the farthest point of a body: the radius of the sphere that a repaired point mass is
 UNBOUNDED = (
     1e30  # an effort or velocity limit that is none: the parser of ROS wants a number, and not inf
 )
@@ -84,8 +93,8 @@ def read_urdf(
     (any joint kind; "3d" and "6d" as in the YAML, 6d by default), a mapping with the YAML's keys, or False for none, not
     even the file's own ``<constraint>`` elements; left out, the YAML of the same name beside the URDF if there is one.
     `base` is how the root link stands on the ground: "fixed", "free" or "planar"; a moving base has no motor. With
-    `repair` missing entries of inertias and slightly negative moments are zero; the note and a warning list them. `packages`
-    are folders, or folders by name, where meshes of ``package://`` are (`eslabon.files.meshes`).
+    `repair` every inertia that no solid body has becomes the nearest one that a body has, missing entries are zero, and a mass
+    without inertia is a small sphere; the note and a warning list all changes. `packages` are folders, or folders by name, where meshes of ``package://`` are (`eslabon.files.meshes`).
     """
     findings = findings or Findings()
     if base not in BASES:
@@ -95,6 +104,7 @@ def read_urdf(
     links, joints = children(robot, "link", findings), children(robot, "joint", findings)
     if findings.gather:
         findings.odd += misspelled(robot)
+    links = _with_world(links, joints)
     ends = _all_ends(joints, links, findings)
     joints = {name: joints[name] for name in ends}
     root, ground = next(iter(links), GROUND), None
@@ -115,7 +125,7 @@ def read_urdf(
         _round_turns({**joints, **constraints}, path.name)
 
     b, states = Builder(robot.get("name") or path.stem), _states(robot, findings)
-    _add_bodies(b, links, bodies, root, joints, base, repairs, findings)
+    _add_bodies(b, links, bodies, root, joints, ends, base, repairs, findings)
     for name, joint in joints.items():
         parent, child = (bodies[link] for link in ends[name])
         add = partial(
@@ -134,6 +144,17 @@ def read_urdf(
     add_visuals(b, robot, links, bodies, path, findings, packages)
     _actuate(b, joints, moving, mimics, closures, _driven(robot) if constraints else None)
     return replace(b.describe(), note=_note(path.name, links, bodies, ground, repairs))
+
+
+def _with_world(links: dict[str, Tag], joints: Tags) -> dict[str, Tag]:
+    """The links, and the link `world` where a joint hangs on it and nobody declared it."""
+    parents = [e for joint in joints.values() for e in joint.element if name_of(e) == "parent"]
+    if WORLD in links or not any(e.get("link") == WORLD for e in parents):
+        return links
+    sentence = "no link is called 'world', and a joint hangs on it; it is read as the ground."
+    warnings.warn(sentence, ModelWarning, stacklevel=depth_of_user())
+    what = f"link '{WORLD}'"
+    return {WORLD: Tag(Element("link", name=WORLD), what, what), **links}
 
 
 def _all_ends(joints: Tags, links: Tags, findings: Findings) -> dict[str, tuple[str, ...]]:
@@ -201,16 +222,17 @@ def _add_bodies(
     bodies: Mapping[str, str],
     root: str,
     joints: Tags,
+    ends: Ends,
     base: str,
     repairs: list[str] | None,
     findings: Findings,
 ) -> None:
     """The bodies, and the joint that carries the root."""
+    extents = _extents(links, joints, ends)
     for name, link in links.items():
         if bodies[name] != GROUND:
-            findings.read(
-                partial(_add_body, b, bodies[name], link, repairs), link, (), "link", name
-            )
+            add = partial(_add_body, b, bodies[name], link, extents[name], repairs)
+            findings.read(add, link, (), "link", name)
     if GROUND not in bodies.values():
         taken = (f"root_joint{k}" for k in ("", *range(2, len(joints) + 3)))
         b.joint(
@@ -223,11 +245,25 @@ def _add_bodies(
 # -- links --------------------------------------------------------------------------------------------------------
 
 
-def _add_body(b: Builder, name: str, link: Tag, repairs: list[str] | None) -> None:
-    b.body(name, **_inertial(link, repairs))
+def _add_body(b: Builder, name: str, link: Tag, extent: float, repairs: list[str] | None) -> None:
+    b.body(name, **_inertial(link, extent, repairs))
 
 
-def _inertial(link: Tag, repairs: list[str] | None) -> dict[str, Any]:
+def _extents(links: Tags, joints: Tags, ends: Ends) -> dict[str, float]:
+    """How far a link reaches from its origin: to the joints it carries and to its centre of mass; of one that says nothing
+    of that, as far as the farthest does."""
+    found = dict.fromkeys(links, 0.0)
+    with suppress(ReadError):  # the link or joint itself is about to say what is wrong
+        for name, link in links.items():
+            found[name] = math.hypot(*pose(link.child("inertial").child("origin")).position)
+        for name, joint in joints.items():
+            parent = ends[name][0]
+            found[parent] = max(found[parent], math.hypot(*pose(joint.child("origin")).position))
+    farthest = max(found.values(), default=0.0) or 1.0
+    return {name: x or farthest for name, x in found.items()}
+
+
+def _inertial(link: Tag, extent: float, repairs: list[str] | None) -> dict[str, Any]:
     """Mass, centre of mass and inertia in the link's own axes; what is not given is zero."""
     inertial = link.child("inertial")
     at, mass, inertia = (
@@ -238,9 +274,12 @@ def _inertial(link: Tag, repairs: list[str] | None) -> dict[str, Any]:
     made: dict[str, Any] = {"com": at.position}
     if mass.there:
         made["mass"] = _entry(mass, "value", repairs)
-    if inertia.there:
-        moments = tuple(_entry(inertia, key, repairs) for key in MOMENTS)
-        made["inertia"] = moments = _admissible(moments, link.what, repairs)
+    if inertia.there or (repairs is not None and made.get("mass")):
+        moments = (
+            tuple(_entry(inertia, key, repairs) for key in MOMENTS) if inertia.there else (0.0,) * 6
+        )
+        body = Body("", made.get("mass", 0.0), at.position, moments)
+        made["inertia"] = moments = _admissible(body, extent, link.what, repairs)
         if at.rpy != ORIGIN:
             R = at.rotation()
             with np.errstate(all="ignore"):  # what overflows is refused by the model
@@ -258,21 +297,40 @@ def _entry(tag: Tag, key: str, repairs: list[str] | None) -> float:
 
 
 def _admissible(
-    moments: tuple[float, ...], what: str, repairs: list[str] | None
+    body: Body, extent: float, what: str, repairs: list[str] | None
 ) -> tuple[float, ...]:
-    """The moments without a negative principal one, if that is so small that it may be a slip of rounding or of a mesh."""
-    least, *_, largest = principal_moments([Body("", inertia=moments)])[0]
-    if not -SLIGHT * abs(largest) <= least < -ROUNDING * abs(largest):
-        return moments
+    """The moments without round-off; if they may be repaired, those of a solid body, and what was changed is listed."""
+    noise = round_off_moment(body, extent)
+    moments = tuple(0.0 if abs(x) <= noise else x for x in body.inertia)
+    values = principal_moments([Body("", inertia=moments)])[0]
+    small, middle, large = values
+    slack = ROUNDING * np.abs(values).max()
     if repairs is None:
-        raise ModelError(
-            f"{what}: the inertia has the negative principal value {least:g}; check its entries and that it is about the "
-            "centre of mass, or set it to zero with repair=True."
+        if small < -slack:
+            raise ModelError(
+                f"{what}: the inertia has the negative principal value {small:g}; check its entries and that it is about "
+                "the centre of mass, or take the nearest inertia that a body can have with repair=True."
+            )
+        return moments
+    if small < -slack or large > small + middle + slack:
+        I = nearest_inertia(Body("", inertia=moments).inertia_matrix())
+        moments = (*np.diag(I).tolist(), float(I[0, 1]), float(I[0, 2]), float(I[1, 2]))
+        new = principal_moments([Body("", inertia=moments)])[0]
+        why = "is negative" if small < -slack else "exceeds the sum of the others"
+        repairs.append(
+            f"{what}: the principal moments of inertia {_listed(values)}, of which one {why}, are {_listed(new)} now"
         )
-    repairs.append(f"{what}: the negative principal moment of inertia {least:g} is 0 now")
-    values, axes = np.linalg.eigh(Body("", inertia=moments).inertia_matrix())
-    I = axes * np.maximum(values, 0.0) @ axes.T
-    return (*np.diag(I).tolist(), float(I[0, 1]), float(I[0, 2]), float(I[1, 2]))
+    if body.mass > 0 and not any(moments):
+        radius = BALL * extent
+        moments = (0.4 * body.mass * radius * radius,) * 3 + (0.0,) * 3
+        repairs.append(
+            f"{what} has a mass and no inertia, which is that of a solid sphere of radius {radius:.4g} m now"
+        )
+    return moments
+
+
+def _listed(values: Iterable[float]) -> str:
+    return ", ".join(f"{x:.4g}" for x in values)
 
 
 # -- joints -------------------------------------------------------------------------------------------------------
@@ -372,7 +430,14 @@ def _limits(joint: Tag) -> dict[str, Any]:
         if given.get(key, math.inf) < UNBOUNDED
     }
     if given.keys() & {"lower", "upper"} and joint.text("type") != "continuous":
-        return {"limits": (given.get("lower", 0.0), given.get("upper", 0.0)), **made}
+        lower, upper = given.get("lower", 0.0), given.get("upper", 0.0)
+        if lower <= upper:
+            return {"limits": (lower, upper), **made}
+        sentence = (
+            f"{joint.what}: the lower limit {lower:g} is above the upper {upper:g}, which is read as no limit; "
+            "take both away, or exchange them."
+        )
+        warnings.warn(sentence, ModelWarning, stacklevel=depth_of_user())
     return made
 
 
@@ -435,7 +500,7 @@ def _root(links: Tags, ends: Ends) -> str:
 
 def _is_ground(root: str, links: Tags, base: str) -> bool:
     """Whether the root link stands for the ground and not for a body."""
-    stands = root == GROUND or (root == "world" and not links[root].child("inertial").there)
+    stands = root == GROUND or (root == WORLD and not links[root].child("inertial").there)
     if stands and base != "fixed":
         raise ReadError(
             f"the root link '{root}' stands for the ground and cannot be {base}; take it and its joint away, "

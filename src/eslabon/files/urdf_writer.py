@@ -1,7 +1,7 @@
 """A mechanism as URDF: numbers in place of parameters, loops as ``<constraint>`` elements (`eslabon.files.urdf_constraints`).
 
 A frame becomes a link without mass on a fixed joint. Joint kinds beyond the standard have the names of Drake's URDF, or
-ours: `eslabon.files.urdf` reads all of them. What URDF has no place for is listed.
+ours: `eslabon.files.urdf` reads all of them, and `urdf_hinges` does without them. What URDF has no place for is listed.
 """
 
 from __future__ import annotations
@@ -9,40 +9,44 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from eslabon.files.mesh_paths import named_from
-from eslabon.model import GROUND, Body, Joint, Model, Pose, Shape
+from eslabon.model import GROUND, Body, Coupling, Joint, Model, Pose, Shape
 from eslabon.model.closures import CLOSURES
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.parameter_expressions import substitute
-from eslabon.model.poses import ORIGIN, compose
+from eslabon.model.poses import ORIGIN
 
 TYPES = {"free": "floating", "spherical": "ball", "helical": "screw"}
 GRAVITY = (0.0, 0.0, -9.81)
 UNBOUNDED = (
     1e30  # an effort or velocity limit that is none: the parser of ROS wants a number, and not inf
 )
+WORLD = "world"
+OF_ONE = ("limits", "velocity_limit", "effort_limit", "viscous", "coulomb")
 LOST = ("stiffness", "motor_inertia", "gear_ratio")  # of joints
 
 
 def to_urdf(m: Model, folder: Path | None = None) -> str:
     """The text of a mechanism; meshes are named from `folder`."""
     robot = Element("robot", name=m.name)
-    ground = next(name for name in ("world", GROUND) if name not in m.body_places)
+    ground, couplings = _ground_link(m), _mimics(m)
     shapes = named_from(m.shapes, folder)
     _add_visuals(SubElement(robot, "link", name=ground), (x for x in shapes if x.body == GROUND))
     names = {GROUND: ground, **{b.name: b.name for b in m.bodies}}
     for body in m.bodies:
         _add_visuals(_add_body(robot, body), (x for x in shapes if x.body == body.name))
     for joint in m.joints:
-        _add_joint(robot, joint, names[joint.parent], m)
-    for frame in (f for f in m.frames if f.name not in names.values()):
+        _add_joint(robot, joint, names[joint.parent], couplings.get(joint.name))
+    taken = {joint.name for joint in m.joints}
+    for frame in (f for f in m.frames if f.name != ground):
         SubElement(robot, "link", name=frame.name)
-        made = _jointed(
-            robot, "joint", f"{frame.name}_frame", "fixed", (names[frame.body], frame.name)
-        )
+        candidates = chain((f"{frame.name}_frame",), (f"{frame.name}_frame{k}" for k in count(2)))
+        taken.add(name := next(x for x in candidates if x not in taken))
+        made = _jointed(robot, "joint", name, "fixed", (names[frame.body], frame.name))
         _add_origin(made, "origin", frame.at)
     for loop in (x for x in m.loops if x.kind.kind not in CLOSURES):
         ends = (loop.first, loop.second)
@@ -69,24 +73,62 @@ def to_urdf(m: Model, folder: Path | None = None) -> str:
     return '<?xml version="1.0"?>\n' + tostring(robot, encoding="unicode") + "\n"
 
 
+def _ground_link(m: Model) -> str:
+    """The name of the root link: `world`, as is the custom, unless a body or a frame elsewhere has it."""
+    there = Pose()
+    elsewhere = any(f.name == WORLD and (f.body != GROUND or f.at != there) for f in m.frames)
+    return GROUND if WORLD in m.body_places or elsewhere else WORLD
+
+
+def _mimics(m: Model) -> dict[str, Coupling]:
+    """By joint, the coupling that its <mimic> says. A joint can have only one, so that of several others are turned round:
+    a = r b + c is b = a / r - c / r. Where couplings form more than one circle some find no place."""
+    given = [c for c in m.couplings if c.source is not None]
+    places: dict[str, Coupling] = {}
+
+    def place(c: Coupling, tried: set[str]) -> bool:
+        for joint in (c.joint, str(c.source)):
+            if joint not in tried:
+                tried.add(joint)
+                if joint not in places or place(places[joint], tried):
+                    places[joint] = c
+                    return True
+        return False
+
+    for c in given:
+        place(c, set())
+    return {
+        joint: c
+        if joint == c.joint
+        else replace(c, joint=joint, source=c.joint, ratio=1 / c.ratio, offset=-c.offset / c.ratio)
+        for joint, c in places.items()
+    }
+
+
 def not_written(m: Model) -> Iterator[str]:
     """What the mechanism has and its URDF has not."""
+    mimics = _mimics(m)
     items: dict[str, Iterable[str]] = {
         "the parameters (their values are put in)": m.parameters,
         "the constraints": (x.name for x in m.loops if x.kind.kind in CLOSURES),
         "the driving constraints": (c.name for c in m.couplings if c.source is None),
+        "the couplings, of which a joint can have only one,": (
+            c.name
+            for c in m.couplings
+            if c.source is not None and c.name not in {x.name for x in mimics.values()}
+        ),
         "the springs": (s.name for s in m.springs),
         "the wrenches": (w.name for w in m.wrenches),
         "stiffness, motor inertia and gear ratio of the joints": (
             j.name for j in m.joints if any(getattr(j, key) is not None for key in LOST)
         ),
         "friction and limits, which are only written of one degree of freedom, of the joints": (
-            j.name for j in m.joints if j.nv > 1 and (j.limits or j.viscous or j.coulomb)
+            j.name for j in m.joints if j.nv > 1 and any(getattr(j, key) for key in OF_ONE)
         ),
     }
     if tuple(m.gravity) != GRAVITY:
         yield f"the gravity {_text(m.gravity)}"
-    driven = [j.name for j in m.joints if j.nv and j.name not in {c.joint for c in m.couplings}]
+    driven = [j.name for j in m.joints if j.nv and j.name not in mimics]
     if not m.loops and list(m.actuated) != driven:
         yield "which joints are actuated"
     for what, names in items.items():
@@ -133,7 +175,7 @@ def _standard(shape: Shape) -> Iterator[Shape]:
             name=f"{shape.name}_{end}",
             kind="sphere",
             size=(radius,),
-            at=compose(shape.at, Pose((0.0, 0.0, z))),
+            at=shape.at @ Pose((0.0, 0.0, z)),
         )
 
 
@@ -156,7 +198,7 @@ def _add_geometry(geometry: Element, shape: Shape) -> None:
         )
 
 
-def _add_joint(robot: Element, j: Joint, parent: str, m: Model) -> None:
+def _add_joint(robot: Element, j: Joint, parent: str, coupling: Coupling | None) -> None:
     kind = j.kind.kind
     made = _jointed(
         robot,
@@ -183,11 +225,10 @@ def _add_joint(robot: Element, j: Joint, parent: str, m: Model) -> None:
     friction = {"damping": j.viscous, "friction": j.coulomb}
     if any(friction.values()):
         SubElement(made, "dynamics", {key: _text(x) for key, x in friction.items() if x})
-    for c in m.couplings:
-        if c.joint == j.name and c.source is not None:
-            SubElement(
-                made, "mimic", joint=c.source, multiplier=_text([c.ratio]), offset=_text([c.offset])
-            )
+    if coupling is not None:
+        values = {"multiplier": [coupling.ratio], "offset": [coupling.offset]}
+        given = {"joint": str(coupling.source)} | {key: _text(x) for key, x in values.items()}
+        SubElement(made, "mimic", given)
 
 
 def _jointed(robot: Element, tag: str, name: str, kind: str, links: tuple[str, ...]) -> Element:

@@ -137,7 +137,9 @@ class _Element(Element):
     line = 0
 
 
-def _tree(text: bytes) -> Element:
+def tree_with_lines(text: bytes) -> Element:
+    """The first element of an XML text. Elements have their line as `line`; a DTD is refused."""
+
     def element(tag: str, attributes: dict[str, str]) -> Element:
         made = _Element(tag, attributes)
         made.line = parser.parser.CurrentLineNumber
@@ -153,7 +155,7 @@ def parse(text: bytes) -> Element:
     if not text.strip():
         raise ReadError("the file is empty; a URDF starts with <robot name=...>.")
     try:
-        robot = _tree(text)
+        robot = tree_with_lines(text)
     except DefusedXmlException:
         raise ReadError(
             "the XML has a DTD or entities, and those are refused; take the DOCTYPE away."

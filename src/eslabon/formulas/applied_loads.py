@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eslabon.errors import ModelError, suggest
-from eslabon.formulas.kinematics.symbols import column, constant, gravity, zeros
+from eslabon.formulas.kinematics.symbols import column, constant, gravity, symbolic_transform, zeros
 from eslabon.formulas.kinematics.tree import (
-    Placement,
     coordinate_rates,
     coordinates,
     placements,
@@ -15,7 +14,7 @@ from eslabon.formulas.kinematics.tree import (
 )
 from eslabon.model import GROUND, End, Model, Pose, Spring, Wrench
 from eslabon.numerics.scalars import Expression, casadi
-from eslabon.numerics.spatial import cross
+from eslabon.numerics.spatial import RigidTransform, cross
 
 Wrenches = Mapping[str, Expression]  # moment and force, by the name of what they act on
 CREEP = 1e-3  # rad/s or m/s, over which Coulomb friction changes its sign: a jump would stop every adaptive method
@@ -49,8 +48,7 @@ def given_wrenches(
     for name, value in external.items():
         if name not in known:
             frame = m.frame(name)
-            R = constant(frame.at.rotation())
-            at = constant(frame.at.translation())
+            R, at = symbolic_transform(frame.at.transform())
             _add(total, frame.body, _about_origin(at, R @ value[3:], R @ value[:3]))
     return total
 
@@ -106,7 +104,7 @@ def _constant(wrench: Wrench) -> tuple[Expression, Expression]:
 
 
 def _pull(
-    m: Model, spring: Spring, q: Expression, v: Expression, placed: Mapping[str, Placement]
+    m: Model, spring: Spring, q: Expression, v: Expression, placed: Mapping[str, RigidTransform]
 ) -> Expression:
     """The force on the first end of a spring, along the span between its ends: (k (1 - rest / length) + c rate / length)
     span. Where the ends coincide it is zero: there a compressed spring is in balance, if an unstable one, for no direction
@@ -119,7 +117,7 @@ def _pull(
     return share * span
 
 
-def _span(spring: Spring, placed: Mapping[str, Placement]) -> Expression:
+def _span(spring: Spring, placed: Mapping[str, RigidTransform]) -> Expression:
     """From the first end of a spring to its second."""
     return _point(spring.second, placed) - _point(spring.first, placed)
 
@@ -132,7 +130,7 @@ def _length(span: Expression) -> Expression:
     return casadi.sqrt(_squared(span))
 
 
-def _point(end: End, placed: Mapping[str, Placement]) -> Expression:
+def _point(end: End, placed: Mapping[str, RigidTransform]) -> Expression:
     R, p = placed[end.body]
     return constant(p) + constant(R) @ column(end.at.position)
 

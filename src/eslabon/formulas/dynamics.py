@@ -22,7 +22,7 @@ from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.ball_loops import carrier
 from eslabon.formulas.kinematics.links import Link, links, reduced_links
 from eslabon.formulas.kinematics.symbols import constant, zeros
-from eslabon.formulas.kinematics.tree import compose, fixed, on_body, placements, relative
+from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.formulas.motion_state import MotionState, constraint_method
 from eslabon.formulas.structure import Partition
 from eslabon.model import GROUND, Model
@@ -188,24 +188,21 @@ def _loop_wrenches(
         return loops, applied
     placed, start = placements(m, q), 0
     for loop in m.loops:
-        between = relative(
-            *(on_body(placed, end.body, end.at) for end in (loop.first, loop.second))
-        )
+        first, second = (on_body(placed, end.body, end.at) for end in (loop.first, loop.second))
+        between = second.relative_to(first)
         count = loop.kind.rows
         values = zeros(count)
         for k, row in enumerate(p.rows):
             if start <= row < start + count:
                 values[row - start] = reaction[k]
         if loop.name in aligned:
-            turn, _ = relative(
-                placed[carrier(m)], on_body(placed, loop.second.body, loop.second.at)
-            )
+            turn = second.relative_to(placed[carrier(m)]).R
             values = constant(turn).T @ values
         loops.append(constant(loop.kind.covectors(*between)) @ values)
         start += count
         second, first = (
-            fixed(loop.second.at),
-            compose(fixed(loop.first.at), between),
+            loop.second.at.transform(),
+            loop.first.at.transform() @ between,
         )  # the second frame on either body
         for end, here, sign in ((loop.second, second, 1), (loop.first, first, -1)):
             if end.body != GROUND:

@@ -72,8 +72,9 @@ def inadmissible(m: Model) -> Iterator[str]:
     for margin, owner, why, *values in requirements(m):
         if margin < 0:
             yield f"{owner}: {why.format(*values) if values else why}"
+    extents = _extents(m)
     for body, moments in zip(m.bodies, principal_moments(m.bodies), strict=True):
-        if moments[0] < -_round_off(body, moments):
+        if moments[0] < -_round_off(body, moments, extents[body.name]):
             yield (
                 f"body '{body.name}': the inertia has the negative principal value {moments[0]:g}; "
                 "check its entries and that it is about the centre of mass."
@@ -132,16 +133,54 @@ def principal_moments(bodies: Sequence[Body]) -> np.ndarray:
     return np.linalg.eigvalsh(np.moveaxis(matrices, -1, 0)) * largest[:, None]
 
 
-def _round_off(body: Body, moments: Any) -> float:
-    """What the moments may miss by: their last published digit, and round-off of the m d^2 they were moved by."""
-    distance = hypot(*body.com)
-    return float(ROUNDING * np.abs(moments).max()) + 1e-15 * body.mass * distance * distance
+def nearest_inertia(I: np.ndarray) -> np.ndarray:
+    """The inertia closest to a matrix, in Frobenius' norm, of those that a solid body can have: symmetric, with principal
+    moments Ji = pj + pk of second moments p that are not negative, so that none exceeds the sum of the others.
+
+    >>> import numpy as np
+    >>> nearest_inertia(np.diag([-0.1, 2.0, 2.0])).round(12) + 0.0
+    array([[0., 0., 0.],
+           [0., 2., 0.],
+           [0., 0., 2.]])
+    """
+    from scipy.optimize import nnls
+
+    size = float(np.abs(I).max()) or 1.0
+    values, axes = np.linalg.eigh((I / size + I.T / size) / 2)
+    sums = np.ones((3, 3)) - np.eye(3)
+    nearest = (axes * (sums @ nnls(sums, values)[0])) @ axes.T
+    return (nearest + nearest.T) / 2 * size
+
+
+def round_off_moment(body: Body, extent: float) -> float:
+    """The size of a moment or product of inertia that is round-off: of the largest, and of the mass at the distance of the
+    farthest point of the body that is known."""
+    largest, distance = max(map(abs, body.inertia)), max(extent, hypot(*body.com))
+    return 1e-15 * max(largest, abs(body.mass) * distance * distance)
+
+
+def _extents(m: Model) -> dict[str, float]:
+    """How far from its origin a body reaches: to the joints, loops and frames on it; to the farthest of all bodies' if it
+    says nothing of that."""
+    found = {body.name: hypot(*body.com) for body in m.bodies}
+    places = [(end.body, end.at) for loop in m.loops for end in (loop.first, loop.second)]
+    places += [(x.body, x.at) for x in m.frames] + [(x.parent, x.at) for x in m.joints]
+    for body, at in places:
+        found[body] = max(found.get(body, 0.0), hypot(*at.position))
+    farthest = max(found.values(), default=0.0) or 1.0
+    return {name: x or farthest for name, x in found.items()}
+
+
+def _round_off(body: Body, moments: Any, extent: float) -> float:
+    """What the moments may miss by: their last published digit, and round-off."""
+    return float(ROUNDING * np.abs(moments).max()) + round_off_moment(body, extent)
 
 
 def plausibility_warnings(m: Model) -> Iterator[str]:
     """What is legal and yet looks like a slip."""
+    extents = _extents(m)
     for body, (small, middle, large) in zip(m.bodies, principal_moments(m.bodies), strict=True):
-        if large > small + middle + _round_off(body, (small, middle, large)):
+        if large > small + middle + _round_off(body, (small, middle, large), extents[body.name]):
             yield (
                 f"body '{body.name}' has the principal moments {small:.4g}, {middle:.4g}, {large:.4g}, and no solid "
                 "body can: the largest exceeds the sum of the others. Published tables often give only the moments that matter."
@@ -152,3 +191,19 @@ def plausibility_warnings(m: Model) -> Iterator[str]:
         for value, (lower, upper) in zip(j.home or (), j.limits or (), strict=False):
             if not lower <= value <= upper:
                 yield f"joint '{j.name}' starts at {value:.4g}, outside its limits {lower:.4g} to {upper:.4g}."
+
+
+def moving_bodies_weigh_nothing(m: Model) -> Iterator[str]:
+    """The sentence about a mechanism whose bodies that move are all without mass and inertia: as often as not a file that
+    lost them. A sketch for kinematics is made so on purpose, and therefore only files are asked."""
+    moving: set[str] = set()
+    for j in m.joints:  # parents first
+        if j.nv or j.parent in moving:
+            moving.add(j.child)
+    if moving and not any(
+        body.mass or any(body.inertia) for body in m.bodies if body.name in moving
+    ):
+        yield (
+            "no moving body has a mass or a moment of inertia, so that nothing but kinematics can be computed; "
+            "give the bodies their masses and inertias."
+        )

@@ -11,13 +11,13 @@ from eslabon.model.constraints import ClosureKind
 from eslabon.model.items import ITEMS, Coupling, Description
 from eslabon.model.joints import JointKind
 from eslabon.model.model import Model
-from eslabon.model.numbers_with_units import number_with_unit
 from eslabon.model.parameter_expressions import (
     Number,
     ParameterExpression,
     check_parameter_name,
     parameter,
 )
+from eslabon.model.parameter_units import number_with_unit
 from eslabon.model.parsing import triple
 from eslabon.model.poses import ORIGIN
 from eslabon.model.schema import check_name, make_item

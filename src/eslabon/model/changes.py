@@ -16,10 +16,10 @@ from eslabon.errors import ModelError, format_value, suggest
 from eslabon.model.items import GROUND, ITEMS, Body, Description, Frame, Joint, Mode, Shape
 from eslabon.model.joints import KINDS, Fixed, JointKind
 from eslabon.model.model import Model
-from eslabon.model.numbers_with_units import number_with_unit
 from eslabon.model.parameter_expressions import ParameterExpression, leaves, renamed
+from eslabon.model.parameter_units import number_with_unit
 from eslabon.model.parsing import coordinates_of, listed, six_moments, triple
-from eslabon.model.poses import ORIGIN, Pose, compose, in_parent_frame, welded
+from eslabon.model.poses import ORIGIN, Pose, in_parent_frame, welded
 from eslabon.model.schema import bodies_of, hung_item, keys_of, make_item, renamed_item, specs_of
 from eslabon.numerics.rotations import rpy_from_rotation
 
@@ -272,7 +272,7 @@ def _rigid(j: Joint, q: tuple[float, ...]) -> Joint:
         )
     R, p = j.kind.transform(np.array(q))
     outer = Pose(triple(p, j.name, "m"), triple(rpy_from_rotation(R), j.name, "rad"))
-    return Joint(j.name, Fixed(), j.parent, j.child, compose(j.at, outer))
+    return Joint(j.name, Fixed(), j.parent, j.child, j.at @ outer)
 
 
 # -- two mechanisms ---------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from eslabon.model.free_numbers import free_name
 from eslabon.model.items import Description, Joint, Loop
 from eslabon.model.model import Model
 from eslabon.model.parameter_expressions import ParameterExpression, call, leaves, parameter
-from eslabon.model.poses import Pose, compose
+from eslabon.model.poses import Pose
 from eslabon.numerics.scalars import dot
 
 PLAY, DIRECTION, POLAR = "play", "direction", "polar"
@@ -47,13 +47,9 @@ def with_clearance(m: Model, joints: Iterable[str]) -> Description:
         shift = _shift(_played(m, name).kind.clearance_directions(), *names)
         d = replace(
             d,
-            joints=tuple(
-                replace(j, at=compose(j.at, shift)) if j.name == name else j for j in d.joints
-            ),
+            joints=tuple(replace(j, at=j.at @ shift) if j.name == name else j for j in d.joints),
             loops=tuple(
-                replace(x, first=replace(x.first, at=compose(x.first.at, shift)))
-                if x.name == name
-                else x
+                replace(x, first=replace(x.first, at=x.first.at @ shift)) if x.name == name else x
                 for x in d.loops
             ),
         )

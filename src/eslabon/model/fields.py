@@ -22,8 +22,8 @@ from eslabon.arguments import choice, known_words, text
 from eslabon.errors import ModelError, format_value
 from eslabon.model.closures import CLOSURES
 from eslabon.model.joints import KINDS
-from eslabon.model.numbers_with_units import number_with_unit
 from eslabon.model.parameter_expressions import Number, ParameterExpression
+from eslabon.model.parameter_units import number_with_unit
 from eslabon.model.parsing import (
     AXIS_NAMES,
     KIND_UNITS,
@@ -38,7 +38,7 @@ from eslabon.model.parsing import (
     six_moments,
     triple,
 )
-from eslabon.model.poses import ORIGIN, End, Pose, compose
+from eslabon.model.poses import ORIGIN, End, Pose
 
 XYZ, ANGLES, SIX = "xyz", ("roll", "pitch", "yaw"), ("xx", "yy", "zz", "xy", "xz", "yz")
 Steps = tuple[str | int, ...]  # the way to a number: names of fields and places in tuples
@@ -362,7 +362,7 @@ class Side(Spec):
         """The same end where what stood on one body stands on a frame of another."""
         if end.body != old:
             return end
-        moved = compose(at, end.at)
+        moved = at @ end.at
         return End(body, Pose(moved.position) if self.point else moved)
 
 

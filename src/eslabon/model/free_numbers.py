@@ -20,8 +20,8 @@ from eslabon.model.items import GROUND, ITEMS, Description, Joint
 from eslabon.model.memory import Table, per_model
 from eslabon.model.model import Model
 from eslabon.model.parameter_expressions import ParameterExpression, check_parameter_name, parameter
+from eslabon.model.parameter_units import inferred_units
 from eslabon.model.schema import numbers_of, specs_of
-from eslabon.model.units import inferred_units
 
 PAYLOAD = ".payload"  # of a frame: a point mass there, which may come to be a parameter too
 DEVIATION = ".deviation"  # of a number: what it is off by

@@ -63,7 +63,7 @@ from eslabon.numerics.scalars import (
     transpose,
     vector,
 )
-from eslabon.numerics.spatial import angular_and_linear, skew
+from eslabon.numerics.spatial import RigidTransform, angular_and_linear, skew
 from eslabon.numerics.traced_steps import traced_once
 
 T = TypeVar("T")
@@ -189,7 +189,7 @@ class JointKind(ClosureKind):
 
     # -- what it moves and what it holds ------------------------------------------------------------------------
 
-    def transform(self, q: Array) -> tuple[Array, Array]:
+    def transform(self, q: Array) -> RigidTransform:
         """The pose (R, p) of the outer frame in the inner frame."""
         raise TypeError(f"{type(self).__name__} has no transform")
 
@@ -241,8 +241,8 @@ class Revolute(OneAxis):
     velocities = (TURNING,)
 
     @per_kind
-    def transform(self, q: Array) -> tuple[Array, Array]:
-        return rotation_about(self.axis, components(q, 1)[0]), vector(*ZERO)
+    def transform(self, q: Array) -> RigidTransform:
+        return RigidTransform(rotation_about(self.axis, components(q, 1)[0]), vector(*ZERO))
 
     def motion(self, q: Array) -> Array:
         return columns((self.unit, ZERO))
@@ -266,8 +266,8 @@ class Prismatic(OneAxis):
     velocities = (SLIDING,)
 
     @per_kind
-    def transform(self, q: Array) -> tuple[Array, Array]:
-        return matrix(AXES), vector(*scaled(components(q, 1)[0], self.unit))
+    def transform(self, q: Array) -> RigidTransform:
+        return RigidTransform(matrix(AXES), vector(*scaled(components(q, 1)[0], self.unit)))
 
     def motion(self, q: Array) -> Array:
         return columns((ZERO, self.unit))
@@ -293,9 +293,11 @@ class Helical(OneAxis):
         return [*super().requirements(), (self.pitch * self.pitch - LEAST, zero)]
 
     @per_kind
-    def transform(self, q: Array) -> tuple[Array, Array]:
+    def transform(self, q: Array) -> RigidTransform:
         (theta,) = components(q, 1)
-        return rotation_about(self.axis, theta), vector(*scaled(self.pitch * theta, self.unit))
+        return RigidTransform(
+            rotation_about(self.axis, theta), vector(*scaled(self.pitch * theta, self.unit))
+        )
 
     def motion(self, q: Array) -> Array:
         return columns((self.unit, scaled(self.pitch, self.unit)))
@@ -313,9 +315,9 @@ class Cylindrical(OneAxis):
     velocities = TURNING._replace(name="angle"), SLIDING._replace(name="slide")
 
     @per_kind
-    def transform(self, q: Array) -> tuple[Array, Array]:
+    def transform(self, q: Array) -> RigidTransform:
         theta, d = components(q, 2)
-        return rotation_about(self.axis, theta), vector(*scaled(d, self.unit))
+        return RigidTransform(rotation_about(self.axis, theta), vector(*scaled(d, self.unit)))
 
     def motion(self, q: Array) -> Array:
         return columns((self.unit, ZERO), (ZERO, self.unit))
@@ -350,10 +352,10 @@ class Universal(JointKind):
         ]
 
     @per_kind
-    def transform(self, q: Array) -> tuple[Array, Array]:
+    def transform(self, q: Array) -> RigidTransform:
         theta1, theta2 = components(q, 2)
         R = matmul(rotation_about(self.first, theta1), rotation_about(self.second, theta2))
-        return R, vector(*ZERO)
+        return RigidTransform(R, vector(*ZERO))
 
     def _first_axis_outside(self, q: Array) -> Vector:
         return turned_back(
@@ -394,8 +396,8 @@ class Spherical(JointKind):
     velocities = ANGULAR
 
     @per_kind
-    def transform(self, q: Array) -> tuple[Array, Array]:
-        return rotation_from_quaternion(q), vector(*ZERO)
+    def transform(self, q: Array) -> RigidTransform:
+        return RigidTransform(rotation_from_quaternion(q), vector(*ZERO))
 
     def motion(self, q: Array) -> Array:
         return columns(*((u, ZERO) for u in AXES))
@@ -440,11 +442,12 @@ class Planar(OneAxis):
     axes_from_parameters = False  # the directions in the plane follow from its normal
 
     @per_kind
-    def transform(self, q: Array) -> tuple[Array, Array]:
+    def transform(self, q: Array) -> RigidTransform:
         x, y, theta = components(q, 3)
         along, across = perpendicular(self.unit)
-        return rotation_about(self.axis, theta), vector(
-            *(x * a + y * b for a, b in zip(along, across, strict=True))
+        return RigidTransform(
+            rotation_about(self.axis, theta),
+            vector(*(x * a + y * b for a, b in zip(along, across, strict=True))),
         )
 
     def _directions_outside(self, q: Array) -> tuple[Vector, Vector]:
@@ -480,9 +483,9 @@ class Free(JointKind):
     velocities = (*ANGULAR, *LINEAR)
 
     @per_kind
-    def transform(self, q: Array) -> tuple[Array, Array]:
-        return rotation_from_quaternion(vector(*components(q, 7)[3:])), vector(
-            *components(q, 7)[:3]
+    def transform(self, q: Array) -> RigidTransform:
+        return RigidTransform(
+            rotation_from_quaternion(vector(*components(q, 7)[3:])), vector(*components(q, 7)[:3])
         )
 
     def motion(self, q: Array) -> Array:
@@ -533,8 +536,8 @@ class Fixed(JointKind):
     coordinates = ()
     velocities = ()
 
-    def transform(self, q: Array) -> tuple[Array, Array]:
-        return matrix(AXES), vector(*ZERO)
+    def transform(self, q: Array) -> RigidTransform:
+        return RigidTransform(matrix(AXES), vector(*ZERO))
 
     def motion(self, q: Array) -> Array:
         return columns()

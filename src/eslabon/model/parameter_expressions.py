@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import known_words, mapping
+from eslabon.arguments import known_words, mapping, unmasked
 from eslabon.errors import ModelError, format_value
 from eslabon.numerics import scalars
 
@@ -171,6 +171,7 @@ def number(value: NumberLike, what: str = "this number") -> Number:
         return value
     if isinstance(value, str):
         return _parsed(value, what)
+    unmasked(value, what)
     complex_ = isinstance(value, np.complexfloating) or (
         isinstance(value, np.ndarray) and value.dtype.kind == "c"
     )

@@ -13,8 +13,8 @@ from eslabon.errors import ModelError, RotationError, format_value, located
 from eslabon.model.closures import CLOSURES
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.joints import KINDS, JointKind
-from eslabon.model.numbers_with_units import number_with_unit
 from eslabon.model.parameter_expressions import Number, ParameterExpression
+from eslabon.model.parameter_units import number_with_unit
 from eslabon.model.poses import ORIGIN, Pose, Triple
 from eslabon.numerics.rigid_motions import check_pose
 from eslabon.numerics.rotations import rpy_from_rotation

@@ -13,6 +13,7 @@ from eslabon.displays import displayed
 from eslabon.model.parameter_expressions import ParameterExpression, call
 from eslabon.numerics.rotations import rotation_from_rpy, rpy_from_rotation
 from eslabon.numerics.scalars import Array, dot, vector
+from eslabon.numerics.spatial import RigidTransform
 
 if TYPE_CHECKING:
     from eslabon.model.items import Body
@@ -32,6 +33,14 @@ class Pose:
     position: Triple = ORIGIN
     rpy: Triple = ORIGIN
 
+    def __post_init__(self) -> None:
+        """A negative zero is a plain one, as in every other number of a description: it reads back as it is written."""
+        for name in ("position", "rpy"):
+            given = getattr(self, name)
+            if isinstance(given, tuple) and any(type(x) is float and x == 0.0 for x in given):
+                plain = tuple(0.0 if type(x) is float and x == 0.0 else x for x in given)
+                object.__setattr__(self, name, plain)
+
     def rotation(self) -> Array:
         """R = Rz(yaw) Ry(pitch) Rx(roll)."""
         return self._rotation
@@ -48,6 +57,24 @@ class Pose:
     def translation(self) -> Array:
         return vector(*self.position)
 
+    def transform(self) -> RigidTransform:
+        """The same pose as formulas use it: rotation matrix and position."""
+        return RigidTransform(self._rotation, self.translation())
+
+    def __matmul__(self, other: Pose) -> Pose:
+        """T1 T2: the pose of a frame that stands at `other` in the frame that stands here.
+
+        >>> Pose((1.0, 0.0, 0.0), (0.0, 0.0, np.pi / 2)) @ Pose((0.0, 2.0, 0.0))
+        Pose(position=(-1.0, 0.0, 0.0), rpy=(0.0, 0.0, 1.5707963267948966))
+        """
+        R = _rotation(self.rpy)
+        position = tuple(
+            p + dot(row, other.position) for p, row in zip(self.position, R, strict=True)
+        )
+        if ORIGIN in (self.rpy, other.rpy):
+            return Pose(position, self.rpy if other.rpy == ORIGIN else other.rpy)
+        return Pose(position, _rpy(_product(R, _rotation(other.rpy))))
+
 
 @displayed
 @dataclass(frozen=True)
@@ -56,28 +83,6 @@ class End:
 
     body: str
     at: Pose = Pose()
-
-
-def compose(first: Pose, second: Pose) -> Pose:
-    """T1 T2: the pose of a frame that stands at `second` in a frame that stands at `first`.
-
-    >>> compose(Pose((1.0, 0.0, 0.0), (0.0, 0.0, np.pi / 2)), Pose((0.0, 2.0, 0.0)))
-    Pose(position=(-1.0, 0.0, 0.0), rpy=(0.0, 0.0, 1.5707963267948966))
-    """
-    R = _rotation(first.rpy)
-    position = tuple(
-        p + dot(row, second.position) for p, row in zip(first.position, R, strict=True)
-    )
-    if ORIGIN in (first.rpy, second.rpy):
-        return Pose(position, first.rpy if second.rpy == ORIGIN else second.rpy)
-    return Pose(position, _rpy(_product(R, _rotation(second.rpy))))
-
-
-def inverse(pose: Pose) -> Pose:
-    """T^-1: where the outer frame stands in the one at `pose`."""
-    back = _transpose(_rotation(pose.rpy))
-    position = tuple(0.0 - dot(row, pose.position) for row in back)
-    return Pose(position, ORIGIN if pose.rpy == ORIGIN else _rpy(back))
 
 
 def in_parent_frame(at: Pose, body: Body) -> Body:

@@ -13,7 +13,7 @@ from unicodedata import category
 from eslabon.errors import ModelError, format_value, located
 from eslabon.model.fields import SPEC, Context, Found, NewNames, Side, Spec
 from eslabon.model.items import ITEMS, Description, Item
-from eslabon.model.poses import Pose, compose
+from eslabon.model.poses import Pose
 
 I = TypeVar("I", bound=Item)
 # Control characters, lone surrogates, and what breaks lines: they break tables, sentences and files.
@@ -132,6 +132,6 @@ def hung_item(item: I, old: str, body: str, at: Pose) -> I:
         on, where = item.stands
         place = getattr(item, where)
         is_pose = isinstance(place, Pose)
-        moved = compose(at, place if is_pose else Pose(place))
+        moved = at @ (place if is_pose else Pose(place))
         made |= {on: body, where: moved if is_pose else moved.position}
     return replace(item, **made) if made else item  # type: ignore[type-var]

@@ -1,154 +1,26 @@
-"""Rotations and their invariants, quaternions, rigid motions: pure formulas on numbers and symbols alike.
+"""Rotations, quaternions, rigid motions: formulas for numbers and symbols alike.
+
+The public name is `es.algebra`; what each module offers is its `__all__`.
 
 >>> import numpy as np
 >>> import eslabon as es
->>> es.algebra.rotation_z(np.pi / 2).round(12) + 0.0
+>>> es.algebra.rotation_z(np.pi / 2)
 array([[ 0., -1.,  0.],
        [ 1.,  0.,  0.],
        [ 0.,  0.,  1.]])
 """
 
-from eslabon.numerics.quaternions import (
-    axis_angle_from_quaternion,
-    body_rates,
-    invariants_from_quaternion,
-    quaternion_about,
-    quaternion_conjugate,
-    quaternion_exp,
-    quaternion_from_axis_angle,
-    quaternion_from_invariants,
-    quaternion_from_rodrigues,
-    quaternion_from_rotation_vector,
-    quaternion_from_scalar,
-    quaternion_from_vector,
-    quaternion_inverse,
-    quaternion_log,
-    quaternion_norm,
-    quaternion_normalize,
-    quaternion_product,
-    quaternion_rate,
-    quaternion_rotate,
-    quaternion_sum,
-    rodrigues_from_quaternion,
-    rotation_vector_from_quaternion,
-    scalar_part,
-    slerp,
-    vector_part,
-)
-from eslabon.numerics.rigid_motions import (
-    adjoint,
-    bracket,
-    check_pose,
-    coadjoint,
-    cobracket,
-    compose,
-    hat,
-    hat6,
-    inertia_matrix,
-    motion_exp,
-    motion_log,
-    pose,
-    pose_inverse,
-    position_of,
-    rotation_of,
-    vee,
-    vee6,
-)
-from eslabon.numerics.rotations import (
-    REPRESENTATIONS,
-    bryant_from_rotation,
-    check_rotation,
-    convert,
-    euler_from_rotation,
-    invariant_rates,
-    invariants_from_rotation,
-    quaternion_from_rotation,
-    rotation_about,
-    rotation_from_axis_angle,
-    rotation_from_bryant,
-    rotation_from_euler,
-    rotation_from_invariants,
-    rotation_from_quaternion,
-    rotation_from_rotation_vector,
-    rotation_from_rpy,
-    rotation_from_unit_quaternion,
-    rotation_x,
-    rotation_y,
-    rotation_z,
-    rpy_from_rotation,
-    trace,
-    vect,
-)
+from eslabon.numerics import quaternions, rigid_motions, rotations
+from eslabon.numerics.quaternions import *
+from eslabon.numerics.rigid_motions import *
+from eslabon.numerics.rotations import *
 
-__all__ = [
-    "REPRESENTATIONS",
-    "adjoint",
-    "axis_angle_from_quaternion",
-    "body_rates",
-    "bracket",
-    "bryant_from_rotation",
-    "check_pose",
-    "check_rotation",
-    "coadjoint",
-    "cobracket",
-    "compose",
-    "convert",
-    "euler_from_rotation",
-    "hat",
-    "hat6",
-    "inertia_matrix",
-    "invariant_rates",
-    "invariants_from_quaternion",
-    "invariants_from_rotation",
-    "motion_exp",
-    "motion_log",
-    "pose",
-    "pose_inverse",
-    "position_of",
-    "quaternion_about",
-    "quaternion_conjugate",
-    "quaternion_exp",
-    "quaternion_from_axis_angle",
-    "quaternion_from_invariants",
-    "quaternion_from_rodrigues",
-    "quaternion_from_rotation",
-    "quaternion_from_rotation_vector",
-    "quaternion_from_scalar",
-    "quaternion_from_vector",
-    "quaternion_inverse",
-    "quaternion_log",
-    "quaternion_norm",
-    "quaternion_normalize",
-    "quaternion_product",
-    "quaternion_rate",
-    "quaternion_rotate",
-    "quaternion_sum",
-    "rodrigues_from_quaternion",
-    "rotation_about",
-    "rotation_from_axis_angle",
-    "rotation_from_bryant",
-    "rotation_from_euler",
-    "rotation_from_invariants",
-    "rotation_from_quaternion",
-    "rotation_from_rotation_vector",
-    "rotation_from_rpy",
-    "rotation_from_unit_quaternion",
-    "rotation_of",
-    "rotation_vector_from_quaternion",
-    "rotation_x",
-    "rotation_y",
-    "rotation_z",
-    "rpy_from_rotation",
-    "scalar_part",
-    "slerp",
-    "trace",
-    "vect",
-    "vector_part",
-    "vee",
-    "vee6",
-]
+__all__: list[str] = []
+__all__ += quaternions.__all__
+__all__ += rigid_motions.__all__
+__all__ += rotations.__all__
 
 
 def __dir__() -> list[str]:
-    """What the Tab key offers: names to use, not files."""
+    """The public names, for completion by the Tab key."""
     return sorted(__all__)

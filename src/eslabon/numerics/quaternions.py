@@ -30,6 +30,34 @@ from eslabon.numerics.scalars import (
     where,
 )
 
+__all__ = [
+    "axis_angle_from_quaternion",
+    "body_rates",
+    "invariants_from_quaternion",
+    "quaternion_about",
+    "quaternion_conjugate",
+    "quaternion_exp",
+    "quaternion_from_axis_angle",
+    "quaternion_from_invariants",
+    "quaternion_from_rodrigues",
+    "quaternion_from_rotation_vector",
+    "quaternion_from_scalar",
+    "quaternion_from_vector",
+    "quaternion_inverse",
+    "quaternion_log",
+    "quaternion_norm",
+    "quaternion_normalize",
+    "quaternion_product",
+    "quaternion_rate",
+    "quaternion_rotate",
+    "quaternion_sum",
+    "rodrigues_from_quaternion",
+    "rotation_vector_from_quaternion",
+    "scalar_part",
+    "slerp",
+    "vector_part",
+]
+
 # How far numbers may be from satisfying the definition of their representation.
 TOLERANCE = 1e-6
 

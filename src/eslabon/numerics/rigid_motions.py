@@ -33,7 +33,27 @@ from eslabon.numerics.scalars import (
     transpose,
     vector,
 )
-from eslabon.numerics.spatial import skew
+from eslabon.numerics.spatial import inertia_blocks, skew
+
+__all__ = [
+    "adjoint",
+    "bracket",
+    "check_pose",
+    "coadjoint",
+    "cobracket",
+    "compose",
+    "hat",
+    "hat6",
+    "inertia_matrix",
+    "motion_exp",
+    "motion_log",
+    "pose",
+    "pose_inverse",
+    "position_of",
+    "rotation_of",
+    "vee",
+    "vee6",
+]
 
 hat = skew  # the name it has in the papers on Lie groups
 
@@ -290,5 +310,4 @@ def inertia_matrix(mass: Scalar, com: Array, inertia: Array) -> Array:
         [m * (dot(c, c) * (i == j) - c[i] * c[j]) for j in range(3)] for i in range(3)
     ]  # of the mass at c
     rotary = matrix([[central[i][j] + turned[i][j] for j in range(3)] for i in range(3)])
-    h = skew(vector(*(m * x for x in c)))
-    return block([[rotary, h], [transpose(h), matrix([[m * x for x in row] for row in np.eye(3)])]])
+    return inertia_blocks(m, vector(*(m * x for x in c)), rotary)

@@ -38,6 +38,32 @@ from eslabon.numerics.scalars import (
     where,
 )
 
+__all__ = [
+    "REPRESENTATIONS",
+    "bryant_from_rotation",
+    "check_rotation",
+    "convert",
+    "euler_from_rotation",
+    "invariant_rates",
+    "invariants_from_rotation",
+    "quaternion_from_rotation",
+    "rotation_about",
+    "rotation_from_axis_angle",
+    "rotation_from_bryant",
+    "rotation_from_euler",
+    "rotation_from_invariants",
+    "rotation_from_quaternion",
+    "rotation_from_rotation_vector",
+    "rotation_from_rpy",
+    "rotation_from_unit_quaternion",
+    "rotation_x",
+    "rotation_y",
+    "rotation_z",
+    "rpy_from_rotation",
+    "trace",
+    "vect",
+]
+
 # How far R^T R of a rotation matrix may be from the identity.
 TOLERANCE = quaternions.TOLERANCE
 

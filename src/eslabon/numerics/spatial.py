@@ -8,7 +8,7 @@ columns. `eslabon.numerics.rigid_motions` has the same operators as 6x6 matrices
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,13 +23,45 @@ from eslabon.numerics.scalars import (
     concatenate,
     entries,
     is_symbolic,
+    matmul,
     matrix,
     times,
     transpose,
 )
 from eslabon.numerics.traced_steps import traced_once
 
-Pose = tuple[Array, Array]  # rotation and position
+
+class RigidTransform(NamedTuple):
+    """The pose of a child frame in its parent: rotation R and position p, x_parent = R x_child + p.
+
+    `T1 @ T2` is the pose of a frame that stands at T2 in a frame that stands at T1.
+
+    >>> step = RigidTransform(np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]]), np.array([1.0, 0, 0]))
+    >>> (step @ step).p
+    array([1., 1., 0.])
+    >>> (step @ step).relative_to(step).p, (step @ step.inverse()).p
+    (array([1., 0., 0.]), array([0., 0., 0.]))
+    """
+
+    R: Array
+    p: Array
+
+    @traced_once
+    def __matmul__(self, other: RigidTransform) -> RigidTransform:
+        """T1 T2 = (R1 R2, R1 p2 + p1) (Yime, eq. 3)."""
+        return RigidTransform(matmul(self.R, other.R), times(self.R, other.p) + self.p)
+
+    @traced_once
+    def inverse(self) -> RigidTransform:
+        """T^-1 = (R^T, -R^T p): the pose of the parent frame in the child (Yime, eq. 2)."""
+        back = transpose(self.R)
+        return RigidTransform(back, -times(back, self.p))
+
+    @traced_once
+    def relative_to(self, other: RigidTransform) -> RigidTransform:
+        """T2^-1 T1: this pose as seen from another one with the same parent."""
+        back = transpose(other.R)
+        return RigidTransform(matmul(back, self.R), times(back, self.p - other.p))
 
 
 def angular_and_linear(x: Array) -> tuple[Array, Array]:
@@ -62,10 +94,11 @@ def cross(u: Array, w: Array) -> Array:
 
 
 @traced_once
-def twist_to_child(pose: Pose, V: Array) -> Array:
+def twist_to_child(pose: RigidTransform, V: Array) -> Array:
     """Ad_T^-1 V: a twist given in the parent frame, in the child frame (Yime, eq. 8).
 
-    >>> twist_to_child((np.eye(3), np.array([1.0, 0, 0])), np.array([0, 0, 1.0, 0, 0, 0]))  # turning about the parent's z
+    >>> shift = RigidTransform(np.eye(3), np.array([1.0, 0, 0]))
+    >>> twist_to_child(shift, np.array([0, 0, 1.0, 0, 0, 0]))  # turning about the parent's z
     array([0., 0., 1., 0., 1., 0.])
     """
     (R, p), (w, v) = pose, angular_and_linear(V)
@@ -74,7 +107,7 @@ def twist_to_child(pose: Pose, V: Array) -> Array:
 
 
 @traced_once
-def twist_to_parent(pose: Pose, V: Array) -> Array:
+def twist_to_parent(pose: RigidTransform, V: Array) -> Array:
     """Ad_T V: a twist given in the child frame, in the parent frame (Yime, eq. 8)."""
     (R, p), (w, v) = pose, angular_and_linear(V)
     turned = times(R, w)
@@ -82,10 +115,11 @@ def twist_to_parent(pose: Pose, V: Array) -> Array:
 
 
 @traced_once
-def wrench_to_parent(pose: Pose, F: Array) -> Array:
+def wrench_to_parent(pose: RigidTransform, F: Array) -> Array:
     """Ad_T^-T F: a wrench given in the child frame, in the parent frame (Yime, eq. 9).
 
-    >>> wrench_to_parent((np.eye(3), np.array([1.0, 0, 0])), np.array([0, 0, 0, 0, 1.0, 0]))  # a force along y at x = 1
+    >>> shift = RigidTransform(np.eye(3), np.array([1.0, 0, 0]))
+    >>> wrench_to_parent(shift, np.array([0, 0, 0, 0, 1.0, 0]))  # a force along y at x = 1
     array([0., 0., 1., 0., 1., 0.])
     """
     (R, p), (moment, force) = pose, angular_and_linear(F)
@@ -93,7 +127,7 @@ def wrench_to_parent(pose: Pose, F: Array) -> Array:
     return concatenate(times(R, moment) + cross(p, turned), turned)
 
 
-def motion_transform(pose: Pose) -> Array:
+def motion_transform(pose: RigidTransform) -> Array:
     """The 6x6 matrix of Ad_T^-1, Featherstone's X from parent to child; its transpose carries wrenches the other way."""
     R, p = pose
     return casadi.blockcat([[R.T, casadi.SX(3, 3)], [-R.T @ skew(p), R.T]])
@@ -137,6 +171,14 @@ def ad_dual(V: Array, F: Array) -> Array:
     return concatenate(cross(w, moment) + cross(v, force), cross(w, force))
 
 
+def inertia_blocks(mass: Scalar, first: Array, rotary: Array) -> Array:
+    """[[J, hat(h)], [hat(h)^T, m 1]]: the 6x6 inertia of mass m, first moment h and inertia J about one point."""
+    h = skew(first)
+    return block(
+        [[rotary, h], [transpose(h), matrix([[mass * x for x in row] for row in np.eye(3)])]]
+    )
+
+
 @dataclass(frozen=True)
 class Inertia:
     """A body's inertia in ten numbers: mass m, first moment h = m c (a 3x1 column), and second moments
@@ -146,8 +188,9 @@ class Inertia:
     With the matrix U = skew(w') + skew(w)^2, which gives the acceleration of any point r of the body as a + U r, force and
     moment are m a + U h and h x a + 2 vect(U Sigma): the fewest products there are.
 
-    >>> point = Inertia.of(2.0, np.array([[1.0], [0], [0]]), np.zeros((3, 3)))  # two kilograms at x = 1
-    >>> beside = point.in_parent_frame((np.eye(3), np.array([[1.0], [0], [0]])))  # seen from one metre before
+    >>> one = np.array([[1.0], [0], [0]])
+    >>> point = Inertia.from_mass_properties(2.0, one, np.zeros((3, 3)))  # two kilograms at x = 1
+    >>> beside = point.in_parent_frame(RigidTransform(np.eye(3), one))  # seen from x = -1
     >>> float(beside.first[0, 0]), float(beside.second[0, 0]), float(beside.rotary[2, 2])
     (4.0, 8.0, 8.0)
     """
@@ -158,16 +201,16 @@ class Inertia:
     rotary: Array
 
     @staticmethod
-    def of(mass: Scalar, com: Array, inertia: Array) -> Inertia:
+    def from_mass_properties(mass: Scalar, com: Array, inertia: Array) -> Inertia:
         """From mass, centre of mass c and inertia I about it: Sigma = tr(I)/2 1 - I + m c c^T."""
         first = mass * com
-        return Inertia.of_moments(
+        return Inertia.from_moments(
             mass, first, _trace(inertia) / 2 * np.eye(3) - inertia + first @ com.T
         )
 
     @staticmethod
     @traced_once
-    def of_moments(mass: Scalar, first: Array, second: Array) -> Inertia:
+    def from_moments(mass: Scalar, first: Array, second: Array) -> Inertia:
         """From mass, first and second moments."""
         return Inertia(mass, first, second, _complement(second))
 
@@ -180,12 +223,12 @@ class Inertia:
             self.rotary + other.rotary,
         )
 
-    def in_parent_frame(self, pose: Pose) -> Inertia:
+    def in_parent_frame(self, pose: RigidTransform) -> Inertia:
         """The inertia of a body whose frame stands at `pose`, about the parent's frame (Steiner, 1840)."""
-        return self._seen_from(pose, pose[1], about_z=_about_z(pose[0]))
+        return self._seen_from(pose, pose.p, about_z=_about_z(pose.R))
 
     @traced_once
-    def _seen_from(self, pose: Pose, again: Array, about_z: bool) -> Inertia:
+    def _seen_from(self, pose: RigidTransform, again: Array, about_z: bool) -> Inertia:
         R, p = pose
         first = R @ self.first
         moved = (
@@ -198,23 +241,22 @@ class Inertia:
             _turned(R, self.rotary, about_z) + _complement(moved),
         )
 
-    def moments_in_parent_frame(self, pose: Pose) -> Inertia:
+    def moments_in_parent_frame(self, pose: RigidTransform) -> Inertia:
         """The same, the usual inertia taken from the second moments: fewer products where both are wanted in full."""
-        return self._moments_seen_from(pose, pose[1], about_z=_about_z(pose[0]))
+        return self._moments_seen_from(pose, pose.p, about_z=_about_z(pose.R))
 
     @traced_once
-    def _moments_seen_from(self, pose: Pose, again: Array, about_z: bool) -> Inertia:
+    def _moments_seen_from(self, pose: RigidTransform, again: Array, about_z: bool) -> Inertia:
         R, p = pose
         first = R @ self.first
         second = (
             _turned(R, self.second, about_z) + first @ p.T + again @ first.T + self.mass * (p @ p.T)
         )
-        return Inertia.of_moments(self.mass, first + self.mass * p, second)
+        return Inertia.from_moments(self.mass, first + self.mass * p, second)
 
     def matrix(self) -> Array:
         """The 6x6 inertia about the frame's origin (Yime, eq. 38)."""
-        h = skew(self.first)
-        return block([[self.rotary, h], [h.T, self.mass * np.eye(3)]])
+        return inertia_blocks(self.mass, self.first, self.rotary)
 
     @traced_once
     def momentum(self, twists: Array) -> Array:

@@ -13,8 +13,8 @@ from eslabon.errors import EslabonError, InputError, ModelError, format_value
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import velocity_columns
 from eslabon.model.free_numbers import parameter_units
-from eslabon.model.numbers_with_units import number_in_si, ordered, range_in_si
 from eslabon.model.parameter_expressions import ParameterExpression, number
+from eslabon.numerics.units import check_range, number_in_si, range_in_si
 from eslabon.optimize.design_problem import FINER, DesignProblem
 from eslabon.optimize.design_quantities import demands_of, quantity_of
 from eslabon.optimize.optimum import Checks, Optimum
@@ -111,13 +111,13 @@ def ranges_of(m: Mechanism, over: Any) -> dict[str, tuple[float, float]]:
 
 def _range(said: Any, what: str, unit: str | None) -> tuple[float, float]:
     if isinstance(said, str) and (ends := range_in_si(said, what, unit)):
-        return ordered(ends, what)
+        return check_range(ends, what)
     if not isinstance(said, list | tuple | np.ndarray) or len(said) != 2:
         raise InputError(
             f"{what} is a range, (least, most) or '30..80 mm'; it is {format_value(said)}."
         )
     least, most = (_end(x, what, unit) for x in said)
-    return ordered((least, most), what)
+    return check_range((least, most), what)
 
 
 def _end(x: Any, what: str, unit: str | None) -> float:

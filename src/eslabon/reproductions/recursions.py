@@ -13,7 +13,7 @@ import numpy as np
 
 from eslabon.errors import ModelError
 from eslabon.formulas.kinematics.frames import chosen_frame
-from eslabon.formulas.kinematics.tree import chain, fixed
+from eslabon.formulas.kinematics.tree import chain
 from eslabon.model import Model
 from eslabon.numerics.quaternions import quaternion_about, quaternion_product, quaternion_rotate
 from eslabon.numerics.rotations import rotation_from_quaternion
@@ -53,11 +53,11 @@ def _steps(m: Model, frame: str | None) -> tuple[list[Step], np.ndarray, Vector]
             raise ModelError(
                 f"the recursions know revolute and prismatic joints; '{joint.name}' is {joint.kind.kind}."
             )
-        R, p = (np.asarray(x) for x in fixed(joint.at))
+        R, p = (np.asarray(x) for x in joint.at.transform())
         axis = np.array(joint.kind.axes[0], dtype=float)
         turns = joint.kind.kind == "revolute"
         steps.append(Step(m.velocities[joint.name].start, turns, axis / np.linalg.norm(axis), R, p))
-    R, p = (np.asarray(x) for x in fixed(chosen.at))
+    R, p = (np.asarray(x) for x in chosen.at.transform())
     return steps, R, p
 
 

@@ -22,7 +22,7 @@ from eslabon.errors import InputError
 from eslabon.simulate import motion_equations
 from eslabon.simulate.called import Called, ask
 from eslabon.simulate.control import Control, Table
-from eslabon.simulate.memory import Memory, within
+from eslabon.simulate.controller_memory import Memory, within
 from eslabon.simulate.projection import condition
 from eslabon.simulate.sampling import Sampler
 from eslabon.simulate.simulated_motion import Outcome

@@ -17,7 +17,7 @@ from eslabon.displays import displayed
 from eslabon.errors import InputError, format_value
 from eslabon.model import Model, as_model
 from eslabon.simulate.called import Called, frozen
-from eslabon.simulate.memory import Sampling
+from eslabon.simulate.controller_memory import Sampling
 from eslabon.simulate.sampling import Sampled, Sampler, sampler_of
 from eslabon.simulate.traced_laws import Law, Traced
 

@@ -20,7 +20,7 @@ from eslabon.numerics.scalars import concatenate
 from eslabon.simulate import motion_equations, step_formulas
 from eslabon.simulate.called import Called, asked, fitted
 from eslabon.simulate.control import Control, Table
-from eslabon.simulate.memory import Memory, within
+from eslabon.simulate.controller_memory import Memory, within
 from eslabon.simulate.sampling import Sampler
 from eslabon.simulate.simulated_motion import Outcome
 from eslabon.simulate.singular_passages import Passages

@@ -29,7 +29,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.simulate import projection
-from eslabon.simulate.memory import within
+from eslabon.simulate.controller_memory import within
 from eslabon.simulate.stops import Stop, stop_energy, stop_forces
 
 External = Mapping[str, Expression] | None

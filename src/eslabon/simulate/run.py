@@ -17,7 +17,7 @@ from eslabon.simulate import adaptive, fixed, run_options, step_formulas
 from eslabon.simulate.adaptive import Event
 from eslabon.simulate.called import Called, RaisedError
 from eslabon.simulate.control import Control, as_control
-from eslabon.simulate.memory import within
+from eslabon.simulate.controller_memory import within
 from eslabon.simulate.projection import VIOLATIONS, at_time
 from eslabon.simulate.run_errors import (
     Interrupted,

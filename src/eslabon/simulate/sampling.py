@@ -16,7 +16,7 @@ from eslabon.errors import InputError, format_value
 from eslabon.model import Model
 from eslabon.numerics.scalars import concatenate
 from eslabon.simulate.called import Called, frozen
-from eslabon.simulate.memory import Memory, Sampling
+from eslabon.simulate.controller_memory import Memory, Sampling
 from eslabon.simulate.noise import Noise, Sizes
 from eslabon.simulate.traced_laws import Law, Traced, law_at, states_at_start
 

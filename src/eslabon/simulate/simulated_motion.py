@@ -18,7 +18,7 @@ from eslabon.model.configuration import Column, coordinate_columns, velocity_col
 from eslabon.pages import paragraph
 from eslabon.pages.notebook import in_groups
 from eslabon.plotting import saved
-from eslabon.simulate.memory import Memory
+from eslabon.simulate.controller_memory import Memory
 from eslabon.simulate.motion_equations import ACCELERATIONS, COUPLING_FORCES
 from eslabon.simulate.system import System
 

@@ -19,7 +19,7 @@ from eslabon.model.configuration import coordinate_rates, normalize
 from eslabon.numerics.scalars import casadi
 from eslabon.simulate import motion_equations
 from eslabon.simulate.control import Control, Table
-from eslabon.simulate.memory import Memory, Sampling, within
+from eslabon.simulate.controller_memory import Memory, Sampling, within
 from eslabon.simulate.motion_equations import ACTING, FORMULATION, X
 from eslabon.simulate.projection import projected
 from eslabon.simulate.traced_laws import Law

@@ -22,7 +22,7 @@ from eslabon.model.configuration import coordinate_velocities
 from eslabon.model.validation import TIME
 from eslabon.simulate import motion_equations
 from eslabon.simulate.control import Table
-from eslabon.simulate.memory import within
+from eslabon.simulate.controller_memory import within
 from eslabon.simulate.projection import project
 from eslabon.simulate.stops import Stop
 from eslabon.simulate.traced_laws import Law, law_at

@@ -1,4 +1,4 @@
-"""One step of damped least squares as a graph, for whatever equations: see `eslabon.least_squares`."""
+"""One step of damped least squares as a graph, for whatever equations: see `eslabon.numerics.least_squares`."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from eslabon.arguments import floats as as_floats
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import rank
 from eslabon.errors import ModelError
-from eslabon.formulas.kinematics.tree import fixed, on_body, placements, relative
-from eslabon.model import Model, Pose
+from eslabon.formulas.kinematics.tree import on_body, placements
+from eslabon.model import Model
 from eslabon.numerics.spatial import wrench_to_parent
 from eslabon.solvers.singularities import check_closed
 
@@ -51,7 +51,7 @@ def _reactions(m: Model, q: Floats, z: Floats) -> Floats:
         first, second = (on_body(placed, end.body, end.at) for end in (loop.first, loop.second))
         count = loop.kind.rows
         loops.append(
-            np.asarray(loop.kind.covectors(*relative(first, second))) @ z[start : start + count]
+            np.asarray(loop.kind.covectors(*second.relative_to(first))) @ z[start : start + count]
         )
         start += count
         on_ground = wrench_to_parent(second, loops[-1])
@@ -59,7 +59,5 @@ def _reactions(m: Model, q: Floats, z: Floats) -> Floats:
         load[loop.first.body] -= on_ground
     for joint in reversed(m.joints):  # a joint holds what is on its child and beyond
         load[joint.parent] += load[joint.child]
-    joints = [
-        -wrench_to_parent(relative(placed[j.child], fixed(Pose())), load[j.child]) for j in m.joints
-    ]
+    joints = [-wrench_to_parent(placed[j.child].inverse(), load[j.child]) for j in m.joints]
     return np.array([*joints, *loops])

@@ -19,9 +19,9 @@ from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import RANK, beside, generic, partition
 from eslabon.displays import displayed
 from eslabon.formulas.quantities import quantity
-from eslabon.least_squares import TINY
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
+from eslabon.numerics.least_squares import TINY
 from eslabon.pages import listing
 from eslabon.pages.notebook import attributes, folded
 from eslabon.solvers.assembly.prescription import scales, size

@@ -35,6 +35,7 @@ from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.model.configuration import difference, velocity_names
 from eslabon.model.memory import per_model
+from eslabon.numerics.pivoting import pivoted
 from eslabon.solvers.assembly.prescription import scales, sizes
 from eslabon.solvers.batches import flattened
 
@@ -292,7 +293,16 @@ def reachable_twists(m: Model, frame: str, part: str) -> Span:
     )  # loops may hold what the tree moves
     U, sizes, _ = np.linalg.svd(np.concatenate(list(twists), axis=-1))
     ranks = (np.linalg.svd(twists, compute_uv=False) > nothing).sum(axis=-1)
-    return Span(U[:, : int((sizes > nothing).sum())], int(ranks.max()))
+    return Span(_oriented(U[:, : int((sizes > nothing).sum())]), int(ranks.max()))
+
+
+def _oriented(basis: Floats) -> Floats:
+    """The basis with the orientation of those components of a twist that tell its vectors apart best,
+    in their order: singular vectors have signs that round-off decides."""
+    rows = sorted(pivoted(basis.T)[0][: basis.shape[1]])
+    return basis * np.where(
+        np.arange(basis.shape[1]) == 0, np.sign(np.linalg.det(basis[rows])), 1.0
+    )
 
 
 def scaled_twists(

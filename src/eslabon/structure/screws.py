@@ -15,10 +15,11 @@ import numpy as np
 
 from eslabon.coordinates.closing import close
 from eslabon.errors import AssemblyError
-from eslabon.formulas.kinematics.tree import Placement, on_body, placements, relative
+from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import GROUND, Loop, Model
 from eslabon.model.configuration import normalize
 from eslabon.model.memory import per_model
+from eslabon.numerics.spatial import RigidTransform
 from eslabon.structure.subgroups import kernel, rank, span
 
 # A walk of six steps along the mechanism's own motions, each with a little disorder to leave a singular configuration by.
@@ -217,7 +218,9 @@ def _middle_and_size(points: np.ndarray) -> tuple[np.ndarray, float]:
     return centre, size if size > 1e-9 * far else far or 1.0
 
 
-def _seen(place: Placement, twists: np.ndarray, centre: np.ndarray, length: float) -> np.ndarray:
+def _seen(
+    place: RigidTransform, twists: np.ndarray, centre: np.ndarray, length: float
+) -> np.ndarray:
     """Twists in a frame as seen from the mechanism's middle, lengths in units of its size."""
     R, p = place
     w = R @ twists[:3]
@@ -225,9 +228,11 @@ def _seen(place: Placement, twists: np.ndarray, centre: np.ndarray, length: floa
     return np.vstack([w, (R @ twists[3:] + lever) / length])
 
 
-def _cut_motion(loop: Loop, first: Placement, second: Placement, length: float) -> np.ndarray:
+def _cut_motion(
+    loop: Loop, first: RigidTransform, second: RigidTransform, length: float
+) -> np.ndarray:
     """The twists a cut joint allows, in its second frame: those on which its reactions do no work."""
-    R, p = relative(first, second)
+    R, p = second.relative_to(first)
     if (
         loop.kind.dof == len(loop.kind.axes) == 2
     ):  # of a universal joint the first axis goes with the first frame

@@ -16,7 +16,7 @@ from eslabon.files.findings import QUOTED, Finding, Findings
 from eslabon.files.meshes import Packages, meshes
 from eslabon.mechanism import Mechanism
 from eslabon.model import Description, Model, ParameterExpression
-from eslabon.model.admissible import inadmissible
+from eslabon.model.admissible import inadmissible, moving_bodies_weigh_nothing
 from eslabon.model.items import ITEMS
 from eslabon.model.parameter_expressions import leaves
 from eslabon.model.validation import violations
@@ -150,6 +150,7 @@ def _odd(d: Description) -> Iterator[str]:
     """What is legal and looks like a slip."""
     m = Mechanism(d)
     yield from m.plausibility_warnings
+    yield from moving_bodies_weigh_nothing(m)
     items = (d.gravity, d.parameters, *(getattr(d, kind) for kind in ITEMS))
     used = {name for x in leaves(items) if isinstance(x, ParameterExpression) for name in x.names()}
     yield from (

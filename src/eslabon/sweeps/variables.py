@@ -14,7 +14,6 @@ over = {
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,12 +25,12 @@ from eslabon.errors import InputError, ModelError, format_value, suggest
 from eslabon.mechanism import Mechanism
 from eslabon.model.clearances import clearance_names
 from eslabon.model.free_numbers import DEVIATION, PAYLOAD, free_name, parameter_units
-from eslabon.model.numbers_with_units import (
-    NUMBER,
-    factor_to_si,
+from eslabon.numerics.units import (
+    check_range,
+    has_tolerance,
     number_in_si,
-    ordered,
     range_in_si,
+    tolerance_in_si,
 )
 from eslabon.sweeps.distributions import (
     Distribution,
@@ -48,7 +47,6 @@ from eslabon.sweeps.distributions import (
 
 CLEARANCE = ".clearance"
 SHAPES: Mapping[str, Any] = {"uniform": Uniform, "normal": Tolerance}
-_ABOUT = re.compile(rf"(?P<middle>{NUMBER})?\s*(?P<first>[^\d.+±-]*?)\s*(?:±|\+/-|\+-)\s*(?P<by>{NUMBER})\s*(?P<unit>.*)")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -183,7 +181,7 @@ def _variables(m: Mechanism, key: str, said: Any) -> tuple[Variable, ...]:
     unit, nominal = parameter_units(m)[name], m.parameters[name]
     made = _distribution(said, f"over[{key!r}]", unit, nominal)
     uncertain = isinstance(made, Frozen | Tolerance) or (
-        isinstance(said, str) and _ABOUT.search(said) is not None
+        isinstance(said, str) and has_tolerance(said)
     )
     return (Variable(name, unit or "", nominal, made, uncertain=uncertain),)
 
@@ -221,7 +219,7 @@ def _distribution(said: Any, what: str, unit: str | None, nominal: float) -> Dis
     if isinstance(said, Sequence):
         values = [number_in_si(x, what, unit) for x in said]
         if len(values) == 2:
-            return Uniform(*ordered((values[0], values[1]), what))
+            return Uniform(*check_range((values[0], values[1]), what))
         if len(values) > 2:
             return levels(values, what)
         raise InputError(
@@ -238,23 +236,9 @@ def _text(said: str, what: str, unit: str | None, nominal: float) -> Distributio
     rest, shape = said.replace("−", "-").strip(), "uniform"
     if (words := rest.rsplit(maxsplit=1))[-1] in SHAPES and len(words) == 2:
         rest, shape = words
-    if ends := range_in_si(rest, what, unit):
-        return SHAPES[shape](*ordered(ends, what))
-    if found := _ABOUT.fullmatch(rest):
-        relative = found["unit"] == "%"
-        own = factor_to_si(found["first"] or ("" if relative else found["unit"]), what, unit)
-        middle = nominal if found["middle"] is None else float(found["middle"]) * own
-        by = float(found["by"]) * (
-            abs(middle) / 100 if relative else factor_to_si(found["unit"], what, unit)
-        )
-        if not by > 0:
-            why = (
-                "it is nothing of a value that is zero; give it in its unit"
-                if relative and not middle
-                else "it is not positive"
-            )
-            raise InputError(f"{what} = {said!r} is no tolerance, for {why}.")
-        return SHAPES[shape](*ordered((middle - by, middle + by), what))
+    ends = range_in_si(rest, what, unit) or tolerance_in_si(rest, what, unit, nominal)
+    if ends:
+        return SHAPES[shape](*check_range(ends, what))
     raise InputError(f"{what} is {format_value(said)}, which is no range; write '10..30 cm', '±0.1 mm', '±2 % normal' or '100 ± 0.1 mm'.")  # fmt: skip
 
 

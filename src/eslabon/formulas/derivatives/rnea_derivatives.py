@@ -29,12 +29,11 @@ from eslabon.compiler.calls import repeat, scan
 from eslabon.formulas.formulations.crba import depth, on_paths
 from eslabon.formulas.kinematics.links import Link, serial
 from eslabon.formulas.kinematics.symbols import flat, gravity, stack, zeros
-from eslabon.formulas.kinematics.tree import compose
 from eslabon.model import Model
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import (
     Inertia,
-    Pose,
+    RigidTransform,
     ad,
     angular_and_linear,
     cross,
@@ -120,7 +119,7 @@ class Composite:
             self.wrench + other.wrench,
         )
 
-    def in_parent_frame(self, pose: Pose) -> Composite:
+    def in_parent_frame(self, pose: RigidTransform) -> Composite:
         """The same about the parent's frame."""
         R, reach = pose
         p = R @ self.p
@@ -160,9 +159,9 @@ class Wrenches(NamedTuple):
     own: Expression
 
     @traced_once
-    def to_parent(self, pose: Pose) -> Wrenches:
+    def to_parent(self, pose: RigidTransform) -> Wrenches:
         inertial, moved, rate = (wrench_to_parent(pose, x) for x in self[:3])
-        return Wrenches(inertial, moved, rate, pose[0] @ self.dual, self.own)
+        return Wrenches(inertial, moved, rate, pose.R @ self.dual, self.own)
 
 
 def of_links(
@@ -199,7 +198,7 @@ def of_links(
 
 
 Steps = tuple[
-    Pose, Pose
+    RigidTransform, RigidTransform
 ]  # from a body to its joint's seat, and from there to the parent: each with few entries
 
 
@@ -212,7 +211,9 @@ def _in_bodies(
     axes, bodies = [], []
     for k, link in enumerate(tree):
         turn, shift = link.turn(q)
-        poses.append(((turn, zeros(3)), (link.R, link.p + link.R @ shift)))
+        poses.append(
+            (RigidTransform(turn, zeros(3)), RigidTransform(link.R, link.p + link.R @ shift))
+        )
         carried = (
             (V[link.parent], A[link.parent])
             if link.parent >= 0
@@ -340,13 +341,13 @@ def _upper(moments: Expression) -> Expression:
 
 def _inertia(numbers: Expression) -> Inertia:
     mass, x, y, z, xx, xy, xz, yy, yz, zz = casadi.vertsplit(numbers)
-    return Inertia.of_moments(
+    return Inertia.from_moments(
         mass, stack(x, y, z), casadi.blockcat([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     )
 
 
-def _pose(numbers: Expression) -> Pose:
-    return casadi.reshape(numbers[:9], 3, 3), numbers[9:]
+def _pose(numbers: Expression) -> RigidTransform:
+    return RigidTransform(casadi.reshape(numbers[:9], 3, 3), numbers[9:])
 
 
 def function(name: str, sizes: Sequence[int], formula: Callable[..., Any]) -> casadi.Function:
@@ -363,9 +364,9 @@ def _outward() -> casadi.Function:
     def formula(
         joint: Expression, parent: Expression, V: Expression, A: Expression
     ) -> tuple[Expression, ...]:
-        R, p = compose(_pose(parent), _pose(joint[:12]))
-        own = twist_to_parent((R, p), joint[12:])
-        return stack(flat(R), p), V + own, A + ad(V, own), own
+        pose = _pose(parent) @ _pose(joint[:12])
+        own = twist_to_parent(pose, joint[12:])
+        return stack(flat(pose.R), pose.p), V + own, A + ad(V, own), own
 
     return function("outward", (18, 12, 6, 6), formula)
 

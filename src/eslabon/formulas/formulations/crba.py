@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from eslabon.compiler.calls import repeat
 from eslabon.formulas.kinematics.links import Link, reduced_links
 from eslabon.formulas.kinematics.symbols import motion, symmetric, zeros
-from eslabon.formulas.kinematics.tree import compose
 from eslabon.model import Model
 from eslabon.numerics.scalars import Expression, casadi
-from eslabon.numerics.spatial import Pose, twist_to_parent, wrench_to_parent
+from eslabon.numerics.spatial import RigidTransform, twist_to_parent, wrench_to_parent
 
 DEEP = 12  # joints to the ground, from which on it pays to see everything from there
 
@@ -62,10 +61,10 @@ def depth(tree: Sequence[Link]) -> float:
 def in_ground(tree: Sequence[Link], q: Expression, nv: int) -> Expression:
     """The same with everything seen from the ground, M_ij = S_i^T (I_j S_j): a body costs more, an entry a quarter."""
     composite, S = [], []
-    poses: list[Pose] = []
+    poses: list[RigidTransform] = []
     for link in tree:
         own = link.pose(q)
-        poses.append(compose(poses[link.parent], own) if link.parent >= 0 else own)
+        poses.append(poses[link.parent] @ own if link.parent >= 0 else own)
         composite.append(link.inertia.in_parent_frame(poses[-1]))
         still = zeros(link.kind.nv)
         S.append(twist_to_parent(poses[-1], motion(link.kind, q[link.q], still, still)[0]))

@@ -18,7 +18,13 @@ from eslabon.formulas.kinematics.links import Link, links, reduced_links
 from eslabon.formulas.kinematics.symbols import gravity, stack, zeros
 from eslabon.model import Model
 from eslabon.numerics.scalars import Expression
-from eslabon.numerics.spatial import Pose, angular_and_linear, cross, skew, wrench_to_parent
+from eslabon.numerics.spatial import (
+    RigidTransform,
+    angular_and_linear,
+    cross,
+    skew,
+    wrench_to_parent,
+)
 from eslabon.numerics.traced_steps import traced_once
 
 
@@ -45,13 +51,16 @@ def outward(
     moved: list[Motion] = []
     for link in tree:
         parent = moved[link.parent] if link.parent >= 0 else ground
-        moved.append(_carried(parent, (link.R, link.p), link.turn(q), link.motion(q, v, a)))
+        moved.append(_carried(parent, link.seat, link.turn(q), link.motion(q, v, a)))
     return moved
 
 
 @traced_once
 def _carried(
-    parent: Motion, seat: Pose, joint: Pose, motion: tuple[Expression, Expression, Expression]
+    parent: Motion,
+    seat: RigidTransform,
+    joint: RigidTransform,
+    motion: tuple[Expression, Expression, Expression],
 ) -> Motion:
     """A body's motion from its parent's: by the seat of its joint, the joint's own pose, and S, the twist S v and its rate."""
     (R, p), (turn, shift), (S, twist, rate) = seat, joint, motion
@@ -75,8 +84,10 @@ def inward(tree: Sequence[Link], moved: Sequence[Motion], wrenches: Wrenches) ->
     for k in reversed(range(len(tree))):
         link, motion = tree[k], moved[k]
         if link.parent >= 0:
-            turned = wrench_to_parent((motion.turn, zeros(3)), transmitted[k])
-            transmitted[link.parent] += wrench_to_parent((link.R, motion.reach), turned)
+            turned = wrench_to_parent(RigidTransform(motion.turn, zeros(3)), transmitted[k])
+            transmitted[link.parent] += wrench_to_parent(
+                RigidTransform(link.R, motion.reach), turned
+            )
     return transmitted
 
 

@@ -22,19 +22,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from eslabon.formulas.kinematics.symbols import constant, motion, zeros
+from eslabon.formulas.kinematics.symbols import constant, motion, pose_across, zeros
 from eslabon.formulas.kinematics.tree import (
     chain,
-    compose,
     coordinates,
-    fixed,
-    joint_transform,
     velocities,
 )
 from eslabon.model import GROUND, Joint, Loop, Model, Pose
 from eslabon.model.constraints import Point
 from eslabon.numerics.scalars import Expression, casadi
-from eslabon.numerics.spatial import ad, angular_and_linear, cross
+from eslabon.numerics.spatial import RigidTransform, ad, angular_and_linear, cross
 from eslabon.numerics.traced_steps import traced_once
 
 
@@ -111,7 +108,7 @@ class Outward:
     def _step(self, joint: Joint) -> Carried:
         """A joint, and the body it carries."""
         parent, own = self.bodies[joint.parent], coordinates(self.m, self.q, joint)
-        R, o = compose((parent.R, parent.o), _symbolic(joint_transform(self.m, self.q, joint)))
+        R, o = RigidTransform(parent.R, parent.o) @ pose_across(self.m, self.q, joint)
         v = zeros(joint.nv) if self.v is None else velocities(self.m, self.v, joint)
         a = zeros(joint.nv) if self.a is None else velocities(self.m, self.a, joint)
         local, _, rate = motion(joint.kind, own, v, a)
@@ -128,10 +125,9 @@ class Ball:
     def __init__(self, seen: Outward, loop: Loop) -> None:
         self.seen, self.loop = seen, loop
         self.first, self.second = (seen.bodies[end.body] for end in (loop.first, loop.second))
-        turn, _ = fixed(loop.second.at)
         self.p, self.R2 = (
             self._place(loop.first.body, loop.first.at),
-            self.second.R @ constant(turn),
+            self.second.R @ constant(loop.second.at.rotation()),
         )
         sides = [seen.path(end.body) for end in (loop.first, loop.second)]
         common = sum(a.name == b.name for a, b in zip(*sides, strict=False))
@@ -141,8 +137,8 @@ class Ball:
         ]  # from the second frame on
 
     def _place(self, body: str, at: Pose) -> Expression:
-        moving, (_, shift) = self.seen.bodies[body], fixed(at)
-        return moving.o + moving.R @ constant(shift)
+        moving = self.seen.bodies[body]
+        return moving.o + moving.R @ constant(at.translation())
 
     def moved(self, x: Carried, S: Expression) -> Expression:
         """pi(S): how twists about a joint's origin move the point."""
@@ -179,10 +175,6 @@ class Ball:
         rows = self.residual, self.J, self.gamma
         phi, J, gamma = rows if aligned else (self.R2.T @ x for x in rows)
         return phi, J, gamma, zeros(3)
-
-
-def _symbolic(placed: tuple[Expression, Expression]) -> tuple[Expression, Expression]:
-    return constant(placed[0]), constant(placed[1])
 
 
 @traced_once

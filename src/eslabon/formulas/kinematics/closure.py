@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from eslabon.formulas.kinematics.tree import on_body, placements, relative
+from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import Coupling, Model
 from eslabon.numerics.scalars import casadi
 
@@ -21,7 +21,7 @@ def constraint(m: Model, q: Any) -> Any:
     rows = []
     for loop in m.loops:
         first, second = (on_body(placed, end.body, end.at) for end in (loop.first, loop.second))
-        rows.append(loop.kind.residual(*relative(first, second)))
+        rows.append(loop.kind.residual(*second.relative_to(first)))
     return casadi.vertcat(*rows, *(_coupled(m, q, c) for c in m.couplings))
 
 

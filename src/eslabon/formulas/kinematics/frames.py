@@ -14,18 +14,22 @@ from collections import deque
 from eslabon.arguments import choice
 from eslabon.errors import ModelError
 from eslabon.formulas.kinematics.tree import (
-    Placement,
     chain,
-    compose,
     coordinate_rates,
     coordinates,
-    fixed,
     joint_transform,
     velocities,
 )
 from eslabon.model import GROUND, Frame, Model
 from eslabon.numerics.scalars import Array, block, casadi, components, concatenate, matrix
-from eslabon.numerics.spatial import ad, angular_and_linear, cross, twist_to_child, twist_to_parent
+from eslabon.numerics.spatial import (
+    RigidTransform,
+    ad,
+    angular_and_linear,
+    cross,
+    twist_to_child,
+    twist_to_parent,
+)
 
 AXES = ("body", "spatial", "aligned")
 
@@ -95,13 +99,13 @@ def _farthest_body(m: Model) -> str | None:
     return max(candidates, key=lambda name: distance.get(name, 0), default=None)
 
 
-def placement(m: Model, q: Array, frame: Frame) -> Placement:
+def placement(m: Model, q: Array, frame: Frame) -> RigidTransform:
     """Rotation and position of a frame on the ground, by the forward recursion (Rojas, 2.6)."""
-    placed: Placement | None = None
+    placed: RigidTransform | None = None
     for joint in chain(m, frame.body):
         step = joint_transform(m, q, joint)
-        placed = step if placed is None else compose(placed, step)
-    return fixed(frame.at) if placed is None else compose(placed, fixed(frame.at))
+        placed = step if placed is None else placed @ step
+    return frame.at.transform() if placed is None else placed @ frame.at.transform()
 
 
 def pose(m: Model, q: Array, frame: str | None = None) -> Array:
@@ -117,14 +121,14 @@ def jacobian(m: Model, q: Array, frame: str | None = None, axes: str = "body") -
     chosen = chosen_frame(m, frame)
     J, here = (
         casadi.SX(6, m.nv),
-        fixed(chosen.at),
+        chosen.at.transform(),
     )  # the frame, seen from each joint on the way back to the ground
     for joint in reversed(chain(m, chosen.body)):
         if joint.nv:
             J[:, m.velocities[joint.name]] = twist_to_child(
                 here, casadi.SX(joint.kind.motion(coordinates(m, q, joint)))
             )
-        here = compose(joint_transform(m, q, joint), here)
+        here = joint_transform(m, q, joint) @ here
     return _in_axes(here, axes, J)
 
 
@@ -163,15 +167,16 @@ def _twist(m: Model, q: Array, v: Array, a: Array | None, frame: Frame) -> tuple
         V = V + S @ rates
         if a is not None:
             A = A + S @ velocities(m, a, joint) + joint.kind.motion_rate(own, rates) @ rates
-    return twist_to_child(fixed(frame.at), V), twist_to_child(fixed(frame.at), A)
+    at = frame.at.transform()
+    return twist_to_child(at, V), twist_to_child(at, A)
 
 
-def _in_axes(here: Placement, axes: str, twists: Array) -> Array:
+def _in_axes(here: RigidTransform, axes: str, twists: Array) -> Array:
     """Body twists of a frame that stands `here`, in other axes."""
     if choice(axes, "axes", AXES) == "body":
         return twists
     R, p = here
-    return twist_to_parent((R, 0 * p if axes == "aligned" else p), twists)
+    return twist_to_parent(RigidTransform(R, 0 * p if axes == "aligned" else p), twists)
 
 
 def position_hessian(m: Model, q: Array, frame: str | None = None) -> Array:

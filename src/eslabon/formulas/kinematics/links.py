@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eslabon.formulas.kinematics.symbols import constant, motion
+from eslabon.formulas.kinematics.symbols import constant, motion, symbolic_transform
 from eslabon.model import Body, JointKind, Model
 from eslabon.model.constraints import perpendicular
 from eslabon.model.memory import per_model
 from eslabon.numerics.scalars import Array, Expression, block, casadi, is_symbolic
-from eslabon.numerics.spatial import Inertia, Pose
+from eslabon.numerics.spatial import Inertia, RigidTransform
 
 Places = slice
 Moved = tuple[
@@ -44,15 +44,18 @@ class Link:
     v: Places
     inertia: Inertia
 
-    def turn(self, q: Expression) -> Pose:
-        """The joint's own rotation and shift."""
-        R, p = self.kind.transform(q[self.q])
-        return constant(R), constant(p)
+    @property
+    def seat(self) -> RigidTransform:
+        """The joint's inner frame in the parent's frame."""
+        return RigidTransform(self.R, self.p)
 
-    def pose(self, q: Expression) -> Pose:
+    def turn(self, q: Expression) -> RigidTransform:
+        """The joint's own rotation and shift."""
+        return symbolic_transform(self.kind.transform(q[self.q]))
+
+    def pose(self, q: Expression) -> RigidTransform:
         """The body's frame in its parent's."""
-        R, p = self.turn(q)
-        return self.R @ R, self.p + self.R @ p
+        return self.seat @ self.turn(q)
 
     def motion(
         self, q: Expression, v: Expression, a: Expression
@@ -61,7 +64,7 @@ class Link:
         return motion(self.kind, q[self.q], v[self.v], a[self.v])
 
 
-NOTHING = Inertia.of_moments(0.0, np.zeros((3, 1)), np.zeros((3, 3)))
+NOTHING = Inertia.from_moments(0.0, np.zeros((3, 1)), np.zeros((3, 3)))
 
 
 @per_model
@@ -131,7 +134,9 @@ def _described(m: Model) -> list[Link]:
 
 
 def _inertia(body: Body) -> Inertia:
-    return Inertia.of(body.mass, _column(body.com), _numbers(body.inertia_matrix()))
+    return Inertia.from_mass_properties(
+        body.mass, _column(body.com), _numbers(body.inertia_matrix())
+    )
 
 
 def _numbers(x: Array) -> Array:
@@ -183,7 +188,7 @@ def _rebuilt(tree: Sequence[Link], change: Callable[[Link], Moved | None]) -> li
             continue
         kind, Q, t = new
         moved[k] = (Q, t)
-        inertia = in_parent_frame(link.inertia, (Q.T, -Q.T @ t))
+        inertia = in_parent_frame(link.inertia, RigidTransform(Q.T, -Q.T @ t))
         made.append(
             replace(
                 link,
@@ -196,11 +201,11 @@ def _rebuilt(tree: Sequence[Link], change: Callable[[Link], Moved | None]) -> li
     return made
 
 
-def in_parent_frame(inertia: Inertia, pose: Pose, onto: Inertia = NOTHING) -> Inertia:
+def in_parent_frame(inertia: Inertia, pose: RigidTransform, onto: Inertia = NOTHING) -> Inertia:
     """The inertia of a body that stands at a constant pose, without round-off, added to another one."""
     total = inertia.in_parent_frame(pose) + onto
-    arm, h, m = _size(pose[1]), _size(inertia.first), _size(inertia.mass)
-    return Inertia.of_moments(
+    arm, h, m = _size(pose.p), _size(inertia.first), _size(inertia.mass)
+    return Inertia.from_moments(
         total.mass,
         tidy(total.first, _size(onto.first) + h + m * arm),
         tidy(total.second, _size(onto.second) + _size(inertia.second) + (2 * h + m * arm) * arm),
@@ -277,7 +282,7 @@ def regrouped(tree: Sequence[Link]) -> list[Link]:
         if link.parent < 0:
             inertias[k] = _on_ground(link, inertias[k])
         else:
-            inertias[link.parent] = in_parent_frame(given, (link.R, link.p), inertias[link.parent])
+            inertias[link.parent] = in_parent_frame(given, link.seat, inertias[link.parent])
     return [replace(link, inertia=inertia) for link, inertia in zip(tree, inertias, strict=True)]
 
 
@@ -296,7 +301,7 @@ def _divided(kind: JointKind, inertia: Inertia) -> tuple[Inertia, Inertia]:
     E = block([[inertia.second, inertia.first], [inertia.first.T, inertia.mass * np.ones((1, 1))]])
     given = P @ E @ P
     kept, handed = (
-        Inertia.of_moments(x[3, 3], x[:3, 3:], x[:3, :3])
+        Inertia.from_moments(x[3, 3], x[:3, 3:], x[:3, :3])
         for x in (_numbers(E - given), _numbers(given))
     )
     return kept, handed
@@ -306,7 +311,7 @@ def _on_ground(link: Link, inertia: Inertia) -> Inertia:
     """A hinge on the ground knows one moment of inertia; a slide knows the mass."""
     if _hinge_about_z(link.kind):
         about = (inertia.second[0, 0] + inertia.second[1, 1]) * np.diag([1.0, 0.0, 0.0])
-        return Inertia.of_moments(inertia.mass, inertia.first, _numbers(about))
+        return Inertia.from_moments(inertia.mass, inertia.first, _numbers(about))
     if len(link.kind.fixed_points()) == 3:  # all directions stay
-        return Inertia.of_moments(inertia.mass, NOTHING.first, NOTHING.second)
+        return Inertia.from_moments(inertia.mass, NOTHING.first, NOTHING.second)
     return inertia

@@ -12,20 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from eslabon.formulas.kinematics.symbols import pose_across, symbolic_transform
 from eslabon.formulas.kinematics.tree import (
-    Placement,
     chain,
-    compose,
     coordinates,
-    fixed,
-    joint_transform,
-    relative,
     velocities,
 )
 from eslabon.model import Joint, Loop, Model
 from eslabon.model.constraints import ClosureKind
 from eslabon.numerics.scalars import Expression, casadi, is_symbolic
-from eslabon.numerics.spatial import Pose, ad, twist_to_child
+from eslabon.numerics.spatial import RigidTransform, ad, twist_to_child
 from eslabon.numerics.traced_steps import traced_once
 
 Path = list[tuple[Joint, bool]]  # joints, and whether each is passed toward the ground
@@ -51,7 +47,7 @@ def circuits(
     loops = m.loops if loops is None else loops
     paths = [_path(m, loop) for loop in loops]
     passed = {joint.name: joint for path in paths for joint, _ in path}
-    poses = {name: _symbolic(joint_transform(m, q, joint)) for name, joint in passed.items()}
+    poses = {name: pose_across(m, q, joint) for name, joint in passed.items()}
     return {
         loop.name: _walked(m, q, v, loop, path, poses)
         for loop, path in zip(loops, paths, strict=True)
@@ -68,13 +64,18 @@ def _path(m: Model, loop: Loop) -> Path:
 
 
 def _walked(
-    m: Model, q: Expression, v: Expression | None, loop: Loop, path: Path, poses: dict[str, Pose]
+    m: Model,
+    q: Expression,
+    v: Expression | None,
+    loop: Loop,
+    path: Path,
+    poses: dict[str, RigidTransform],
 ) -> Circuit:
-    here = _symbolic(fixed(loop.second.at))
+    here = symbolic_transform(loop.second.at.transform())
     J, V, drift = casadi.SX(6, m.nv), casadi.SX(6, 1), casadi.SX(6, 1)
     for joint, inward in path:
         if not inward:
-            here = relative(poses[joint.name], here)
+            here = here.relative_to(poses[joint.name])
         if joint.nv:
             own, sign = coordinates(m, q, joint), 1 if inward else -1
             S = sign * twist_to_child(here, casadi.SX(joint.kind.motion(own)))
@@ -88,8 +89,8 @@ def _walked(
             ):  # otherwise the twists are fixed in the body, and the change is zero
                 drift += sign * twist_to_child(here, change @ rates)
         if inward:
-            here = compose(poses[joint.name], here)
-    R, p = relative(_symbolic(fixed(loop.first.at)), here)
+            here = poses[joint.name] @ here
+    R, p = here.relative_to(symbolic_transform(loop.first.at.transform()))
     return Circuit(R, p, J, V, drift, path)
 
 
@@ -178,7 +179,3 @@ def _closed(
     return tuple(
         casadi.substitute(_held(c, t), [c.R, c.p, c.V, c.A], [R, p, V, casadi.SX.zeros(6)])
     )
-
-
-def _symbolic(placed: Placement) -> Pose:
-    return casadi.sparsify(casadi.SX(placed[0])), casadi.sparsify(casadi.SX(placed[1]))

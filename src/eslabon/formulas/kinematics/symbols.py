@@ -7,7 +7,7 @@ from typing import Any
 from eslabon.formulas.kinematics.tree import coordinates, joint_transform, velocities
 from eslabon.model import Joint, JointKind, Model
 from eslabon.numerics.scalars import Expression, casadi
-from eslabon.numerics.spatial import Pose
+from eslabon.numerics.spatial import RigidTransform
 from eslabon.numerics.traced_steps import traced_once
 
 
@@ -39,10 +39,14 @@ def stack(*blocks: Expression) -> Expression:
     return casadi.vertcat(zeros(0), *blocks)
 
 
-def pose_across(m: Model, q: Expression, joint: Joint) -> Pose:
-    """Rotation and position of a joint's outer frame in the parent's frame."""
-    R, p = joint_transform(m, q, joint)
-    return constant(R), constant(p)
+def symbolic_transform(pose: RigidTransform) -> RigidTransform:
+    """A pose as CasADi matrices, their zeros left out."""
+    return RigidTransform(constant(pose.R), constant(pose.p))
+
+
+def pose_across(m: Model, q: Expression, joint: Joint) -> RigidTransform:
+    """The pose of a joint's outer frame in the parent's frame, in symbols."""
+    return symbolic_transform(joint_transform(m, q, joint))
 
 
 def joint_motion(

@@ -16,8 +16,8 @@ from eslabon.reproductions.morales import (
     causal_paths,
     euler_ring,
     geared_link,
-    lagrange,
     linear_models,
+    morales_lagrange,
     observers,
     steady_states,
 )
@@ -87,7 +87,7 @@ def report() -> Report:
         *euler_ring.sections(),
         junctions.puma(),
         junctions.stanford(),
-        *lagrange.sections(),
+        *morales_lagrange.sections(),
         junctions.puma_derivative(),
         junctions.stanford_derivative(),
         *steady_states.sections(),

@@ -16,13 +16,13 @@ from eslabon.reproductions.rojas import (
     derivation,
     histories,
     iterations,
-    loops,
     modal_gains,
     modal_responses,
     operations,
     path_synthesis,
     perturbed_path,
     positioner,
+    rojas_loops,
     straight_line,
 )
 from eslabon.reproductions.rojas.tables import MIDDLE, START
@@ -82,10 +82,10 @@ def report() -> Report:
     """Everything of the thesis that can be recomputed, in its order."""
     third = (
         iterations.start(),
-        loops.seven(),
+        rojas_loops.seven(),
         iterations.six_and_seven(),
         iterations.spurious(),
-        loops.hexiflex(),
+        rojas_loops.hexiflex(),
     )
     fourth = (*straight_line.sections(), *operations.sections())
     matrices = (modal_gains.matrices(at) for at in (START, MIDDLE))

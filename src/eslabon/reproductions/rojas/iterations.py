@@ -13,7 +13,7 @@ from eslabon.mechanism import Floats
 from eslabon.numerics.rotations import vect
 from eslabon.reproductions.comparison import THESIS, Exhibit, Section
 from eslabon.reproductions.figures import Figure, Panel
-from eslabon.reproductions.rojas import loops, straight_line
+from eslabon.reproductions.rojas import rojas_loops, straight_line
 from eslabon.reproductions.verdicts import greatest, statement
 from eslabon.solvers.inverse import condition
 
@@ -83,8 +83,8 @@ def _steps(m: es.Mechanism) -> list[int]:
 @cache
 def solved() -> dict[tuple[str, Any], Any]:
     """The 7R loop by six and by seven equations, in double and in single precision."""
-    exact = loops.seven_motion()
-    chain, pose, twist, change = loops.six_joint_task()
+    exact = rojas_loops.seven_motion()
+    chain, pose, twist, change = rojas_loops.six_joint_task()
     return {
         (name, kind): chain.newton_gauss(
             pose, exact[0] + NEAR, twist=twist, acceleration=change, equations=word, iterations=8, tolerance=0.0, dtype=kind
@@ -97,7 +97,7 @@ def solved() -> dict[tuple[str, Any], Any]:
 @cache
 def errors_of_theta2() -> dict[tuple[str, Any], list[Floats]]:
     """Of theta2 and its two rates, against the closed form."""
-    exact = loops.seven_motion()
+    exact = rojas_loops.seven_motion()
     return {
         way: [
             np.abs(x[:, 1] - y[:, 1]) for x, y in zip((run.q[-1], run.v, run.a), exact, strict=True)
@@ -110,7 +110,7 @@ def six_and_seven() -> Section:
     """Errors of theta2 and its rates against the closed form, as in figures 3.3.3 to 3.3.5."""
     found, errors = solved(), errors_of_theta2()
     labels = ("theta2, rad", "theta2', rad/s", "theta2'', rad/s²")
-    many = f"worst of {len(loops.SEVEN)} configurations"
+    many = f"worst of {len(rojas_loops.SEVEN)} configurations"
     rows = tuple(
         statement(
             phrase("{name}: {label}", name=name, label=label),
@@ -163,7 +163,7 @@ def six_and_seven() -> Section:
 
 def figure() -> Figure:
     """Figures 3.3.3 to 3.3.5, in single precision as the thesis ran."""
-    x = np.degrees(loops.SEVEN)
+    x = np.degrees(rojas_loops.SEVEN)
     kinds = (
         ("Angle θ2", "error [rad]"),
         ("Its rate", "error [rad/s]"),

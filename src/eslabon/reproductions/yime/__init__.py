@@ -14,13 +14,13 @@ from eslabon.reproductions.document import Document, Equation
 from eslabon.reproductions.figures import Picture
 from eslabon.reproductions.report import Report
 from eslabon.reproductions.yime import (
-    constraints,
     five_bar,
     joint_tables,
     planar_3rrr,
     published_torque,
     slips,
     spatial_four_bar,
+    yime_constraints,
 )
 
 DOCUMENT = Document(
@@ -73,7 +73,7 @@ def report() -> Report:
         published_torque,
         planar_3rrr,
         joint_tables,
-        constraints,
+        yime_constraints,
         slips,
     )
     return Report(

@@ -120,7 +120,9 @@ def by_the_paper(
         frame = Chain(m, q, places, body.name, np.eye(4))
         J, R = frame.jacobian(), places[body.name][:3, :3]
         V, A = J @ v, J @ a + frame.coriolis(v, RIGHT)
-        M = Inertia.of(body.mass, np.array([body.com]).T, body.inertia_matrix()).matrix()
+        M = Inertia.from_mass_properties(
+            body.mass, np.array([body.com]).T, body.inertia_matrix()
+        ).matrix()
         pull = body.mass * R.T @ np.array(m.gravity, dtype=float)
         weight = np.concatenate([np.cross(np.array(body.com, dtype=float), pull), pull])
         tau += (J @ rho).T @ (M @ A + cobracket(V) @ M @ V - slips.weight * weight)

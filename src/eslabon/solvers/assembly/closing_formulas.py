@@ -19,15 +19,15 @@ from eslabon.coordinates.partition import partition, redundancy_is_constant
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.formulas.kinematics.frames import chosen_frame, jacobian, placement
-from eslabon.formulas.kinematics.tree import relative
-from eslabon.least_squares import descent
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, integrate, normalize
 from eslabon.model.joints import Fixed
 from eslabon.model.memory import per_model
+from eslabon.numerics.least_squares import descent
 from eslabon.numerics.quaternions import rotation_vector_from_quaternion
 from eslabon.numerics.rotations import quaternion_from_rotation
 from eslabon.numerics.scalars import casadi
+from eslabon.numerics.spatial import RigidTransform
 from eslabon.solvers.assembly.prescription import Prescription, determinacy, scales
 from eslabon.solvers.damped_step import LEAST_DAMPING, Damped, damped_step
 from eslabon.solvers.ranges import SLACK, Ranges
@@ -54,9 +54,9 @@ def closing_step(
     equations against their largest, which is the square of a reciprocal condition number."""
     phi, J, *_ = equations(m, q, None, tuple(range(len(row_names(m)))))
     if given.frame is not None:
-        wanted = pose[:3, :3], pose[:3, 3]
+        wanted = RigidTransform(pose[:3, :3], pose[:3, 3])
         miss = casadi.SX(
-            Fixed().residual(*relative(wanted, placement(m, q, chosen_frame(m, given.frame))))
+            Fixed().residual(*placement(m, q, chosen_frame(m, given.frame)).relative_to(wanted))
         )
         slope = casadi.mtimes(casadi.jacobian(miss, q), coordinate_rates(m, q))
         phi, J = casadi.vertcat(phi, miss), casadi.vertcat(J, slope)

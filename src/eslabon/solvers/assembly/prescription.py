@@ -25,7 +25,7 @@ from eslabon.numerics.quaternions import (
 )
 from eslabon.numerics.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.numerics.scalars import casadi
-from eslabon.solvers.poses import checked_poses
+from eslabon.solvers.given_poses import checked_poses
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

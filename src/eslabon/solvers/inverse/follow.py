@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from eslabon.arguments import choice, finite, flag, positive
 from eslabon.errors import SINGULAR_WORDS, InverseKinematicsError, format_value
 from eslabon.model.configuration import integrate
+from eslabon.solvers.given_poses import checked_poses
 from eslabon.solvers.inverse.arm import Arm, arm_for
 from eslabon.solvers.inverse.joint_motion import JointMotion, rates, tell
 from eslabon.solvers.inverse.newton_gauss import Factor, condition_of
 from eslabon.solvers.inverse.search import Search
 from eslabon.solvers.inverse.solve import TOLERANCE, inverse_kinematics
-from eslabon.solvers.poses import checked_poses
 
 if TYPE_CHECKING:
     from eslabon.model import Model

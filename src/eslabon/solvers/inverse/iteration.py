@@ -19,8 +19,8 @@ from eslabon.errors import InputError, format_value
 from eslabon.formulas.quantities import quantity
 from eslabon.model.configuration import integrate
 from eslabon.solvers.batches import flattened
+from eslabon.solvers.given_poses import checked_poses
 from eslabon.solvers.inverse.arm import Arm, prepared
-from eslabon.solvers.poses import checked_poses
 
 if TYPE_CHECKING:
     from eslabon.model import Model

@@ -30,10 +30,10 @@ from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.complete import ALL_ROWS
 from eslabon.solvers.assembly.prescription import Prescription, size, start
 from eslabon.solvers.batches import flattened
+from eslabon.solvers.given_poses import checked_poses
 from eslabon.solvers.inverse.arm import Arm, arm_for
 from eslabon.solvers.inverse.newton_gauss import SINGULAR_CONDITION, Factor
 from eslabon.solvers.inverse.solve import TOLERANCE, inverse_kinematics
-from eslabon.solvers.poses import checked_poses
 from eslabon.solvers.singularities import reachable_twists
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from eslabon.arguments import flag, text
 from eslabon.coordinates.closing import CLOSED, residuals_at
-from eslabon.least_squares import TINY, descent, orthogonal_step
 from eslabon.model.configuration import integrate
+from eslabon.numerics.least_squares import TINY, descent, orthogonal_step
 from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.prescription import Prescription
 from eslabon.solvers.inverse.arm import Arm, prepared

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.arguments import LARGEST
-from eslabon.least_squares import DAMPING, STALLED, Found, walk
+from eslabon.numerics.least_squares import DAMPING, STALLED, Found, walk
 from eslabon.solvers.inverse.arm import STARTS, Arm
 from eslabon.solvers.ranges import Ranges, distinct
 

@@ -10,13 +10,13 @@ from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.kinematics.tree import chain
-from eslabon.least_squares import DAMPING, LOOK
 from eslabon.model import Model
 from eslabon.model.configuration import normalize, periodic
+from eslabon.numerics.least_squares import DAMPING, LOOK
 from eslabon.numerics.scalars import casadi
 from eslabon.solvers.damped_step import damped_step
+from eslabon.solvers.given_poses import EXACT
 from eslabon.solvers.inverse.tasks import Task
-from eslabon.solvers.poses import EXACT
 from eslabon.solvers.ranges import SLACK
 
 

@@ -12,11 +12,11 @@ from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import InverseKinematicsError
 from eslabon.solvers.batches import flattened
 from eslabon.solvers.configurations import Configurations
+from eslabon.solvers.given_poses import checked_poses
 from eslabon.solvers.inverse.arm import Arm, arm_for
 from eslabon.solvers.inverse.newton_gauss import improved
 from eslabon.solvers.inverse.search import Search
 from eslabon.solvers.inverse.tasks import Points, checked_places
-from eslabon.solvers.poses import checked_poses
 
 if TYPE_CHECKING:
     from eslabon.model import Model

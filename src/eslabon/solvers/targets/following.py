@@ -25,9 +25,9 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, coordinate_velocities, normalize
 from eslabon.solvers.assembly import assemble
 from eslabon.solvers.batches import flattened
+from eslabon.solvers.given_poses import checked_poses
 from eslabon.solvers.inverse.follow import six
 from eslabon.solvers.inverse.joint_motion import JointMotion
-from eslabon.solvers.poses import checked_poses
 from eslabon.solvers.ranges import Ranges
 from eslabon.solvers.singularities import conditions
 from eslabon.solvers.targets.rates import Rates, freedom, rate_rows, rates, rates_of_twists

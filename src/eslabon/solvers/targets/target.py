@@ -17,7 +17,7 @@ from eslabon.model import Model
 from eslabon.model.constraints import perpendicular
 from eslabon.model.parsing import an_axis
 from eslabon.numerics.rotations import quaternion_from_rotation, rotation_from_quaternion
-from eslabon.solvers.poses import checked_poses
+from eslabon.solvers.given_poses import checked_poses
 from eslabon.solvers.ranges import reach as reach_of
 from eslabon.solvers.targets.parts import (
     ROWS,

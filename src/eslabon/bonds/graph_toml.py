@@ -29,7 +29,7 @@ from typing import Any
 import tomlkit
 
 from eslabon.arguments import known_words
-from eslabon.bonds.items import SUBMODEL, Bond, Description, Element, Traced
+from eslabon.bonds.graph_items import SUBMODEL, Bond, Description, Element, Traced
 from eslabon.bonds.written import description
 from eslabon.errors import EslabonError, ModelError, ReadError, format_value, suggest
 from eslabon.model.parameter_expressions import ParameterExpression

@@ -1,7 +1,8 @@
-"""Units: texts such as "N m/rad" in SI, and the unit of each parameter, which follows from where it stands.
+"""The unit of each parameter, which follows from where it stands.
 
-A mechanism's numbers have units by what they are: a mass is in kilograms, a place in metres. A parameter that stands for one of
-them has its unit; one in a product has the unit that is left. What cannot be told has none, and no unit is refused for it.
+The numbers of a mechanism have units by what they are: a mass is in kilograms, a position in
+metres. A parameter that stands for one of them has its unit; a parameter in a product has the unit
+that remains. A parameter whose unit does not follow has none, and any unit is accepted for it.
 """
 
 from __future__ import annotations
@@ -10,94 +11,43 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
-from eslabon.errors import ModelError, format_value, suggest
-from eslabon.model.parameter_expressions import ParameterExpression
-
-Dimensions = tuple[float, float, float, float]  # exponents of kg, m, s and rad
-NONE: Dimensions = (0.0, 0.0, 0.0, 0.0)
-RAD: Dimensions = (0.0, 0.0, 0.0, 1.0)
-
-
-class Unit(NamedTuple):
-    """A unit: how many of the SI unit it is, and the exponents of kg, m, s and rad."""
-
-    factor: float
-    dimensions: Dimensions
-
-    def fits(self, other: Unit) -> bool:
-        """Whether a number in the one can be said in the other. Beside other units rad may be left out: N m/rad is N m."""
-        if self.dimensions[:3] != other.dimensions[:3]:
-            return False
-        return any(self.dimensions[:3]) or self.dimensions[3] == other.dimensions[3]
-
-
-_NEWTON: Dimensions = (1.0, 1.0, -2.0, 0.0)
-_JOULE: Dimensions = (1.0, 2.0, -2.0, 0.0)
-_METRE: Dimensions = (0.0, 1.0, 0.0, 0.0)
-_GRAM: Dimensions = (1.0, 0.0, 0.0, 0.0)
-_SECOND: Dimensions = (0.0, 0.0, 1.0, 0.0)
-SYMBOLS: Mapping[str, Unit] = {
-    "m": Unit(1.0, _METRE), "cm": Unit(1e-2, _METRE), "mm": Unit(1e-3, _METRE), "um": Unit(1e-6, _METRE),
-    "µm": Unit(1e-6, _METRE), "μm": Unit(1e-6, _METRE), "in": Unit(0.0254, _METRE),
-    "kg": Unit(1.0, _GRAM), "g": Unit(1e-3, _GRAM), "t": Unit(1e3, _GRAM),
-    "s": Unit(1.0, _SECOND), "ms": Unit(1e-3, _SECOND), "min": Unit(60.0, _SECOND),
-    "rad": Unit(1.0, RAD), "mrad": Unit(1e-3, RAD), "deg": Unit(math.pi / 180, RAD), "°": Unit(math.pi / 180, RAD),
-    "N": Unit(1.0, _NEWTON), "kN": Unit(1e3, _NEWTON), "mN": Unit(1e-3, _NEWTON),
-    "Nm": Unit(1.0, _JOULE), "mNm": Unit(1e-3, _JOULE), "J": Unit(1.0, _JOULE),
-    "Hz": Unit(1.0, (0.0, 0.0, -1.0, 0.0)), "rpm": Unit(math.pi / 30, (0.0, 0.0, -1.0, 1.0)),
-    "W": Unit(1.0, (1.0, 2.0, -3.0, 0.0)), "kW": Unit(1e3, (1.0, 2.0, -3.0, 0.0)),
-}  # fmt: skip
-_FACTOR = re.compile(
-    r"\s*(?P<sign>[*·/]?)\s*(?P<symbol>[A-Za-zµμ°]+)(?:(?:\^|\*\*)?(?P<power>-?\d)|(?P<raised>[²³]))?"
+from eslabon.errors import InputError, ModelError
+from eslabon.model.parameter_expressions import Number, ParameterExpression, number
+from eslabon.numerics.units import (
+    NONE,
+    NUMBER,
+    RAD,
+    Dimensions,
+    add_exponents,
+    unit_of,
+    unit_text,
 )
-_WRITTEN = ("m", "kg", "s", "rad", "m/s", "rad/s", "m/s²", "rad/s²", "1/s", "m/rad", "rad/m", "N", "N m", "N/m", "N s/m",
-            "N m/rad", "N m s/rad", "N m s", "kg m²", "kg m", "m²", "W")  # fmt: skip
+
+_WITH_UNIT = re.compile(rf"\s*(?P<value>{NUMBER})\s*(?P<unit>[A-Za-zµμ°].*)")
 
 
-def unit_of(text: str) -> Unit:
-    """The unit that a text means.
+def number_with_unit(written: Any, what: str, *units: str) -> Number:
+    """A number of a model as `number` reads it, or from a text of a number and a unit.
 
-    >>> unit_of("N/mm").factor, unit_of("kg cm²").factor, unit_of("N m/rad").fits(unit_of("Nm"))
-    (1000.0, 0.0001, True)
+    The unit must fit one of `units`; without any, as for a parameter, every unit is accepted.
+
+    >>> number_with_unit("80 mm", "a length", "m"), number_with_unit("80*L", "a length", "m")
+    (0.08, ParameterExpression('80*L'))
     """
-    factor, dimensions, position, written = 1.0, NONE, 0, text.strip()
-    written = written[1:] if written.startswith("1/") else written
-    while position < len(written):
-        found = _FACTOR.match(written, position)
-        if found is None or found["symbol"] not in SYMBOLS:
-            symbol = found["symbol"] if found else written[position:].strip()
-            raise ModelError(f"there is no unit {format_value(symbol)}{suggest(symbol, SYMBOLS)}")
-        power = int(found["power"] or {"²": 2, "³": 3}.get(found["raised"] or "", 1))
-        power = -power if found["sign"] == "/" else power
-        factor *= SYMBOLS[found["symbol"]].factor ** power
-        dimensions = _sum(dimensions, SYMBOLS[found["symbol"]].dimensions, power)
-        position = found.end()
-    return Unit(factor, dimensions)
+    found = _WITH_UNIT.fullmatch(written) if isinstance(written, str) else None
+    if found is None:
+        return number(written, what)
+    try:
+        given = unit_of(found["unit"])
+    except InputError:
+        return number(written, what)  # it is no expression either, and its parser says why
+    if units and not any(given.fits(unit_of(unit)) for unit in units):
+        known = " or ".join(f"in {unit}" if unit else "a mere number" for unit in units)
+        raise ModelError(f"{what} is in {found['unit'].strip()}; it is to be {known}.")
+    return number(float(found["value"]) * given.factor, what)
 
-
-def unit_text(dimensions: Dimensions) -> str:
-    """How an SI unit is written.
-
-    >>> unit_text((1.0, 2.0, -2.0, -1.0)), unit_text((0.5, 0.0, 0.0, 0.0)), unit_text(NONE)
-    ('N m/rad', 'kg^0.5', '')
-    """
-    usual = next((text for text in _WRITTEN if unit_of(text).dimensions == dimensions), None)
-    raised = (
-        f"{s}^{x:g}" if x != 1 else s
-        for s, x in zip(("kg", "m", "s", "rad"), dimensions, strict=True)
-        if x
-    )
-    return " ".join(raised) if usual is None else usual
-
-
-def _sum(a: Dimensions, b: Dimensions, times: float = 1.0) -> Dimensions:
-    kg, m, s, rad = (x + times * y for x, y in zip(a, b, strict=True))
-    return kg, m, s, rad
-
-
-# -- units of parameters ------------------------------------------------------------------------------------------------
 
 # What tells the unit of a parameter, the surest first: that it stands for a number by itself, times a factor, in a product.
 BARE, SCALED, PRODUCTS = range(3)
@@ -159,8 +109,10 @@ def _unit_evidence(
         case "*" | "/" if level >= PRODUCTS:
             sign = 1.0 if x.operation == "*" else -1.0
             left, right = _dimensions(first, known), _dimensions(second, known)
-            parts = [(first, None if right is None else _sum(wanted, right, -sign))]
-            parts += [(second, None if left is None else _sum(_times(wanted, sign), left, -sign))]
+            parts = [(first, None if right is None else add_exponents(wanted, right, -sign))]
+            parts += [
+                (second, None if left is None else add_exponents(_times(wanted, sign), left, -sign))
+            ]
         case "**" if isinstance(second, float) and second:
             parts = [(first, _times(wanted, 1 / second))]
         case "sqrt":
@@ -196,7 +148,7 @@ def _dimensions(x: Any, known: Mapping[str, Dimensions]) -> Dimensions | None:
             return (
                 None
                 if left is None or right is None
-                else _sum(left, right, 1.0 if x.operation == "*" else -1.0)
+                else add_exponents(left, right, 1.0 if x.operation == "*" else -1.0)
             )
         case "**" | "sqrt":
             power = 0.5 if x.operation == "sqrt" else x.arguments[1]
@@ -213,7 +165,7 @@ def _dimensions(x: Any, known: Mapping[str, Dimensions]) -> Dimensions | None:
 
 
 def _times(a: Dimensions, factor: float) -> Dimensions:
-    return _sum(NONE, a, factor)
+    return add_exponents(NONE, a, factor)
 
 
 def _pure(x: Any) -> bool:
