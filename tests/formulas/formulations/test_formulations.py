@@ -22,10 +22,10 @@ def near(got, want, size=1e-10):
     np.testing.assert_allclose(got, want, rtol=0, atol=size * max(1.0, np.abs(want).max()))
 
 
-def tree(kind):
-    """A tree with three joints of a kind, and a state of it."""
+def tree(kind, *others):
+    """A tree with a joint of a kind and others, and a state of it."""
     rng = np.random.default_rng(MOVING.index(kind))
-    m = random_tree(rng, [kind, "revolute", kind, "fixed", "prismatic", kind])
+    m = random_tree(rng, [kind, *others])
     return m, random_coordinates(rng, m), rng.normal(size=m.nv)
 
 
@@ -37,7 +37,7 @@ def names(m):
 
 @pytest.mark.parametrize("kind", MOVING)
 def test_every_formulation_has_the_same_mass_matrix(kind):
-    m, q, _ = tree(kind)
+    m, q, _ = tree(kind, "revolute", kind, "fixed", "prismatic")
     want = m.mass_matrix(q)
     for name in names(m):
         near(m.mass_matrix(q, formulation=name), want)
@@ -46,7 +46,7 @@ def test_every_formulation_has_the_same_mass_matrix(kind):
 @pytest.mark.parametrize("kind", MOVING)
 def test_every_coriolis_matrix_gives_the_velocity_forces_and_is_skew(kind):
     """C v + g is the inverse dynamics without acceleration, and C + C^T is dM/dt."""
-    m, q, v = tree(kind)
+    m, q, v = tree(kind, "revolute", "fixed", "prismatic")
     m = m.with_actuated([joint.name for joint in m.joints if joint.nv])
     forces = m.inverse_dynamics(q, v, np.zeros(m.nv)) - m.gravity_forces(q)
     rate = rate_along(m, m.mass_matrix, q, v)
@@ -59,14 +59,14 @@ def test_every_coriolis_matrix_gives_the_velocity_forces_and_is_skew(kind):
 @pytest.mark.parametrize("kind", MOVING)
 def test_the_matrices_of_christoffel_agree(kind):
     """Also in quasi-velocities, where it is the matrix of the metric connection."""
-    m, q, v = tree(kind)
+    m, q, v = tree(kind, "revolute", "fixed", "prismatic")
     own = [name for name in (*CHRISTOFFEL, "quaternion") if name in names(m)]
     for one, other in pairwise(m.coriolis_matrix(q, v, name) for name in own):
         near(one, other)
 
 
 def test_the_matrix_of_kane_is_not_that_of_christoffel():
-    m, q, v = tree("universal")
+    m, q, v = tree("universal", "revolute", "universal", "fixed", "prismatic")
     assert np.abs(m.coriolis_matrix(q, v) - m.coriolis_matrix(q, v, "lie")).max() > 1e-3
 
 
