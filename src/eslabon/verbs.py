@@ -33,7 +33,7 @@ from eslabon.compiler.formula import Formula, canonical_options, requested
 from eslabon.compiler.function import Function
 from eslabon.compiler.program import simplified
 from eslabon.compiler.trace import expression, trace
-from eslabon.coordinates.massless import structure
+from eslabon.coordinates.massless import constraint_structure, structure
 from eslabon.errors import SINGULAR_WORDS, ModelError, format_value, suggest
 from eslabon.formulas import textbook_terms
 from eslabon.formulas.formulations.formulation import FORMULATIONS, Formulation
@@ -286,7 +286,13 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
                 f"{formula.name} of symbols is an expression; leave out and threads out."
             )
         request = requested(
-            self.m, formula, options, tuple(call.parameters), tuple(call.external), by
+            self.m,
+            formula,
+            options,
+            tuple(call.parameters),
+            tuple(call.external),
+            by,
+            constraint_structure,
         )
         return expression(self.m, request, (*arrays, *call.values))
 
@@ -300,7 +306,7 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
             from eslabon.formulas.applied_loads import check_external
 
             check_external(m, external)
-        request = requested(m, formula, options, parameters, external, by)
+        request = requested(m, formula, options, parameters, external, by, constraint_structure)
         if m.rheonomic and formula.timed and TIME not in parameters:
             name = formula.name.removesuffix("_along_closed").removesuffix("_along_frozen")
             asked = name if name == formula.name and by is None else f"the derivative of {name}"
@@ -403,7 +409,8 @@ def plain_graph(
 ) -> Any:
     """The graph of a formula as a `casadi.Function`; the time is an input where it counts."""
     time = (TIME,) if m.rheonomic and formula.timed else ()
-    request = requested(m, formula, options_of(m, formula, options), (*time, *parameters))
+    given = options_of(m, formula, options)
+    request = requested(m, formula, given, (*time, *parameters), prepare=constraint_structure)
     return simplified(trace(m, request, checks=False))
 
 

@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.coordinates.massless import refuse_massless, structure
+from eslabon.coordinates.massless import constraint_structure, refuse_massless, structure
 from eslabon.errors import MissingDependencyError, ModelError
 from eslabon.formulas.inputs import TAU, Q
-from eslabon.formulas.quantities import structure_of
 from eslabon.linear.measured import actuator_names
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, velocity_names
@@ -156,5 +155,5 @@ def independent_motion(m: Model, q: Any, own: Any, tau: Any, *, structure: Any) 
 MOTION = Formula(
     "motion_of_independent_states", independent_motion,
     (Q, Argument("own", lambda m: (len(structure(m).partition.independent),), "independent velocities"), TAU),
-    (Argument("v", lambda m: (m.nv,)), Argument("a", lambda m: (m.nv,))), prepare=structure_of,
+    (Argument("v", lambda m: (m.nv,)), Argument("a", lambda m: (m.nv,))), prepare=constraint_structure,
 )  # fmt: skip

@@ -46,6 +46,11 @@ def structure(m: Model) -> Structure:
     return Structure(p, retained_rows(m), stiffening(m), row_sizes(m), floor, passive)
 
 
+def constraint_structure(m: Model) -> Mapping[str, Structure]:
+    """The structure as an option: the rule that requests of dynamics bring, by which it is found when they are traced."""
+    return {"structure": structure(m)}
+
+
 @per_model
 def stiffening(m: Model) -> float:
     """A rho for which M + rho J^T J is as well conditioned as the loops can make it: zero where M alone is.

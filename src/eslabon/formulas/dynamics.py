@@ -169,7 +169,7 @@ def _of_couplings(m: Model, p: Partition, reaction: Expression) -> Expression:
 
 def transmitted_wrenches(s: MotionState, a: Expression, reaction: Expression) -> Expression:
     """The rows of `reactions`, by an inward sweep of RNEA, from what the constraint rows carry."""
-    loops, applied = _loop_wrenches(s.m, s.q, s.partition, reaction, s.aligned)
+    loops, applied = _loop_wrenches(s.m, s.q, s.partition, reaction, s.aligned_rows)
     total = dict(s.wrenches)
     for body, wrench in applied.items():
         total[body] = total.get(body, zeros(6)) + wrench
@@ -181,7 +181,8 @@ def transmitted_wrenches(s: MotionState, a: Expression, reaction: Expression) ->
 def _loop_wrenches(
     m: Model, q: Expression, p: Partition, reaction: Expression, aligned: tuple[str, ...]
 ) -> tuple[list[Expression], dict[str, Expression]]:
-    """Each loop's wrench on its second body in the loop's second frame, and by body in body axes."""
+    """Each loop's wrench on its second body in the loop's second frame, and by body in body
+    axes."""
     loops: list[Expression] = []
     applied: dict[str, Expression] = {}
     if not m.loops:

@@ -7,7 +7,7 @@ chains are one case: M v' + h = B tau + J^T lambda and J v' = gamma, of which a 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -68,7 +68,8 @@ class MotionState:
     """A mechanism at q, v under given loads: what every quantity of dynamics starts from.
 
     `external` are wrenches by the name of a body, a frame or an open wrench. `known_equations` are
-    M and h, where somebody has computed them already. Terms are built when they are first asked for.
+    M and h, where somebody has computed them already. Terms are built when they are first asked
+    for.
     """
 
     m: Model
@@ -122,7 +123,7 @@ class MotionState:
         return rigid + motor_inertia(self.m) * a + joint_resistance(self.m, self.q, self.v)
 
     @cached_property
-    def aligned(self) -> tuple[str, ...]:
+    def aligned_rows(self) -> tuple[str, ...]:
         """The loops whose rows are in the axes of the body that carries them."""
         return aligned_loops(self.m, self.partition.rows) if self.method.align else ()
 
@@ -130,13 +131,13 @@ class MotionState:
     def closure(self) -> Closure:
         """Phi of all rows; J, gamma and Phi_t of the rows that are imposed.
 
-        Of `aligned` loops as in `closure.equations`, so that the multipliers of a ball joint are the
-        force on its second body in the same axes. A tree has no rows.
+        Of loops with `aligned_rows` as in `closure.equations`, so that the multipliers of a ball
+        joint are the force on its second body in the same axes. A tree has no rows.
         """
         if not self.m.closed:
             return Closure(zeros(0), zeros(0, self.m.nv), zeros(0), zeros(0))
         every = tuple(range(len(closure.row_names(self.m))))
-        phi, *others = closure.equations(self.m, self.q, self.v, every, self.aligned)
+        phi, *others = closure.equations(self.m, self.q, self.v, every, self.aligned_rows)
         return Closure(phi, *(x[list(self.partition.rows), :] for x in others))
 
     def acceleration_gap(self, a: Expression) -> Expression:
@@ -148,7 +149,8 @@ class MotionState:
         return violation(self.closure.phi, self.closure.J @ self.v + self.closure.rate, *gaps)
 
     def checks(self, condition: Expression, *gaps: Expression) -> list[Expression]:
-        """What a quantity returns after its values; with loops first by how much they are violated."""
+        """What a quantity returns after its values; with loops first by how much they are
+        violated."""
         return [self.violation(*gaps), condition] if self.m.closed else [condition]
 
     @cached_property
@@ -211,23 +213,15 @@ class StateFunction:
     by: bool = False
 
     def __call__(
-        self,
-        m: Model,
-        *inputs: Any,
-        external: Wrenches | None = None,
-        formulation: Formulation | None = None,
-        constraints: str | None = None,
-        structure: Structure | None = None,
-        partition: Partition | None = None,
-        **own: Any,
+        self, m: Model, *inputs: Any, external: Wrenches | None = None, **options: Any
     ) -> Any:
         first, given = (inputs[:1], inputs[1:]) if self.by else ((), inputs)
         q, v, others = given[0], zeros(m.nv), given[1:]
         if others:  # without velocities it is a state at rest
             v, others = others[0], others[1:]
-        method = Method(formulation, constraints, structure, partition)
-        state = MotionState(m, q, v, method, external or {})
-        return self.function(state, *first, *others, **own)
+        chosen = {x.name: options.pop(x.name) for x in fields(Method) if x.name in options}
+        state = MotionState(m, q, v, Method(**chosen), external or {})
+        return self.function(state, *first, *others, **options)
 
 
 def violation(*residuals: Expression) -> Expression:

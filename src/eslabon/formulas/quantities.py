@@ -2,8 +2,8 @@
 
     f = evaluate(m, quantity(m, "jacobian"), frame="tool")    # the function behind the verb
 
-A row holds a function, its inputs, the shapes of its outputs and its options. Quantities of dynamics
-are functions of a `MotionState`, and one row serves trees and closed chains.
+A row holds a function, its inputs, the shapes of its outputs and its options. Quantities of
+dynamics are functions of a `MotionState`, and one row serves trees and closed chains.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from enum import Enum
 from functools import cached_property, partial
 from typing import Any
 
-from eslabon.compiler.formula import NOTHING, Argument, Formula
-from eslabon.coordinates.massless import structure
+from eslabon.compiler.formula import NOTHING, Argument, Formula, Prepare
 from eslabon.errors import ModelError, format_value, suggest
 from eslabon.formulas import dynamics
 from eslabon.formulas.derivatives import linearization, parameter_derivatives, state_derivatives
@@ -30,7 +29,8 @@ from eslabon.numerics.scalars import Expression
 Shape = tuple[int, ...]
 Options = Mapping[str, Any]
 
-# Of the reciprocal condition number, squared, of a closed mechanism: other coordinates may be better.
+# Of the reciprocal condition number, squared, of a closed mechanism: other coordinates may be
+# better.
 POOR = 1e-8
 MASSLESS = 1e-13  # of the reciprocal condition number of a mass matrix
 CLOSURE_CHECKS = (
@@ -39,6 +39,7 @@ CLOSURE_CHECKS = (
 )
 OPENED = 1e-6  # the part of a parameter's change that no motion makes up for
 OPENING = Argument("opening", (), bound=("<=", OPENED))
+STRUCTURE = ("structure",)  # what formulas are told of a mechanism's numbers when they are traced
 MASS_CHECKS = (Argument("condition", (), bound=(">", MASSLESS)),)
 
 
@@ -57,16 +58,6 @@ class Checks(Enum):
 def constraints(m: Model) -> int:
     """The number of scalar closure equations."""
     return sum(loop.kind.rows for loop in m.description.loops) + len(m.description.couplings)
-
-
-def degrees_of_freedom(m: Model) -> int:
-    """The number of independent velocities."""
-    return len(structure(m).partition.independent)
-
-
-def structure_of(m: Model) -> Options:
-    """What formulas of dynamics are told of a mechanism's numbers: found when they are traced."""
-    return {"structure": structure(m)}
 
 
 def _of_prescribed_motion(
@@ -131,11 +122,11 @@ class Quantity:
             self.outputs,
             options,
             self.external,
-            structure_of if checks else None,
-            checks,
-            INPUT_GUARDS,
+            checks=checks,
+            guards=INPUT_GUARDS,
             timed=bool(timed),
             derivative=self.derivative,
+            needs=STRUCTURE if checks else (),
         )
 
 
@@ -213,12 +204,13 @@ def _couplings(m: Model) -> Shape:
     return (len(m.couplings),)
 
 
-def _state_matrix(m: Model) -> Shape:
-    return (2 * degrees_of_freedom(m),) * 2
+def _states(m: Model, prepare: Prepare, **_: Any) -> int:
+    """The number of states of a linear model: independent coordinates and their velocities."""
+    return 2 * len(prepare(m)["structure"].partition.independent)
 
 
-def _input_matrix(m: Model) -> Shape:
-    return (2 * degrees_of_freedom(m), m.nu)
+STATE_MATRIX = (Argument("state_matrix", lambda m, **given: (_states(m, **given),) * 2),)
+INPUT_MATRIX = (Argument("input_matrix", lambda m, **given: (_states(m, **given), m.nu)),)
 
 
 FORCES_BY = tuple(_output(f"tau_by_{x}", lambda m: (m.nu, m.nv)) for x in "qva")
@@ -311,7 +303,7 @@ QUANTITIES = _table(
         "state_matrix",
         linearization.state_matrix,
         (Q, V, TAU),
-        _state_matrix,
+        STATE_MATRIX,
         Checks.MASS,
         loop_options=PARTITION,
     ),
@@ -319,7 +311,7 @@ QUANTITIES = _table(
         "input_matrix",
         linearization.input_matrix,
         (Q, V, TAU),
-        _input_matrix,
+        INPUT_MATRIX,
         Checks.MASS,
         loop_options=PARTITION,
     ),
@@ -403,7 +395,7 @@ def _along_closed(m: Model, of: Formula, parameter: str | tuple[str, ...], held:
         name=f"{of.name}_along_closed",
         function=function,
         outputs=_by_several(of, parameter),
-        prepare=structure_of,
+        needs=STRUCTURE,
         checks=checks,
         options={**of.options, "parameter": parameter, "held": held},
         derivative=None,
@@ -412,7 +404,8 @@ def _along_closed(m: Model, of: Formula, parameter: str | tuple[str, ...], held:
 
 
 def along_frozen(m: Model, of: Formula, parameter: tuple[str, ...]) -> Formula:
-    """The formula of the derivative of another by several parameters, as a last axis, with its arguments held."""
+    """The formula of the derivative of another by several parameters, as a last axis, with its
+    arguments held."""
     return _along_frozen(m.variant_of or m, of, parameter)
 
 

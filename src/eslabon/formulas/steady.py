@@ -1,11 +1,14 @@
-"""What keeps a mechanism at rest, or in a steady motion: constant velocities v, without acceleration.
+"""What keeps a mechanism at rest, or in a steady motion: constant velocities v, without
+acceleration.
 
-The forces h(q, v) that such a motion needs are those of the actuators, B tau, and of the loops, -J^T lambda:
+The forces h(q, v) that such a motion needs are those of the actuators, B tau, and of the loops,
+-J^T lambda:
 
     g + J^T lambda = 0,    g = h(q, v) - B tau,    Phi(q) = 0
 
-At rest h is the slope of the potential, less what external wrenches do. Where the velocities belong to cyclic (ignorable)
-coordinates, the balance holds all along the motion: a relative equilibrium (Routh).
+At rest h is the slope of the potential, less what external wrenches do. Where the velocities belong
+to cyclic (ignorable) coordinates, the balance holds all along the motion: a relative equilibrium
+(Routh).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from eslabon.formulas.inputs import STATE, TAU, Q, V
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.motion_state import MotionState, StateFunction
-from eslabon.formulas.quantities import FORMULATION, Options, quantity, structure_of
+from eslabon.formulas.quantities import FORMULATION, STRUCTURE, Options, quantity
 from eslabon.formulas.structure import Partition, Structure
 from eslabon.model import Model
 from eslabon.numerics.scalars import Expression, casadi
@@ -121,9 +121,9 @@ def _terms(
     outputs: tuple[str, ...],
     options: Options = NOTHING,
 ) -> Formula:
-    prepare = structure_of if m.closed else None
+    needs = STRUCTURE if m.closed else ()
     results = tuple(map(Argument, outputs))
-    return Formula(name, function, inputs, results, options, prepare=prepare, timed=True)
+    return Formula(name, function, inputs, results, options, timed=True, needs=needs)
 
 
 def earlier_results(formula: Formula) -> dict[int, str]:

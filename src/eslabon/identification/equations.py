@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.coordinates.massless import structure
+from eslabon.coordinates.massless import constraint_structure, structure
 from eslabon.formulas.applied_loads import CREEP
 from eslabon.formulas.dynamics import regressor
 from eslabon.formulas.inputs import TAU, A, Q, V
@@ -138,10 +138,6 @@ def excitation_gradient(
     return [casadi.densify(x) for x in (Y, by_i, by_v, by_a, condition)]
 
 
-def _structure(m: Model) -> dict[str, Any]:
-    return {"structure": structure(m)}
-
-
 def independent(m: Model) -> tuple[int, ...]:
     """The places of the independent velocities: along them go the equations."""
     return structure(m).partition.independent
@@ -163,19 +159,19 @@ VI, AI = (
 LINEAR_EQUATIONS = Formula(
     "linear_equations", linear_equations, (Q, V, A, TAU),
     (Argument("Y", _table), Argument("left", _dof), Argument("B", lambda m, **_: (len(independent(m)), m.nu)), CONDITION),
-    {"terms": NO_TERMS}, prepare=_structure,
+    {"terms": NO_TERMS}, prepare=constraint_structure,
 )  # fmt: skip
 ACTUATOR_REGRESSOR = Formula(
     "actuator_regressor", actuator_regressor, (Q, V, A),
     (Argument("Y", lambda m, terms=NO_TERMS: (m.nu, 10 * len(m.bodies) + len(terms.listed()))),), {"terms": NO_TERMS},
-    prepare=_structure,
+    prepare=constraint_structure,
 )  # fmt: skip
 INDEPENDENT_MOTION = Formula(
     "independent_motion", independent_motion, (Q, VI, AI),
-    (Argument("v", lambda m: (m.nv,)), Argument("a", lambda m: (m.nv,)), CONDITION), prepare=_structure, rare=True,
+    (Argument("v", lambda m: (m.nv,)), Argument("a", lambda m: (m.nv,)), CONDITION), prepare=constraint_structure, rare=True,
 )  # fmt: skip
 EXCITATION_GRADIENT = Formula(
     "excitation_gradient", excitation_gradient, (Q, VI, AI, Argument("weight", _table)),
     (Argument("Y", _table), Argument("by_q", _dof), Argument("by_v", _dof), Argument("by_a", _dof), CONDITION),
-    {"terms": NO_TERMS}, prepare=_structure,
+    {"terms": NO_TERMS}, prepare=constraint_structure,
 )  # fmt: skip

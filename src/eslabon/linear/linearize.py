@@ -15,7 +15,7 @@ from eslabon.compiler.evaluate import function_of
 from eslabon.compiler.formula import Argument, Formula, requested
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
-from eslabon.coordinates.massless import structure
+from eslabon.coordinates.massless import constraint_structure, structure
 from eslabon.coordinates.partition import partition_at, partition_by
 from eslabon.errors import ModelError, SingularityError, suggest
 from eslabon.formulas.derivatives import linearization
@@ -264,7 +264,9 @@ def _native(
     m: Model, formula: Formula, options: tuple[tuple[str, Any], ...], parameters: tuple[str, ...],
     external: tuple[str, ...], tolerance: float | None,
 ) -> Any:  # fmt: skip
-    request = requested(m, formula, dict(options), parameters, external)
+    request = requested(
+        m, formula, dict(options), parameters, external, prepare=constraint_structure
+    )
     return checked(m, request, tolerance) if formula.checks else function_of(m, request)
 
 

@@ -77,9 +77,9 @@ def _least_change(m: Model, q: Expression, J: Expression) -> Callable[[Expressio
     """The least step of the velocities, in the metric of M, that makes a given change of the constraints."""
     tree = factors(mass_matrix(MotionState.at_rest(m, q)) + stiffening(m.nominal) * (J.T @ J))
     across = tree.inward(J.T)
-    square = symmetric(across.T @ tree.scaled(across))
+    square = symmetric(across.T @ tree.over_pivots(across))
     solver = factors(square + casadi.diag(casadi.SX(list(regularization(m)))))
-    return lambda change: tree.outward(tree.scaled(across @ solver.solve(change)))
+    return lambda change: tree.outward(tree.over_pivots(across @ solver.solve(change)))
 
 
 def violations(m: Model, x: Expression) -> list[Expression]:

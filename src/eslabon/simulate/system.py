@@ -13,6 +13,7 @@ from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Formula, requested
 from eslabon.coordinates.designs import DESCRIBED, Designs
+from eslabon.coordinates.massless import constraint_structure
 from eslabon.errors import ModelError
 from eslabon.formulas.formulations.formulation import Formulation
 from eslabon.formulas.quantities import quantity
@@ -109,9 +110,9 @@ class System:
         }
         timed = (TIME,) if m.rheonomic else ()
         inputs = (*timed, *self.parameters)
-        accelerations = checked(
-            m, requested(m, quantity(m, "forward_dynamics"), words, inputs, names), np.inf
-        )
+        formula = quantity(m, "forward_dynamics")
+        request = requested(m, formula, words, inputs, names, prepare=constraint_structure)
+        accelerations = checked(m, request, np.inf)
 
         def rates(t: float, x: Floats, tau: Floats) -> Floats:
             x = self.projected(x, t)
@@ -146,7 +147,9 @@ class System:
             )
         formula = quantity(m, "reactions_under_forces" if m.closed else "reactions")
         timed = (TIME,) if m.rheonomic else ()
-        call: Any = checked(m, requested(m, formula, {}, (*timed, *self.parameters), external))
+        inputs = (*timed, *self.parameters)
+        request = requested(m, formula, {}, inputs, external, prepare=constraint_structure)
+        call: Any = checked(m, request)
         wrenches = [w[..., None, :] for w in self.external.values()]
         values = [np.broadcast_to(t, q.shape[:-1])] * len(timed) + [
             p[..., None] for p in self.parameters.values()

@@ -1,4 +1,5 @@
-"""Methods to impose constraints on a tree, behind one protocol, and actuator forces by virtual work.
+"""Methods to impose constraints on a tree, behind one protocol, and actuator forces by virtual
+work.
 
 A tree with loops obeys M v' = f + J^T lambda and J v' = gamma, where M and the force f come from a
 formulation of the tree, J and gamma from independent rows of the constraints. The methods differ in
@@ -71,13 +72,15 @@ class ConstrainedMass:
 
 
 class ConstraintSolver(Protocol):
-    """A method for constraints at a state. It serves any forces and gammas, of one column or several."""
+    """A method for constraints at a state. It serves any forces and gammas, of one column or
+    several."""
 
     def solve(self, f: Expression, gamma: Expression) -> tuple[Expression, Expression]:
         """v' and lambda with M v' = f + J^T lambda and J v' = gamma."""
 
     def compensate(self, excess: Expression, gap: Expression) -> Expression:
-        """The changes of v' that cancel forces and second derivatives of the constraints in excess."""
+        """The changes of v' that cancel forces and second derivatives of the constraints in
+        excess."""
 
     @property
     def condition(self) -> Expression:
@@ -94,16 +97,16 @@ class Multipliers:
         self.given = c
         self.tree = factors(c.penalized_mass)
         self.across = self.tree.inward(c.J.T)
-        self.light = self.tree.scaled(self.across).T
+        self.light = self.tree.over_pivots(self.across).T
         self.W = symmetric(self.light @ self.across)
-        self.solver = factors(_regularized(self.W, c.regularization))
+        self.solver = factors(_add_regularization(self.W, c.regularization))
 
     def solve(self, f: Expression, gamma: Expression) -> tuple[Expression, Expression]:
         """v' and lambda."""
         force = self.tree.inward(self.given.penalized_force(f, gamma))
         right = gamma - self.light @ force
         reaction = _solve_refined(self.solver, self.W, right, self.given.regularization)
-        return self.tree.outward(self.tree.scaled(force + self.across @ reaction)), reaction
+        return self.tree.outward(self.tree.over_pivots(force + self.across @ reaction)), reaction
 
     def compensate(self, excess: Expression, gap: Expression) -> Expression:
         """The changes of v' that cancel forces and second derivatives in excess."""
@@ -129,7 +132,7 @@ class NativeMultipliers:
         self.tree = factors_for(mass, mass.shape[0] if c.rows else columns)
         self.Y = self._over_mass(c.J.T)
         self.W = self._less(-c.J, self.Y, zeros(c.rows, c.rows))
-        self.solver = loop_factors(_regularized(self.W, c.regularization))
+        self.solver = loop_factors(_add_regularization(self.W, c.regularization))
 
     def _over_mass(self, b: Expression) -> Expression:
         return self.tree.solve(b if isinstance(self.tree, Factors) else casadi.densify(b))
@@ -190,7 +193,7 @@ class UdwadiaKalaba:
         self.half = casadi.diag(casadi.sqrt(casadi.vertcat(zeros(0), *self.tree.inverse)))
         self.root = self.half @ self.tree.inward(c.J.T)  # M^-1/2 J^T
         self.W = symmetric(self.root.T @ self.root)
-        self.solver = factors(_regularized(self.W, c.regularization))
+        self.solver = factors(_add_regularization(self.W, c.regularization))
 
     def solve(self, f: Expression, gamma: Expression) -> tuple[Expression, Expression]:
         """v' and lambda."""
@@ -242,7 +245,7 @@ class Elimination:
         return list(self.given.partition.dependent)
 
     @cached_property
-    def reduced(self) -> Factors:
+    def reduced_mass(self) -> Factors:
         """The factors of S = N^T M N."""
         return factors(symmetric(self.N.T @ self.given.M @ self.N))
 
@@ -260,7 +263,7 @@ class Elimination:
     def solve(self, f: Expression, gamma: Expression) -> tuple[Expression, Expression]:
         """v' and lambda."""
         d, M = self.dependent_motion(gamma), self.given.M
-        a = self.N @ self.reduced.solve(self.N.T @ (f - M @ d)) + d
+        a = self.N @ self.reduced_mass.solve(self.N.T @ (f - M @ d)) + d
         return a, self.multipliers_of(M @ a - f)
 
     def compensate(self, excess: Expression, gap: Expression) -> Expression:
@@ -272,10 +275,10 @@ class Elimination:
         c, i = self.given, self.independent
         floor = [c.floor[k] for k in i] if c.floor else ()
         if not c.rows:
-            return self.reduced.pivot_condition(floor)
+            return self.reduced_mass.pivot_condition(floor)
         # the sizes of what adds up to the diagonal of S
         sizes = [casadi.dot(self.N[:, k] ** 2, casadi.diag(c.M)) for k in range(len(i))]
-        return joint_condition(self.Phi_e.condition, self.reduced.condition(floor, sizes))
+        return joint_condition(self.Phi_e.condition, self.reduced_mass.condition(floor, sizes))
 
 
 ConstraintMethod = Callable[[ConstrainedMass, int], ConstraintSolver]
@@ -286,7 +289,7 @@ METHODS: dict[str, ConstraintMethod] = {
 }
 
 
-def _regularized(W: Expression, regularization: Sequence[float]) -> Expression:
+def _add_regularization(W: Expression, regularization: Sequence[float]) -> Expression:
     return W + casadi.diag(casadi.SX(list(regularization))) if regularization else W
 
 
@@ -320,7 +323,8 @@ def joint_condition(constraints: Expression, mass: Expression) -> Expression:
 
 
 class Effort(NamedTuple):
-    """Actuator forces, the constraint forces that go with them, and the reciprocal condition number."""
+    """Actuator forces, the constraint forces that go with them, and the reciprocal condition
+    number."""
 
     forces: Expression
     reaction: Expression
@@ -335,14 +339,16 @@ def actuator_forces(
     weights: Sequence[float] | None,
     method: str,
 ) -> Effort:
-    """The actuator forces u that, with the constraint forces, are the forces `needed` in all joints.
+    """The actuator forces u that, with the constraint forces, are the forces `needed` in all
+    joints.
 
-    B u + J^T lambda = needed. Where that leaves a choice (actuation redundancy), u^T W u is minimal.
+    B u + J^T lambda = needed. Where that leaves a choice (actuation redundancy), u^T W u is
+    minimal.
 
-    By elimination this is virtual work (`virtual_work_forces`). Otherwise it is the stationary point
-    of u^T W u / 2 under these equations: with multipliers mu, u = W^-1 B^T mu and
-    B W^-1 B^T mu + J^T lambda = needed, J mu = 0, which any method for constraints solves for the
-    virtual displacement mu.
+    By elimination this is virtual work (`virtual_work_forces`). Otherwise it is the stationary
+    point of u^T W u / 2 under these equations: with multipliers mu, u = W^-1 B^T mu and B W^-1 B^T
+    mu + J^T lambda = needed, J mu = 0, which any method for constraints solves for the virtual
+    displacement mu.
     """
     B = zeros(J.shape[1], len(actuated))
     for k, place in enumerate(actuated):
@@ -364,8 +370,8 @@ def virtual_work_forces(
     B: Expression,
     weights: Sequence[float] | None,
 ) -> Effort:
-    """Virtual motions that keep the loops closed are v = N v_i with N = [1; rho] and
-    rho = -Phi_e^-1 Phi_i (Yime, eq. 44, its sign restored); so N^T B u = N^T needed (eqs. 42-46)."""
+    """Virtual motions that keep the loops closed are v = N v_i with N = [1; rho] and rho =
+    -Phi_e^-1 Phi_i (Yime, eq. 44, its sign restored); so N^T B u = N^T needed (eqs. 42-46)."""
     i, e = list(p.independent), list(p.dependent)
     Phi_e = OrthogonalFactors(J[:, e])
     work, condition = (

@@ -1,7 +1,9 @@
-"""The joint forces by where they come from, and what each source adds to the linear model (Rojas, 5.5).
+"""The joint forces by where they come from, and what each source adds to the linear model (Rojas,
+5.5).
 
-Joint forces are linear in the inertia of each body, and motors, springs, friction and wrenches add to them. So do U, V and W,
-and with loops the multipliers lambda, whose directions change with the configuration.
+Joint forces are linear in the inertia of each body, and motors, springs, friction and wrenches add
+to them. So do U, V and W, and with loops the multipliers lambda, whose directions change with the
+configuration.
 """
 
 from __future__ import annotations
@@ -31,12 +33,13 @@ def body_forces(m: Model, q: Expression, v: Expression, a: Expression) -> Expres
     """A column for each body: the joint forces that its inertia and weight need."""
     scale = casadi.SX.sym("scale", len(m.bodies))
     tree = [
-        replace(link, inertia=_scaled(link.inertia, scale[k])) for k, link in enumerate(links(m))
+        replace(link, inertia=_scale_inertia(link.inertia, scale[k]))
+        for k, link in enumerate(links(m))
     ]
     return casadi.jacobian(rnea.joint_forces(m, tree, q, v, a), scale)
 
 
-def _scaled(x: Inertia, share: Expression) -> Inertia:
+def _scale_inertia(x: Inertia, share: Expression) -> Inertia:
     return Inertia(share * x.mass, share * x.first, share * x.second, share * x.rotary)
 
 

@@ -7,16 +7,17 @@ coordinates, velocities and accelerations those of all joints,
     dq = N x,   dv = N y + P x,   da = N z + Q y + R x,      N = [1; -Phi_e^-1 Phi_i],
 
 since Phi, Phi' and Phi'' stay zero. By virtual work N^T (M v' + h - B tau - J^T lambda) = 0 stays
-zero too, in which the change of N itself drops out, and so (Rojas, eq. 5.4.1, there for open chains)
+zero too, in which the change of N itself drops out, and so (Rojas, eq. 5.4.1, there for open
+chains)
 
     F dtau = U z + V y + W x,
     U = N^T M N,  V = N^T (G_v N + M Q),  W = N^T (G_q N + G_v P + M R),  F = N^T B,
 
 with G_q and G_v the derivatives of M v' + h - J^T lambda by q and v, at the accelerations and
-multipliers of the state. With Y = Phi_e^-T (M N)_e the products N^T M Q and N^T M R are -Y^T of what
-the derivatives of J v' - gamma give, so that neither Q nor R is solved for. Derivatives by q are
-taken along the velocities, so that quaternions are in their tangent space; there displacements are
-carried along by the motion, x' = y + K x.
+multipliers of the state. With Y = Phi_e^-T (M N)_e the products N^T M Q and N^T M R are -Y^T of
+what the derivatives of J v' - gamma give, so that neither Q nor R is solved for. Derivatives by q
+are taken along the velocities, so that quaternions are in their tangent space; there displacements
+are carried along by the motion, x' = y + K x.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def linear_terms(s: MotionState, tau: Expression, outputs: tuple[Output, ...] = 
     drift = reduction.dependent_motion(s.closure.gamma)  # J d = gamma
     needed = N.T @ (h + M @ drift)
     # (N^T M N) v_i' = N^T B tau - N^T (h + M d), v' = N v_i' + d (Díaz, eq. 4 corrected)
-    a = N @ reduction.reduced.solve(N.T @ s.actuation(tau) - needed) + drift
+    a = N @ reduction.reduced_mass.solve(N.T @ s.actuation(tau) - needed) + drift
     reaction = reduction.multipliers_of(M @ a + h - s.actuation(tau))
     G_q, G_v, _ = joint_force_derivatives(s, a)
     B, momenta = s.actuation(casadi.SX.eye(m.nu)), M @ N
@@ -92,7 +93,7 @@ def linear_terms(s: MotionState, tau: Expression, outputs: tuple[Output, ...] = 
         Y = reduction.multipliers_of(momenta)
         V, W = V - Y.T @ loops.gap_v, W - N.T @ loops.forces_q - Y.T @ loops.gap_q
     V, W = V @ N, W @ N + V @ P
-    solved = reduction.reduced.solve(casadi.horzcat(-W, -V, F))
+    solved = reduction.reduced_mass.solve(casadi.horzcat(-W, -V, F))
     z = Change(*casadi.horzsplit(solved, [0, n, 2 * n, 2 * n + m.nu]))
     upper = casadi.horzcat(displacement_rates(m, s.v)[i, :] @ N, casadi.SX.eye(n))
     A = casadi.vertcat(upper, z.of_state)
@@ -158,17 +159,16 @@ def linear_sensitivity(
     s: MotionState,
     tau: Expression,
     value: Expression,
-    moved: Expression,
-    sped: Expression,
-    forced: Expression,
+    *changes: Expression,
     parameter: str,
     outputs: tuple[Output, ...] = (),
 ) -> list[Expression]:
     """The derivatives of U, V, W, F, A, B, C, D and the accelerations by a parameter.
 
-    The independent coordinates change by `moved`, the independent velocities by `sped` and the
-    actuator forces by `forced`; all else follows, so that the loops stay closed.
+    `changes` are those of the independent coordinates, of the independent velocities and of the
+    actuator forces; all else follows, so that the loops stay closed.
     """
+    moved, sped, forced = changes
     m, p = s.m.with_symbols({**s.m.symbols, parameter: value}), s.partition
     found = inlined(linear_model(replace(s, m=m), tau, outputs))
     made, checks = (

@@ -1,5 +1,5 @@
-"""What can be measured of a mechanism, as outputs of a linear model: positions, velocities and accelerations of joints and
-frames, and the reactions of joints and loops."""
+"""What can be measured of a mechanism, as outputs of a linear model: positions, velocities and
+accelerations of joints and frames, and the reactions of joints and loops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from eslabon.numerics.scalars import Expression, casadi
 
 @dataclass(frozen=True)
 class Change:
-    """How something changes with independent coordinates x, their velocities y, and actuator forces."""
+    """How something changes with independent coordinates x, their velocities y, and actuator
+    forces."""
 
     x: Expression
     y: Expression
@@ -47,8 +48,9 @@ class Change:
 
 
 class Output(NamedTuple):
-    """A component of something measured: `of` a "joint" (the place is that among all velocities, and there is no name), a
-    "frame" or a "reaction" (by name, the place is one of six), differentiated by the time `order` times."""
+    """A component of something measured: `of` a "joint" (the place is that among all velocities,
+    and there is no name), a "frame" or a "reaction" (by name, the place is one of six),
+    differentiated by the time `order` times."""
 
     of: str
     name: str
@@ -75,7 +77,7 @@ def output_changes(
     """How the outputs change, row by row, with q, v, the accelerations and the multipliers."""
     dq = changes.q
     rows: list[tuple[int, Change]] = []
-    for (of, name, order), places in _grouped(outputs).items():
+    for (of, name, order), places in _group_by_subject(outputs).items():
         if of == "joint":
             change = changes[order]
         elif of == "frame" and order == 0:
@@ -92,7 +94,9 @@ def output_changes(
     )
 
 
-def _grouped(outputs: tuple[Output, ...]) -> dict[tuple[str, str, int], list[tuple[int, int]]]:
+def _group_by_subject(
+    outputs: tuple[Output, ...],
+) -> dict[tuple[str, str, int], list[tuple[int, int]]]:
     """The outputs of one thing together: with their row, and the component."""
     found: dict[tuple[str, str, int], list[tuple[int, int]]] = {}
     for k, output in enumerate(outputs):

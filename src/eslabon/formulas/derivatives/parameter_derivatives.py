@@ -1,14 +1,14 @@
-"""Derivatives by parameters along the closed configuration: what is held stays, and all else follows, so that loops stay
-closed.
+"""Derivatives by parameters along the closed configuration: what is held stays, and all else
+follows, so that loops stay closed.
 
-Of a quantity f(q, v, a, p) the whole derivative is f_p + f_q q' + f_v v' + f_a a'. Joints that are held have none of these;
-the others (e) follow from the closure equations and from those of frames that are held, of which J, Phi_p and the second
-derivative are rows like any other:
+Of a quantity f(q, v, a, p) the whole derivative is f_p + f_q q' + f_v v' + f_a a'. Joints that are
+held have none of these; the others (e) follow from the closure equations and from those of frames
+that are held, of which J, Phi_p and the second derivative are rows like any other:
 
     J_e q_e' = -Phi_p,   J_e v_e' = -d(J v + Phi_t),   J_e a_e' = -d(J a - gamma),
 
-d being the change with q', v' and p. `coordinates` are changes along the velocities, so that quaternions need no care. Of
-several parameters each is a column, and J_e has its factors once.
+d being the change with q', v' and p. `coordinates` are changes along the velocities, so that
+quaternions need no care. Of several parameters each is a column, and J_e has its factors once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from eslabon.model import Model
 from eslabon.numerics.rotations import vect
 from eslabon.numerics.scalars import Expression, casadi
 
-SLIGHT = 1e-3  # m or rad a unit of the parameter: less of a change of closure is not judged in proportion
+# m or rad a unit of the parameter: less of a change of closure is not judged in proportion
+SLIGHT = 1e-3
 PRESCRIBED = ("hybrid_dynamics",)  # what takes accelerations as they are given, closed or not
 
 
@@ -40,9 +41,10 @@ def along_closed(
     held: HeldMotion,
     **options: Any,
 ) -> list[Expression]:
-    """The values of a formula differentiated by one parameter, or by several, along the closed configuration; then by how much
-    the state violates closure, which part of a parameter's change nothing makes up for, and how far the state is from one
-    at which what is held determines nothing."""
+    """The values of a formula differentiated by one parameter, or by several, along the closed
+    configuration; then by how much the state violates closure, which part of a parameter's change
+    nothing makes up for, and how far the state is from one at which what is held determines
+    nothing."""
     varied, values = with_values(m, parameter)
     given = dict(zip(of.input_names, own, strict=True))
     found = _values(of, varied, own, options)
@@ -60,7 +62,8 @@ def along_closed(
 def along_frozen(
     m: Model, *own: Expression, of: Formula, parameter: tuple[str, ...], **options: Any
 ) -> list[Expression]:
-    """The values of a formula differentiated by several parameters with its arguments held, then its own checks."""
+    """The values of a formula differentiated by several parameters with its arguments held, then
+    its own checks."""
     varied, values = with_values(m, parameter)
     given = dict(zip(of.input_names, own, strict=True))
     found = _values(of, varied, own, options)
@@ -76,18 +79,15 @@ def _values(
     of: Formula, m: Model, own: Sequence[Expression], options: dict[str, Any]
 ) -> list[Expression]:
     """What a formula gives, its checks included, to be differentiated."""
-    wanted = (
-        options
-        if of.prepare is not None
-        else {k: x for k, x in options.items() if k != "structure"}
-    )
+    wanted = options if of.needs else {k: x for k, x in options.items() if k != "structure"}
     found = of.function(m, *own, **wanted)
     listed = found if isinstance(found, list) else [found]
     return [casadi.densify(x) for x in inlined(listed[: len(of.outputs) + len(of.checks)])]
 
 
 def with_values(m: Model, parameter: str | tuple[str, ...]) -> tuple[Model, Expression]:
-    """The model with symbols for these parameters, and the symbols: the model's own where it has some already."""
+    """The model with symbols for these parameters, and the symbols: the model's own where it has
+    some already."""
     names = parameter if isinstance(parameter, tuple) else (parameter,)
     values = {name: m.symbols[name] if name in m.symbols else casadi.SX.sym(name) for name in names}
     return m.with_symbols({**m.symbols, **values}), casadi.vertcat(*values.values())
@@ -116,7 +116,8 @@ def derivatives(
     steps: Mapping[str, Expression],
     several: bool,
 ) -> list[Expression]:
-    """The changes of values with parameters and with all that follows these; of several each entry is a row.
+    """The changes of values with parameters and with all that follows these; of several each entry
+    is a row.
 
     Forward a column for each parameter, or backward a row for each value, whichever are fewer.
     """
@@ -136,7 +137,8 @@ def derivatives(
 
 
 class Rows(NamedTuple):
-    """Rows that stay as they are: their changes with parameters, J, the rates J v + Phi_t and J a - gamma."""
+    """Rows that stay as they are: their changes with parameters, J, the rates J v + Phi_t and J a -
+    gamma."""
 
     opened: Expression
     J: Expression
@@ -217,7 +219,8 @@ def held_rows(
     values: Expression,
     held: HeldMotion,
 ) -> tuple[Rows, Expression]:
-    """The rows of all loops and couplings, then of frames that are held; and by how much the state violates closure."""
+    """The rows of all loops and couplings, then of frames that are held; and by how much the state
+    violates closure."""
     still = zeros(m.nv) if v is None else v
     phi, J, gamma, rate = closure.equations(m, q, still, tuple(range(len(closure.row_names(m)))))
     speed, left = (None if v is None else J @ v + rate), (None if a is None else J @ a - gamma)
@@ -247,7 +250,8 @@ def _of_frame(
     frame: str,
     C: Expression,
 ) -> Rows:
-    """The rows C of a frame's displacement, twist and its rate, in the ground's axes at its origin."""
+    """The rows C of a frame's displacement, twist and its rate, in the ground's axes at its
+    origin."""
     R, p = frames.placement(m, q, frames.chosen_frame(m, frame))
     turned = [
         vect(casadi.reshape(x, 3, 3) @ R.T)

@@ -69,8 +69,8 @@ def along(m: Model, expression: Expression, q: Expression) -> Expression:
 
 
 def joint_force_derivatives(s: MotionState, a: Expression) -> ForceDerivatives:
-    """The derivatives of the forces in all joints, (nv, nv) each: those of the rigid bodies by their
-    recursion, and those of the other forces."""
+    """The derivatives of the forces in all joints, (nv, nv) each: those of the rigid bodies by
+    their recursion, and those of the other forces."""
     return _with_loads(s, *rnea_derivatives.derivatives(s.m, s.q, s.v, a))
 
 
@@ -126,9 +126,9 @@ def forward_dynamics_derivatives(
 
     Forces along all velocities may act `besides`. With a regularization of the method the solver is
     that of regularized constraints, and derivatives are those of the constraints as they are. In
-    place of all changes of q and v, some `directions` may be asked for, by any name: a change X of q
-    (in velocities) and Y of v, (nv, k) each, takes the place of "q" and "v" and costs as much less
-    as k is smaller.
+    place of all changes of q and v, some `directions` may be asked for, by any name: a change X of
+    q (in velocities) and Y of v, (nv, k) each, takes the place of "q" and "v" and costs as much
+    less as k is smaller.
     """
     m = s.m
     one, none = casadi.SX.eye(m.nv), zeros(m.nv, m.nv)

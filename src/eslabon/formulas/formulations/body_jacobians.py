@@ -14,7 +14,8 @@ from eslabon.numerics.spatial import cross, twist_to_child
 
 @dataclass(frozen=True)
 class Fixed:
-    """A body's Jacobians in the ground's axes: A of its angular velocity, R of its centre of mass, with dA/dt, dR/dt."""
+    """A body's Jacobians in the ground's axes: A of its angular velocity, R of its centre of mass,
+    with dA/dt, dR/dt."""
 
     turn: Expression  # orientation on the ground
     A: Expression
@@ -52,7 +53,8 @@ def in_ground(m: Model, q: Expression, v: Expression) -> dict[str, Fixed]:
 
 
 def in_body(m: Model, q: Expression) -> dict[str, Expression]:
-    """Each body's 6 x nv Jacobian in its own axes, V_i = J_i v, outward: J_i = Ad J_parent + S_i (Yime, eqs. 45-46)."""
+    """Each body's 6 x nv Jacobian in its own axes, V_i = J_i v, outward: J_i = Ad J_parent + S_i
+    (Yime, eqs. 45-46)."""
     jacobians = {GROUND: zeros(6, m.nv)}
     for joint in m.joints:
         J = twist_to_child(pose_across(m, q, joint), jacobians[joint.parent])

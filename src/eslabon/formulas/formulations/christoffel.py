@@ -1,4 +1,5 @@
-"""The Coriolis matrix that belongs to any mass matrix: Christoffel's symbols, also in quasi-velocities.
+"""The Coriolis matrix that belongs to any mass matrix: Christoffel's symbols, also in
+quasi-velocities.
 
 With coordinates that change by q' = N(q) v the columns X_j of N are vector fields, and
 

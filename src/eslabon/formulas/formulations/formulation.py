@@ -26,7 +26,8 @@ EquationsOfMotion = Callable[
 
 @dataclass(frozen=True)
 class Formulation:
-    """How the equations of a tree are written: rigid bodies and weights, without motors and friction.
+    """How the equations of a tree are written: rigid bodies and weights, without motors and
+    friction.
 
     Attributes
     ----------
@@ -111,7 +112,8 @@ QUATERNION = Formulation(
     own_coriolis_matrix=_quaternion_coriolis_matrix,
 )
 
-# By the words that callers use. Lagrange's equations are written in Kane's form, and have both names.
+# By the words that callers use. Lagrange's equations are written in Kane's form, and have both
+# names.
 FORMULATIONS: Mapping[str, Formulation] = {
     "newton_euler": NEWTON_EULER,
     "lagrange": LAGRANGE,

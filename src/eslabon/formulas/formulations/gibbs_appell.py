@@ -1,9 +1,11 @@
-"""Gibbs and Appell: the joint forces are the derivative of the energy of acceleration by the accelerations.
+"""Gibbs and Appell: the joint forces are the derivative of the energy of acceleration by the
+accelerations.
 
-S = sum m a.a/2 + w'.I w'/2 + w'.(w x I w) - m g.a   (Rojas, eq. 4.2.7 with its brackets restored),   tau = dS/dv'
+    S = sum m a.a/2 + w'.I w'/2 + w'.(w x I w) - m g.a    (Rojas, eq. 4.2.7, brackets restored)
+    tau = dS/dv'
 
-The accelerations a of the centres of mass come from differentiating their positions twice, and w, w' from the
-orientations; nothing is recursive here but the poses.
+The accelerations a of the centres of mass come from differentiating their positions twice, and w,
+w' from the orientations; nothing is recursive here but the poses.
 """
 
 from __future__ import annotations

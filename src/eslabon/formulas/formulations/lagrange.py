@@ -1,9 +1,12 @@
 """Lagrange's equations in Kane's form, tau = I(q) v' + C(q, v) v + b(q) (Rojas, 4.3).
 
-I = sum m R^T R + A^T I A,  C = sum m R^T R' + A^T I A' + A_w^T I A,  b = -sum m R^T g   (eq. 4.3.33)
+    I = sum m R^T R + A^T I A
+    C = sum m R^T R' + A^T I A' + A_w^T I A
+    b = -sum m R^T g                                 (eq. 4.3.33)
 
-R and A are the Jacobians of each body's centre of mass and angular velocity in the ground's axes, and the columns of A_w
-are those of A turned on by w. With this C the matrix dI/dt - 2 C is skew, though it is not the matrix of Christoffel.
+R and A are the Jacobians of each body's centre of mass and angular velocity in the ground's axes,
+and the columns of A_w are those of A turned on by w. With this C the matrix dI/dt - 2 C is skew,
+though it is not the matrix of Christoffel.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Loops: what they hold, which of it is independent, and configurations that close them.
 
-The constraint vector Phi(q) stacks the residuals of the cut joints (Yime, 4) and of the couplings. Its Jacobian J is
-taken with respect to the velocities, Phi' = J v + Phi_t, so that quaternions need no care, and gamma is what velocities and
-the time leave of the second derivative: J v' = gamma. All are exact, from one symbolic graph. Phi_t is zero unless a
-constraint drives the mechanism: a joint, a distance or an angle that is a function of the time (Díaz, 2).
+The constraint vector Phi(q) stacks the residuals of the cut joints (Yime, 4) and of the couplings.
+Its Jacobian J is taken with respect to the velocities, Phi' = J v + Phi_t, so that quaternions need
+no care, and gamma is what velocities and the time leave of the second derivative: J v' = gamma. All
+are exact, from one symbolic graph. Phi_t is zero unless a constraint drives the mechanism: a joint,
+a distance or an angle that is a function of the time (Díaz, 2).
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def constraint_jacobian(m: Model, q: Any) -> Any:
 
 
 class Closure(NamedTuple):
-    """Phi, J, gamma and Phi_t of some rows: the constraints are Phi = 0, J v + Phi_t = 0 and J v' = gamma."""
+    """Phi, J, gamma and Phi_t of some rows: the constraints are Phi = 0, J v + Phi_t = 0 and J v' =
+    gamma."""
 
     phi: Any
     J: Any
@@ -47,8 +49,9 @@ class Closure(NamedTuple):
 def equations(
     m: Model, q: Any, v: Any | None, rows: tuple[int, ...], aligned: tuple[str, ...] = ()
 ) -> Closure:
-    """The closure equations of some of the rows; without velocities gamma is left out. The rows of the loops `aligned`, which
-    are ball joints, are in the axes of the body that carries all such loops, and not in those of the second frame."""
+    """The closure equations of some of the rows; without velocities gamma is left out. The rows of
+    the loops `aligned`, which are ball joints, are in the axes of the body that carries all such
+    loops, and not in those of the second frame."""
     from eslabon.formulas.kinematics.ball_loops import Ball, Outward, is_ball
     from eslabon.formulas.kinematics.loop_motion import circuits, constraint_rows
 
@@ -68,7 +71,8 @@ def equations(
 
 
 def _geared(m: Model, q: Any, v: Any | None, c: Coupling, t: Any) -> tuple[Any, Any, Any, Any]:
-    """The row of a coupling. It is differentiated by t alone: q and v may be results of calls, which have no derivatives."""
+    """The row of a coupling. It is differentiated by t alone: q and v may be results of calls,
+    which have no derivatives."""
     own_q, own_v, J = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv), casadi.SX(1, m.nv)
     J[m.velocities[c.joint]] = 1
     if c.source is not None:
