@@ -114,4 +114,4 @@ def with_general_values(g, seed):
         replace(x, value=float(rng.uniform(0.5, 2.0))) if x.kind in values else x
         for x in g.flat.elements
     )
-    return es.BondGraph.of(replace(g.flat, elements=tuple(elements)))
+    return es.BondGraph.from_description(replace(g.flat, elements=tuple(elements)))

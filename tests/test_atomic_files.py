@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from eslabon.atomic_files import check_writable, moved_into_place, write
+from eslabon.atomic_files import check_writable, move_into_place, write
 from eslabon.errors import ReadError
 
 
@@ -64,7 +64,7 @@ def test_a_file_keeps_its_permissions_and_a_private_one_is_private_from_the_star
     path = write(tmp_path / "a.txt", "old")
     path.chmod(0o640)
     assert stat.S_IMODE(write(path, "new").stat().st_mode) == 0o640
-    with moved_into_place(tmp_path / "b.txt", 0o600) as file:
+    with move_into_place(tmp_path / "b.txt", 0o600) as file:
         assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600
         assert os.listdir(tmp_path).count("b.txt") == 0
     assert stat.S_IMODE((tmp_path / "b.txt").stat().st_mode) == 0o600

@@ -5,8 +5,8 @@ import pickle
 import pytest
 
 import eslabon as es
+from eslabon.answers import Message
 from eslabon.language import (
-    Phrase,
     checked,
     needs_no_translation,
     phrase,
@@ -22,7 +22,7 @@ def test_a_phrase_is_its_english_text():
     assert text == "3 degrees of freedom"
     assert translated(text, "en") is text
     again = pickle.loads(pickle.dumps(text))
-    assert isinstance(again, Phrase)
+    assert isinstance(again, Message)
     assert translated(again, "es") == "3 grados de libertad"
 
 

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from eslabon.answers import cell_text
 from eslabon.displays import displayed
-from eslabon.pages.notebook import in_groups, said, spark
+from eslabon.pages.notebook import in_groups, spark
 
 VOID = {"img", "br", "hr", "meta", "link", "input", "col"}
 
@@ -391,8 +392,8 @@ def test_style_stays_inside():
         ("x" * 500, "x" * 239 + "…"),
     ],
 )
-def test_said(value, text):
-    assert said(value) == text
+def test_cell_text(value, text):
+    assert cell_text(value) == text
 
 
 def test_sparks_of_odd_data():

@@ -17,7 +17,7 @@ import pytest
 
 import eslabon as es
 from eslabon import progress
-from eslabon.progress import announced, interruptible, interrupts_kept
+from eslabon.progress import announce, preserve_interrupts, run_interruptibly
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def watched(monkeypatch) -> Terminal:
 
 def test_a_terminal_is_told_and_left_clean(monkeypatch) -> None:
     terminal = watched(monkeypatch)
-    with announced("working"):
+    with announce("working"):
         assert terminal.getvalue() == "eslabon: working ..."
     assert terminal.getvalue().endswith("\r\x1b[K")
 
@@ -58,7 +58,7 @@ def test_a_terminal_is_told_and_left_clean(monkeypatch) -> None:
 def test_a_notebook_is_told(monkeypatch, capsys) -> None:
     monkeypatch.setattr(progress, "Timer", AtOnce)
     monkeypatch.setitem(sys.modules, "ipykernel", progress)
-    with announced("working"):
+    with announce("working"):
         pass
     assert capsys.readouterr().err == "eslabon: working ...\n"
 
@@ -66,7 +66,7 @@ def test_a_notebook_is_told(monkeypatch, capsys) -> None:
 def test_a_file_is_not_told(monkeypatch, capsys) -> None:
     monkeypatch.setattr(progress, "Timer", AtOnce)
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
-    with announced("working"):
+    with announce("working"):
         pass
     assert capsys.readouterr().err == ""
 
@@ -75,7 +75,7 @@ def test_short_work_says_nothing(monkeypatch) -> None:
     made = Terminal()
     monkeypatch.setattr(sys, "stderr", made)
     monkeypatch.setattr(progress, "PATIENCE", 1e6)
-    with announced("working"):
+    with announce("working"):
         pass
     assert made.getvalue() == ""
 
@@ -100,7 +100,7 @@ def test_ctrl_c_does_not_wait_for_work_outside_of_python() -> None:
         finished.set()
 
     with pytest.raises(KeyboardInterrupt):
-        interruptible(work)
+        run_interruptibly(work)
     assert not finished.is_set()
     done.set()
     assert finished.wait(60)
@@ -112,22 +112,22 @@ def test_a_ctrl_c_that_got_lost_is_raised_at_the_end() -> None:
     reached = []
 
     def swallowed() -> None:
-        with interrupts_kept():
-            with suppress(KeyboardInterrupt), interrupts_kept():  # as by code in C
+        with preserve_interrupts():
+            with suppress(KeyboardInterrupt), preserve_interrupts():  # as by code in C
                 signal.raise_signal(signal.SIGINT)
             reached.append("the end")
 
     with pytest.raises(KeyboardInterrupt):
         swallowed()
     assert reached == ["the end"]
-    with interrupts_kept():
+    with preserve_interrupts():
         pass
     assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_errors_come_to_whoever_waits() -> None:
     with pytest.raises(ZeroDivisionError):
-        interruptible(lambda: 1 // 0)
+        run_interruptibly(lambda: 1 // 0)
 
 
 COMPILING = """

@@ -11,7 +11,7 @@ import eslabon as es
 from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.massless import constraint_structure
 from eslabon.formulas.quantities import quantity
-from eslabon.model.memory import Table
+from eslabon.model.memory import FrozenDict
 from eslabon.verbs import NativeVerbs
 from random_mechanisms import random_closed, random_tree
 from randomness import seeded
@@ -242,7 +242,7 @@ def test_names_in_turns_change_no_answer(name):
             dict(some[:1]),
             {},
             dict(some[::-1]),
-            Table(some),
+            FrozenDict(some),
             None,
             dict(some[:1]),
         ):

@@ -9,6 +9,7 @@ from importlib import import_module
 
 from eslabon import numerics as algebra
 from eslabon import paths
+from eslabon.answers import install as _install
 from eslabon.errors import (
     AssemblyError,
     EquilibriumError,
@@ -28,7 +29,10 @@ from eslabon.errors import (
 )
 from eslabon.files import robots
 from eslabon.mechanism import Builder, Mechanism, from_dh, join, load
+from eslabon.show import LazyPresenter as _LazyPresenter
 from eslabon.wings import WINGS as WINGS
+
+_install(_LazyPresenter())  # the only place outside `show` and `cli` that knows it
 
 __version__ = "0.2.0.dev0"  # the one place: pyproject.toml reads it from here
 

@@ -1,4 +1,5 @@
-"""The gate for arguments: what users give, as what it should be, or one sentence that says what is wrong and what to do."""
+"""Checks of arguments: each function returns the value in the type that is expected, or raises an
+error whose sentence says what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -14,13 +15,13 @@ from eslabon.errors import EslabonError, InputError, ModelError, ReadError, form
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 T = TypeVar("T")
-UNHASHABLE = (
-    Exception,
-)  # what a lookup raises: TypeError of a list, another of a CasADi symbol, any of a broken __eq__
+# What looking up an argument in a table may raise: TypeError for a list, another for a CasADi
+# symbol, any for a broken __eq__.
+LOOKUP_ERRORS = (Exception,)
 
 
 def floats(value: Any, name: str) -> Floats:
-    """An array of float64 of whatever holds real numbers; text, complex numbers and other objects are refused.
+    """An array of float64 from real numbers; text, complex numbers and objects raise an error.
 
     >>> floats([1, 2], "q")
     array([1., 2.])
@@ -29,10 +30,10 @@ def floats(value: Any, name: str) -> Floats:
     ...
     eslabon.errors.InputError: q holds text; real numbers are expected.
     """
-    unmasked(value, name)
+    refuse_masked(value, name)
     try:
         array = np.asarray(value)
-    except Exception as error:  # whatever a foreign __array__ does, and integers beyond all floats
+    except Exception as error:  # from a foreign __array__, or integers beyond all floats
         raise InputError(
             f"{name} is not an array of numbers: {str(error).splitlines()[0].rstrip('.')}."
         ) from None
@@ -43,8 +44,8 @@ def floats(value: Any, name: str) -> Floats:
     return array.astype(np.float64)
 
 
-def unmasked(value: Any, name: str) -> None:
-    """Refuse masked arrays: NumPy's functions would take the numbers under the mask for good."""
+def refuse_masked(value: Any, name: str) -> None:
+    """Raise an error for masked arrays, whose mask NumPy's functions would ignore."""
     if isinstance(value, np.ma.MaskedArray):
         raise InputError(f"{name} is a masked array; fill in its masked values.")
 
@@ -61,11 +62,11 @@ def _kind(array: np.ndarray) -> str:
     return words.get(array.dtype.kind, f"values of type {array.dtype}")
 
 
-LARGEST = 1e150  # of a number that is computed with: its square is still a number
+LARGEST = 1e150  # the largest number accepted: its square is still finite
 
 
 def finite(value: Any, name: str) -> Floats:
-    """The same, with every number finite.
+    """An array of float64 without NaN, infinity or numbers beyond 1e150.
 
     >>> finite([0.0, 1e200], "q")
     Traceback (most recent call last):
@@ -95,31 +96,35 @@ def number(value: Any, name: str) -> float:
 
 
 def states(
-    value: Any, name: str, count: int, owner: str, noun: str = "coordinates",
+    value: Any,
+    name: str,
+    count: int,
+    owner: str,
+    noun: str = "coordinates",
     values: Callable[[Any, str], Floats] = finite,
-) -> Floats:  # fmt: skip
-    """Finite numbers `(..., count)`: configurations, velocities, forces; or any numbers, with `floats` for values."""
+) -> Floats:
+    """Finite numbers `(..., count)`, such as configurations, velocities or forces.
+
+    With `values=floats` they need not be finite.
+    """
     array = values(value, name)
     if array.ndim == 0:
         raise InputError(f"{name} is a single number; {owner} has {count} {noun}.")
     if array.shape[-1] != count:
         got = array.shape[-1]
         raise InputError(
-            f"{name} has {got} value{'s' * (got != 1)} in its last axis; {owner} has {count} {noun}."
+            f"{name} has {got} value{'s' * (got != 1)} in its last axis; "
+            f"{owner} has {count} {noun}."
         )
     return array
 
 
-MOST = (
-    10**9
-)  # of anything that is counted, steps, samples or threads: beyond it, no memory and no patience suffice
+MAX_COUNT = 10**9  # of steps, samples or threads: more exceed any memory
+MAX_SEED = 2**128 - 1
 
 
-MOST_SEED = 2**128 - 1
-
-
-def count(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
-    """A whole number, not less than the least."""
+def count(value: Any, name: str, least: int = 0, most: int = MAX_COUNT) -> int:
+    """A whole number from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(
             f"{name} is a whole number, at least {least}; it is {format_value(value)}."
@@ -132,7 +137,7 @@ def count(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
 
 
 def positive(value: Any, name: str, zero: bool = False, infinite: bool = False) -> float:
-    """A number greater than zero; zero or infinity where that makes sense."""
+    """A number greater than zero; zero or infinity only if the caller allows it."""
     if type(value) is float and 0.0 < value < np.inf:
         return value
     try:
@@ -147,7 +152,8 @@ def positive(value: Any, name: str, zero: bool = False, infinite: bool = False) 
         or not (infinite or number < np.inf)
     ):
         raise InputError(
-            f"{name} is a number {'not less' if zero else 'greater'} than zero; it is {format_value(value)}."
+            f"{name} is a number {'not less' if zero else 'greater'} than zero; "
+            f"it is {format_value(value)}."
         )
     return number
 
@@ -160,12 +166,13 @@ def flag(value: Any, name: str) -> bool:
 
 
 def choice(value: Any, name: str, known: Iterable[str]) -> str:
-    """One of a few words.
+    """One of the known words.
 
     >>> choice("wran", "singular", ("error", "warn", "ignore"))
     Traceback (most recent call last):
     ...
-    eslabon.errors.ModelError: singular is 'error', 'warn' or 'ignore'; it is 'wran'; did you mean 'warn'?
+    eslabon.errors.ModelError: singular is 'error', 'warn' or 'ignore'; it is 'wran'; did you mean
+    'warn'?
     """
     words = list(known)
     if isinstance(value, str) and value in words:
@@ -189,7 +196,7 @@ def text(value: Any, name: str) -> str:
 
 
 def names(value: Any, name: str) -> tuple[str, ...]:
-    """Names, one or several."""
+    """A tuple of names, from one name or several."""
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, list | tuple | Set | Mapping) or not all(
@@ -200,12 +207,13 @@ def names(value: Any, name: str) -> tuple[str, ...]:
 
 
 def mapping(value: Any, name: str) -> Mapping[str, Any]:
-    """Values by name; nothing where it is left out."""
+    """Values by name; an empty mapping for None."""
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
         raise ModelError(
-            f"{name} gives values by name, as in {name}={{'name': value}}; it is {format_value(value)}."
+            f"{name} gives values by name, as in {name}={{'name': value}}; "
+            f"it is {format_value(value)}."
         )
     return value
 
@@ -224,7 +232,7 @@ def file_path(value: Any, name: str = "path") -> Path:
 
 
 def instance(value: Any, name: str, kind: type[T], noun: str) -> T:
-    """An object of a class: what another function of the library gives.
+    """An instance of a class, such as the result of another function of the library.
 
     >>> instance(5, "law", Path, "a path")
     Traceback (most recent call last):
@@ -239,7 +247,7 @@ def instance(value: Any, name: str, kind: type[T], noun: str) -> T:
 def known_words(
     words: Iterable[Any], known: Iterable[str], refusal: str, error: type[EslabonError] = ModelError
 ) -> None:
-    """Refuse words that nobody knows.
+    """Raise an error for the first unknown word.
 
     >>> known_words(["mas"], ("mass", "com"), "bodies.rod has no key")
     Traceback (most recent call last):
@@ -258,8 +266,8 @@ def known_options(
     options: Iterable[str],
     error: type[EslabonError] = ModelError,
 ) -> None:
-    """Refuse options that a verb does not have."""
-    code = function.__code__  # inspect.signature takes many a solution's time
+    """Raise an error for the first option that is not a keyword argument of the function."""
+    code = function.__code__  # inspect.signature would take as long as the call itself
     known = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
     known_words(options, known, f"{verb} has no option", error)
 
@@ -267,13 +275,12 @@ def known_options(
 def is_symbolic(*values: Any) -> bool:
     """Whether any of the values is a CasADi expression."""
     casadi = sys.modules.get("casadi")
-    return casadi is not None and casadi.SX in map(
-        type, values
-    )  # asked of everything, so in no time
+    # called for every argument of every formula: this is the fastest test
+    return casadi is not None and casadi.SX in map(type, values)
 
 
 def has_symbols(*values: Any) -> bool:
-    """The same, where a list or an array may hold CasADi's scalars."""
+    """Whether any of the values is a CasADi expression, or a list or array that contains one."""
     held = [
         x
         for x in values

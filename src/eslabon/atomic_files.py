@@ -1,4 +1,4 @@
-"""Files written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from eslabon.errors import ReadError, file_name
 
 
 def write(path: str | Path, content: str | bytes) -> Path:
-    """A file with that content, whole, in the place of an older one; text is UTF-8. See `replacing`."""
-    with replacing(path) as file:
+    """Write a file, or replace one, by `replace_file`. Text is encoded in UTF-8."""
+    with replace_file(path) as file:
         file.write(
             content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
         )
@@ -23,7 +23,7 @@ def write(path: str | Path, content: str | bytes) -> Path:
 
 
 def check_writable(path: str | Path) -> None:
-    """Refuse a place that cannot be written to before minutes of work are lost to it."""
+    """Raise a `ReadError` if a file cannot be written there, before minutes of work are lost."""
     try:
         target, mode = _target(path)
         if mode is None or stat.S_ISREG(mode):
@@ -36,16 +36,17 @@ def check_writable(path: str | Path) -> None:
 
 
 @contextmanager
-def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file to write bytes into that takes the place of the one at `path` once all is written.
+def replace_file(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open a file to write bytes into, which replaces the one at `path` when all is written.
 
-    It stands beside the target and is renamed over it when it is safe on disk: if anything fails, or the process is
-    killed on the way, the old file is whole. Folders above it are made, a symbolic link is followed, the old file's
-    permissions are kept, a device such as /dev/stdout is written to, and what the system refuses is a `ReadError`.
+    The new file stands beside the target and is renamed over it when it is safe on disk. If
+    anything fails, or the process is killed, the old file is unchanged. Parent folders are created,
+    symbolic links followed, and the permissions of the old file kept. A device such as /dev/stdout
+    is written to directly. Errors of the system raise `ReadError`.
 
     >>> from tempfile import mkdtemp
     >>> target = Path(mkdtemp()) / "numbers.txt"
-    >>> with replacing(target) as file:
+    >>> with replace_file(target) as file:
     ...     _ = file.write(b"1 2 3")
     >>> target.read_text()
     '1 2 3'
@@ -57,7 +58,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
                 yield file
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        with moved_into_place(target) as file:
+        with move_into_place(target) as file:
             yield file
             if mode is not None:
                 os.chmod(file.name, stat.S_IMODE(mode))
@@ -69,11 +70,11 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def moved_into_place(target: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
-    """A new file of this mode beside `target` that is renamed over it at the end, and deleted if anything fails.
+def move_into_place(target: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
+    """Open a new file beside `target`; rename it over `target` at the end, or delete it on failure.
 
-    Other processes see the old file or the new one, whole. It is not forced onto the disk, and the system's refusal
-    is its own `OSError`: see `replacing`.
+    Other processes see either the old file or the complete new one. Unlike `replace_file`, it does
+    not force the file onto the disk and raises `OSError`.
     """
     beside = _beside(target)
     try:
@@ -91,18 +92,19 @@ def _beside(target: Path) -> Path:
 
 def _refusal(path: str | Path, error: OSError) -> ReadError:
     return ReadError(
-        f"{file_name(path)}: it cannot be written ({error.strerror or error}); choose another place or name."
+        f"{file_name(path)}: it cannot be written ({error.strerror or error}); "
+        "choose another place or name."
     )
 
 
 def _target(path: str | Path) -> tuple[Path, int | None]:
-    """The file that a path leads to, links followed, and its mode if there is one already."""
+    """The file at a path, with links followed, and its mode if it exists."""
     try:
         target = Path(os.path.realpath(path))
         mode = target.stat().st_mode
     except FileNotFoundError:
         return target, None
-    except (ValueError, TypeError) as error:  # a NUL, or half a character, in the name; or no name
+    except (ValueError, TypeError) as error:  # NUL or a lone surrogate in the name; or no name
         raise OSError(str(error)) from None
     if stat.S_ISDIR(mode):
         raise OSError("it is a folder, not a file")
@@ -112,7 +114,7 @@ def _target(path: str | Path) -> tuple[Path, int | None]:
 
 
 def _sync(folder: Path) -> None:
-    """Make the new name safe on disk too, where the system can."""
+    """Force the new name onto the disk, where the system can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -60,7 +60,8 @@ def _in_notebook(thing: Any) -> str | None:
 
 
 def _in_a_line(thing: Any) -> str:
-    from eslabon.pages.notebook import said, shown_attributes
+    from eslabon.answers import cell_text
+    from eslabon.pages.notebook import shown_attributes
 
-    told = ((name, said(value)) for name, value in shown_attributes(thing))
+    told = ((name, cell_text(value)) for name, value in shown_attributes(thing))
     return f"<{type(thing).__name__}: {'; '.join(f'{name} {text}' for name, text in told if text)}>"

@@ -201,10 +201,10 @@ class SingularityWarning(UserWarning):
     """
 
 
-SINGULAR_WORDS = ("error", "warn", "ignore")  # what is to become of a singular configuration
+SINGULAR_CHOICES = ("error", "warn", "ignore")  # what is to become of a singular configuration
 
 
-def depth_of_user() -> int:
+def user_stacklevel() -> int:
     """How many frames up the line is that a warning shows: the user's, not ours."""
     depth, frame = 0, inspect.currentframe()
     while (
@@ -215,12 +215,12 @@ def depth_of_user() -> int:
     return depth
 
 
-def tell_of_singularity(how: str, sentence: str) -> None:
-    """A `SingularityError`, a `SingularityWarning`, or nothing: as the caller asked, by one of `SINGULAR_WORDS`."""
+def report_singularity(how: str, sentence: str) -> None:
+    """A `SingularityError`, a `SingularityWarning`, or nothing: as the caller asked, by one of `SINGULAR_CHOICES`."""
     if how == "error":
         raise SingularityError(sentence)
     if how == "warn":
-        warnings.warn(sentence, SingularityWarning, stacklevel=depth_of_user())
+        warnings.warn(sentence, SingularityWarning, stacklevel=user_stacklevel())
 
 
 def suggest(word: Any, known: Iterable[str], otherwise: str | None = None) -> str:

@@ -20,10 +20,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
+from eslabon.answers import Message
 from eslabon.errors import InputError, format_value, suggest
 
 LANGUAGES = ("en", "es")
@@ -51,29 +52,7 @@ class Verbatim(str):
     """A text that is the same in every language: a name, a title, a quotation."""
 
 
-class Phrase(str):
-    """A text that remembers its template and what was put into it, so that it can be said in another language."""
-
-    template: str
-    values: dict[str, Any]
-
-    def __new__(cls, template: str, values: Mapping[str, Any]) -> Phrase:
-        made = super().__new__(cls, template.format(**values))
-        made.template, made.values = template, dict(values)
-        return made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Phrase, (self.template, self.values)
-
-    def said(self, template: str, language: str) -> str:
-        """The same with another template; texts among the values are translated too."""
-        values = {
-            k: translated(x, language) if isinstance(x, str) else x for k, x in self.values.items()
-        }
-        return template.format(**values)
-
-
-def phrase(template: str, **values: Any) -> Phrase:
+def phrase(template: str, **values: Any) -> Message:
     """A text with values in it, in English; `translated` says it in another language.
 
     >>> text = phrase("{n} degrees of freedom", n=3)
@@ -82,16 +61,16 @@ def phrase(template: str, **values: Any) -> Phrase:
     >>> translated(text, "es")
     '3 grados de libertad'
     """
-    return Phrase(template, values)
+    return Message(template, **values)
 
 
-def plural(n: int, one: str, many: str, **values: Any) -> Phrase:
+def plural(n: int, one: str, many: str, **values: Any) -> Message:
     """One of two templates, by a number that both may name ``{n}``.
 
     >>> plural(1, "{n} loop", "{n} loops"), plural(2, "{n} loop", "{n} loops")
     ('1 loop', '2 loops')
     """
-    return Phrase(one if n == 1 else many, {"n": n, **values})
+    return Message(one if n == 1 else many, n=n, **values)
 
 
 # -- catalogues -------------------------------------------------------------------------------------------------------
@@ -148,18 +127,19 @@ def translated(text: str, language: str = "en") -> str:
     if checked(language) == "en" or not text.strip() or isinstance(text, Verbatim):
         return text
     known = catalogue(language)
-    if isinstance(text, Phrase):
+    if isinstance(text, Message):
+        inner = partial(translated, language=language)
         if text.template in known:
             _note(text.template)
-            return text.said(known[text.template], language)
+            return text.render(known[text.template], inner)
         if needs_no_translation(FIELD.sub(" ", text.template), language):
-            return text.said(text.template, language)
+            return text.render(text.template, inner)
     for key, values in ((text, ()), (NUMBER.sub("{}", text), NUMBER.findall(text))):
         if key in known:
             _note(key)
             return known[key].format(*values) if values else known[key]
     if not needs_no_translation(text, language):
-        _note("", text.template if isinstance(text, Phrase) else text)
+        _note("", text.template if isinstance(text, Message) else text)
     return text
 
 

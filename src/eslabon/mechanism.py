@@ -17,23 +17,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon import files, model
-from eslabon.arguments import UNHASHABLE, flag, known_options, number
+from eslabon.arguments import LOOKUP_ERRORS, flag, known_options, number
 from eslabon.displays import displayed
 from eslabon.errors import (
     ModelError,
     ModelWarning,
     ReadError,
     SingularityError,
-    depth_of_user,
     file_name,
     format_value,
+    user_stacklevel,
 )
 from eslabon.formulas.motion_state import chosen_formulation
 from eslabon.formulas.quantities import SPECTRAL
 from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
 from eslabon.model.admissible import moving_bodies_weigh_nothing
-from eslabon.progress import announced
+from eslabon.progress import announce
 from eslabon.verbs import (
     ALL_FORMULATIONS,
     CallOptions,
@@ -147,7 +147,7 @@ class Mechanism(model.Model):
                 "hinges and slides."
             )
         for sentence in sentences:
-            warnings.warn(f"{path}: {sentence}", ModelWarning, stacklevel=depth_of_user())
+            warnings.warn(f"{path}: {sentence}", ModelWarning, stacklevel=user_stacklevel())
         return write(path, to_urdf(made, Path(path).parent))
 
     def plot(
@@ -344,7 +344,7 @@ class Mechanism(model.Model):
         >>> es.load("puma560").locked({"q1": 0.3, "q5": 0.0}).nv
         4
         """
-        return self._changed(changes.locked(self, joints))
+        return self._changed(changes.lock_joints(self, joints))
 
     def subtree(self, body: str, name: str | None = None) -> Self:
         """A body with its joint and all that it carries, as a mechanism of its own: the ground takes the place of the body
@@ -399,7 +399,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["pose", frame]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame) from None
         if more:
             return native(q, out=out, threads=threads, parameters=parameters, **more)
@@ -423,7 +423,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["jacobian", frame, axes]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame, axes=axes) from None
         if more:
             return native(q, out=out, threads=threads, parameters=parameters, **more)
@@ -442,7 +442,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["velocity", frame, axes]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame, axes=axes) from None
         if more:
             return native(q, v, out=out, threads=threads, parameters=parameters, **more)
@@ -461,7 +461,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["acceleration", frame, axes]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame, axes=axes) from None
         if more:
             return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
@@ -481,7 +481,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["position_hessian", frame]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(frame=frame) from None
         if more:
             return native(q, out=out, threads=threads, parameters=parameters, **more)
@@ -964,7 +964,7 @@ class Mechanism(model.Model):
             native = self._native[
                 "inverse_dynamics", formulation, constraints, weights, independent
             ]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
@@ -990,7 +990,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native["forward_dynamics", formulation, constraints, independent]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(q, v, tau, out=out, threads=threads, parameters=parameters, **more)
@@ -1054,7 +1054,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native["hybrid_dynamics", formulation, constraints, independent]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(q, v, a, out=out, threads=threads, parameters=parameters, **more)
@@ -1083,7 +1083,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["mass_matrix", formulation]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation) from None
         if more:
             return native(q, out=out, threads=threads, parameters=parameters, **more)
@@ -1114,7 +1114,7 @@ class Mechanism(model.Model):
         """
         try:
             native = self._native["coriolis_matrix", formulation]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation) from None
         if more:
             return native(q, v, out=out, threads=threads, parameters=parameters, **more)
@@ -1178,7 +1178,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native[quantity, formulation, constraints, independent]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(
@@ -1215,7 +1215,7 @@ class Mechanism(model.Model):
         independent = None if independent is None else hashable(independent)
         try:
             native = self._native[quantity, formulation, constraints, independent]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             raise unhashable(formulation=formulation, constraints=constraints) from None
         if more:
             return native(
@@ -1497,7 +1497,7 @@ class Mechanism(model.Model):
         try:
             spectral = quantity in SPECTRAL
             native = self._derivatives[quantity, about, frame, axes, formulation, along, kept]
-        except UNHASHABLE:
+        except LOOKUP_ERRORS:
             options = {"frame": frame, "axes": axes, "formulation": formulation, "along": along}
             raise unhashable(quantity=quantity, **options) from None
         if not spectral:
@@ -1535,7 +1535,7 @@ class Mechanism(model.Model):
         """
         from eslabon.export.c_source import source
 
-        with announced(f"writing C for {self.name}"):
+        with announce(f"writing C for {self.name}"):
             return source(
                 self._graph(quantity, options),
                 f"{self.name}_{quantity}",
@@ -1570,7 +1570,7 @@ class Mechanism(model.Model):
         Q[1] = tau
         Q[2] = 0
         """
-        with announced(f"writing equations of {self.name}"):
+        with announce(f"writing equations of {self.name}"):
             return textbook_equations(self, quantity, parameters, long, options)
 
     def _graph(self, quantity: str, options: Mapping[str, Any]) -> Any:
@@ -1630,7 +1630,7 @@ def load(source: str | Path, **options: Any) -> Mechanism:
     except ModelError as error:
         raise ModelError(f"{source}: {error}") from None
     for sentence in moving_bodies_weigh_nothing(m):
-        warnings.warn(f"{m.name}: {sentence}", ModelWarning, stacklevel=depth_of_user())
+        warnings.warn(f"{m.name}: {sentence}", ModelWarning, stacklevel=user_stacklevel())
     return m
 
 

@@ -1,4 +1,4 @@
-"""What a person sees who waits: a bar for long runs, a line for work that cannot tell how far it is; and Ctrl-C ends both."""
+"""Progress of long work: a bar for runs, a line for work of unknown length; Ctrl-C ends both."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 
 @contextmanager
-def announced(work: str) -> Iterator[None]:
-    """Say what is being done, on a terminal or in a notebook, if it takes longer than a second.
+def announce(work: str) -> Iterator[None]:
+    """Print what is being done if it takes longer than a second, in a terminal or a notebook.
 
-    >>> with announced("compiling pose of puma560"):
+    >>> with announce("compiling pose of puma560"):
     ...     pass
     """
     terminal = sys.stderr.isatty()
-    if not terminal and "ipykernel" not in sys.modules:  # nobody waits in front of a file
+    if not terminal and "ipykernel" not in sys.modules:  # output to a file: nobody waits
         yield
         return
     said = []
@@ -46,22 +46,24 @@ def announced(work: str) -> Iterator[None]:
 
 
 @contextmanager
-def interrupts_kept() -> Iterator[None]:
-    """Raise KeyboardInterrupt at the end if Ctrl-C was pressed and the error got lost on the way: code in C that calls Python, such
-    as CasADi's when it converts arguments, takes it for its own."""
+def preserve_interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt at the end if Ctrl-C was pressed and its exception was swallowed.
+
+    C code that calls Python swallows it, for example CasADi where it converts arguments.
+    """
     if (
         current_thread() is not main_thread()
         or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
     ):
-        yield  # somebody else looks after it
+        yield  # another handler is responsible
         return
     pressed = []
 
-    def noted(number: int, frame: FrameType | None) -> None:
+    def note(number: int, frame: FrameType | None) -> None:
         pressed.append(number)
         signal.default_int_handler(number, frame)
 
-    signal.signal(signal.SIGINT, noted)
+    signal.signal(signal.SIGINT, note)
     try:
         yield
     finally:
@@ -70,14 +72,15 @@ def interrupts_kept() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def interruptible(work: Callable[[], T]) -> T:
-    """What a function gives whose work is done outside of Python, where no Ctrl-C reaches it: the caller is free at once, and
-    the work goes on by itself to its end.
+def run_interruptibly(work: Callable[[], T]) -> T:
+    """Run a function whose work is done outside of Python, where Ctrl-C does not reach it.
 
-    >>> interruptible(lambda: 6 * 7)
+    On Ctrl-C the caller is free at once; the work continues in its thread to its end.
+
+    >>> run_interruptibly(lambda: 6 * 7)
     42
     """
-    if current_thread() is not main_thread():  # which alone is told of Ctrl-C
+    if current_thread() is not main_thread():  # only that one receives Ctrl-C
         return work()
     made: list[T] = []
     errors: list[BaseException] = []
@@ -91,14 +94,14 @@ def interruptible(work: Callable[[], T]) -> T:
     worker = Thread(target=run, daemon=True)
     worker.start()
     while worker.is_alive():
-        worker.join(0.1)  # not for ever: Windows looks for Ctrl-C only between two waits
+        worker.join(0.1)  # in short waits: Windows checks for Ctrl-C only between two
     if errors:
         raise errors[0]
     return made[0]
 
 
 class Progress:
-    """How far a run is. `show` is True, False, or None: on a terminal, after some seconds.
+    """A progress bar. `show` is True, False or None: in a terminal, after a second.
 
     >>> with Progress("pendulum", False) as progress:
     ...     progress.update(0.5)
@@ -121,17 +124,17 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """Time since the run began."""
+        """Seconds since the run began."""
         return time.perf_counter() - self.start
 
     def update(self, fraction: float, note: str = "") -> None:
-        """Say how much of the run is done, and what else there is to say of it."""
+        """Show which fraction of the run is done, and a note."""
         if self._wanted and self._bar is None and self.seconds >= self._wait:
-            self._bar = self._made()
+            self._bar = self._new_bar()
         if self._bar is not None:
             self._bar.update(self._task, completed=fraction, note=note)
 
-    def _made(self) -> Any:
+    def _new_bar(self) -> Any:
         from rich.console import Console
         from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from eslabon.answers import Table, format_number, is_blank
+
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
@@ -35,6 +37,20 @@ class Sheet:
     caption: str = ""
     prose: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+
+    @classmethod
+    def from_table(cls, table: Table) -> Sheet:
+        """The sheet of an answer's table."""
+        titles = tuple(f"{c.name} [{c.unit}]" if c.unit else c.name for c in table.columns)
+        marked = list(zip(titles, table.columns, strict=True))
+        return cls(
+            table.title,
+            titles,
+            table.rows,
+            table.caption,
+            prose=tuple(title for title, c in marked if c.kind == "prose"),
+            optional=tuple(title for title, c in marked if c.optional),
+        )
 
     def records(self) -> list[dict[str, Any]]:
         """A mapping for each row; the units stay away."""
@@ -63,7 +79,7 @@ class Sheet:
         return replace(self, columns=tuple(self.columns[k] for k in visible), rows=rows)
 
     def _blank(self, row: Sequence[Any], k: int) -> bool:
-        return _nothing(row[k]) if self.columns[k] in self.optional else _empty(row[k])
+        return is_blank(row[k], zeros=self.columns[k] in self.optional)
 
     def _blank_vector(self, row: Sequence[Any], k: int) -> bool:
         """A vector of zeros among others would only distract."""
@@ -164,7 +180,7 @@ def shown(value: Any) -> str:
         return " ".join(map(shown, value))
     if value is None:
         return ""
-    return f"{round(float(value), 12) + 0.0:.6g}"
+    return format_number(value)
 
 
 def inert(text: str) -> str:
@@ -193,22 +209,6 @@ def _csv_line(cells: Iterable[Any]) -> str:
         inert(x) if isinstance(x, str) else x for x in cells
     )
     return text.getvalue().removesuffix("\r\n") + "\n"
-
-
-def _empty(value: Any) -> bool:
-    """Whether there is no value, or none in a vector."""
-    if isinstance(value, str):
-        return not value
-    return value is None or (isinstance(value, Iterable) and all(map(_empty, value)))
-
-
-def _nothing(value: Any) -> bool:
-    """Whether there is no value, or zeros."""
-    if isinstance(value, str):
-        return not value
-    return value is None or (
-        all(map(_nothing, value)) if isinstance(value, Iterable) else abs(value) < 5e-13
-    )
 
 
 def _heading(column: str) -> str:

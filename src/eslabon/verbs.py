@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import (
-    UNHASHABLE,
+    LOOKUP_ERRORS,
     choice,
     finite,
     flag,
@@ -34,7 +34,7 @@ from eslabon.compiler.function import Function
 from eslabon.compiler.program import simplified
 from eslabon.compiler.trace import expression, trace
 from eslabon.coordinates.massless import constraint_structure, structure
-from eslabon.errors import SINGULAR_WORDS, ModelError, format_value, suggest
+from eslabon.errors import SINGULAR_CHOICES, ModelError, format_value, suggest
 from eslabon.formulas import textbook_terms
 from eslabon.formulas.formulations.formulation import FORMULATIONS, Formulation
 from eslabon.formulas.motion_state import chosen_formulation
@@ -149,7 +149,7 @@ def unhashable(**options: Any) -> ModelError:
 def _has_hash(value: Any) -> bool:
     try:
         hash(value)
-    except UNHASHABLE:
+    except LOOKUP_ERRORS:
         return False
     return True
 
@@ -201,7 +201,7 @@ class _Call:
         if tolerance is not None:
             tolerance = positive(tolerance, "tolerance", zero=True, infinite=True)
         if singular is not None:
-            singular = choice(singular, "singular", SINGULAR_WORDS)
+            singular = choice(singular, "singular", SINGULAR_CHOICES)
         return _Call(parameters, external, tolerance, singular, more["out"], more["threads"])
 
     @property

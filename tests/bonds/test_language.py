@@ -56,7 +56,7 @@ def test_all_there_is_survives_a_file(tmp_path):
 def test_the_file_of_the_guide():
     page = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
     text = page[page.index('name = "tank"') :].split("```")[0]
-    g = es.BondGraph.of(graph_toml.read(text))
+    g = es.BondGraph.from_description(graph_toml.read(text))
     np.testing.assert_allclose(g.rates([8.0], [1.0]), [1.0 - 2.0])
 
 

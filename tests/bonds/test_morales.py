@@ -86,7 +86,7 @@ def test_the_printed_h1_conserves_energy_and_is_wrong(rng):
         dataclasses.replace(x, value=number(swapped[x.name])) if x.name in swapped else x
         for x in text.values()
     )
-    wrong = es.BondGraph.of(dataclasses.replace(right.description, elements=elements))
+    wrong = es.BondGraph.from_description(dataclasses.replace(right.description, elements=elements))
     x, u = rng.normal(size=4), rng.normal(size=2)
     assert wrong.junction_structure().violations(x, u)["S11"] < 1e-14
     assert abs(wrong.rates(x, u) - right.rates(x, u)).max() > 0.01

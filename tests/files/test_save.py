@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 import eslabon as es
 from batches import each
-from eslabon.atomic_files import replacing, write
+from eslabon.atomic_files import replace_file, write
 from eslabon.files.toml import read_toml
 from eslabon.files.toml_writer import to_toml
 
 KILLED = """
 import os, signal, sys
-from eslabon.atomic_files import replacing
-with replacing(sys.argv[1]) as file:
+from eslabon.atomic_files import replace_file
+with replace_file(sys.argv[1]) as file:
     file.write(b"new" * 100000)
     file.flush()
     os.kill(os.getpid(), signal.SIGKILL)
@@ -46,7 +46,7 @@ def test_what_is_written_takes_the_place_of_the_old(old):
 )
 def test_a_writer_that_fails_leaves_the_old_file_and_nothing_else(old, error):
     def write():
-        with replacing(old) as file:
+        with replace_file(old) as file:
             file.write(b"half")
             raise error("stop")
 
@@ -57,7 +57,7 @@ def test_a_writer_that_fails_leaves_the_old_file_and_nothing_else(old, error):
 
 
 def test_a_full_disk_is_a_sentence_and_leaves_the_old_file(old):
-    with pytest.raises(es.ReadError, match="No space left on device"), replacing(old):
+    with pytest.raises(es.ReadError, match="No space left on device"), replace_file(old):
         raise OSError(28, "No space left on device")
     assert old.read_text() == "old"
 

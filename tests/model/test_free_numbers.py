@@ -6,7 +6,7 @@ import pytest
 import eslabon as es
 from eslabon.model.free_numbers import free_numbers, parameter_units, places
 from eslabon.model.parameter_expressions import number
-from eslabon.model.parameter_units import inferred_units
+from eslabon.model.parameter_units import infer_units
 
 STATE = np.linspace(0.1, 0.6, 6), np.linspace(0.5, -0.3, 6), np.linspace(-0.2, 0.7, 6)
 
@@ -257,5 +257,5 @@ def test_units_of_parameters_follow_from_where_they_stand():
 
 def test_a_factor_that_may_convert_tells_no_unit():
     numbers = [(number("L*mm"), "m"), (number("9.81*k"), "N")]
-    assert inferred_units(numbers, {"L": 20.0, "k": 1.0}) == {"L": None, "k": None}
-    assert inferred_units([(number("x"), "m"), (number("x"), "kg")], {"x": 1.0}) == {"x": None}
+    assert infer_units(numbers, {"L": 20.0, "k": 1.0}) == {"L": None, "k": None}
+    assert infer_units([(number("x"), "m"), (number("x"), "kg")], {"x": 1.0}) == {"x": None}

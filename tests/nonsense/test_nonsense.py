@@ -29,8 +29,11 @@ REBUILT = {
     "errors",
     "eslabon",
     "export",
+    "files",
     "formulas",
     "mechanism",
+    "model",
+    "numerics",
     "progress",
     "verbs",
 }

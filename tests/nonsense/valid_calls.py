@@ -16,7 +16,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 from unittest import mock
@@ -130,10 +130,13 @@ class Examples:
         return found
 
     def _in_own_example(self, thing: Any) -> Call | None:
-        try:
-            self._run(thing, _Record(), sought=thing)
-        except _Found as found:
-            return found.args[0]
+        bare = getattr(thing, "__wrapped__", thing)
+        for sought in (thing, *([bare] if bare is not thing else [])):  # as its own file calls it
+            try:
+                self._run(thing, _Record(), sought=sought)
+            except _Found as found:
+                call: Call = found.args[0]
+                return call if sought is thing else replace(call, function=thing)
         return None
 
     def _in_example_of_class(self, thing: Any) -> Call | None:
@@ -211,7 +214,8 @@ class Examples:
     def _run(self, documented: Any, record: _Record, sought: Any = None) -> None:
         """Run the examples, but for those that show an error."""
         names = dict(
-            vars(sys.modules[documented.__module__]), _called=partial(self._called, record, sought)
+            vars(sys.modules[documented.__module__]),
+            _called=partial(self._called, record, sought),
         )
         for example in doctest.DocTestParser().get_examples(inspect.getdoc(documented) or ""):
             if example.exc_msg is None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import qr
 
-from eslabon.numerics.pivoting import pivoted
+from eslabon.numerics.pivoting import pivot_columns
 from randomness import examples, seeded
 
 
@@ -23,7 +23,7 @@ def test_columns_and_sizes_are_those_of_lapack(seed, rows, columns, rank):
     rng = seeded(seed)
     rank = min(rank, rows, columns)
     A = rng.normal(size=(rows, rank)) @ rng.normal(size=(rank, columns))
-    order, sizes = pivoted(A)
+    order, sizes = pivot_columns(A)
     R, theirs = qr(A, mode="r", pivoting=True)
     assert order[:rank] == [int(k) for k in theirs[:rank]]
     assert sorted(order) == list(range(columns))
@@ -36,13 +36,13 @@ def test_equal_columns_are_taken_by_their_places():
         0
     ]  # of orthonormal columns round-off alone is largest
     for scale in (1.0, 1e-9, 1e9):
-        assert pivoted(scale * turned)[0] == [0, 1, 2, 3]
-    assert pivoted(np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))[0][:2] == [0, 1]
-    assert pivoted(np.array([[1.0, 0.0, 1.0 + 1e-8], [0.0, 1.0, 0.0]]))[0][:2] == [2, 1]
+        assert pivot_columns(scale * turned)[0] == [0, 1, 2, 3]
+    assert pivot_columns(np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))[0][:2] == [0, 1]
+    assert pivot_columns(np.array([[1.0, 0.0, 1.0 + 1e-8], [0.0, 1.0, 0.0]]))[0][:2] == [2, 1]
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (2, 3)])
 def test_nothing_has_no_size(shape):
-    order, sizes = pivoted(np.zeros(shape))
+    order, sizes = pivot_columns(np.zeros(shape))
     assert order == list(range(shape[1]))
     np.testing.assert_array_equal(sizes, np.zeros(min(shape)))

@@ -426,7 +426,7 @@ def test_invariants_of_half_a_turn_have_lost_the_axis():
 def test_an_unknown_representation_is_told_the_known_ones():
     with pytest.raises(
         RotationError,
-        match=r"^no representation is called 'quaternoin'; did you mean 'quaternion'\?$",
+        match=r"^source: no representation is called 'quaternoin'; did you mean 'quaternion'\?$",
     ):
         al.convert([1, 0, 0, 0], "quaternoin", "matrix")
     with pytest.raises(

@@ -170,14 +170,14 @@ def test_stumpff_is_differentiable_through_zero(n, s):
 
 
 def test_require_says_which_member_of_a_batch_is_at_fault():
-    scalars.require(np.array([True, True]), "thing", "is bad.")
+    scalars.raise_unless(np.array([True, True]), "thing", "is bad.")
     with pytest.raises(RotationError, match=r"^this thing is off by 0\.5\.$"):
-        scalars.require(np.bool_(False), "thing", "is off by {}.", 0.5)
+        scalars.raise_unless(np.bool_(False), "thing", "is off by {}.", 0.5)
     size = np.array([[0.0, 0.0], [0.25, 0.0]])
     with pytest.raises(
         RotationError, match=r"^the thing at index \(1, 0\) of the batch is off by 0\.25\.$"
     ):
-        scalars.require(size == 0, "thing", "is off by {}.", size)
+        scalars.raise_unless(size == 0, "thing", "is off by {}.", size)
 
 
 def test_products_of_components():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from eslabon.answers import cell_text
 from eslabon.arguments import Floats, choice
 from eslabon.bonds import causality as _causality
 from eslabon.bonds import equations as _equations
@@ -17,7 +18,7 @@ from eslabon.bonds.graph import Graph
 from eslabon.displays import displayed
 from eslabon.errors import MissingDependencyError, ModelError, ReadError, format_value
 from eslabon.pages import picture, table
-from eslabon.pages.notebook import folded, said
+from eslabon.pages.notebook import folded
 from eslabon.sheets import Sheet
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class BondGraph(Graph):
         """
         description = graph_toml.load(source)
         try:
-            return cls.of(description)
+            return cls.from_description(description)
         except ModelError as error:
             raise ModelError(f"{source}: {error}") from None
 
@@ -130,7 +131,7 @@ class BondGraph(Graph):
         """
         from eslabon.bonds.construction import from_velocities
 
-        return cls.of(from_velocities(name, parts, reference, **options))
+        return cls.from_description(from_velocities(name, parts, reference, **options))
 
     @classmethod
     def of_circuit_parts(
@@ -149,7 +150,7 @@ class BondGraph(Graph):
         """
         from eslabon.bonds.construction import from_efforts
 
-        return cls.of(from_efforts(name, parts, reference, **options))
+        return cls.from_description(from_efforts(name, parts, reference, **options))
 
     def with_detectors(self, **measured: str) -> BondGraph:
         """The graph with detectors of efforts and flows, each with its name: `g.with_detectors(y="f3")`.
@@ -163,7 +164,7 @@ class BondGraph(Graph):
         """
         from eslabon.bonds.rewriting import with_detectors
 
-        return BondGraph.of(with_detectors(self, measured))
+        return BondGraph.from_description(with_detectors(self, measured))
 
     def dualized(self, *elements: str) -> BondGraph:
         """The graph with inputs and detectors in their dual form, by name: an effort source becomes a flow source, a detector of
@@ -176,7 +177,7 @@ class BondGraph(Graph):
         """
         from eslabon.bonds.rewriting import dualized
 
-        return BondGraph.of(dualized(self, elements))
+        return BondGraph.from_description(dualized(self, elements))
 
     def save(self, path: str | Path) -> Path:
         """Write the graph as TOML, which `es.BondGraph.load` gives back unchanged.
@@ -434,7 +435,7 @@ class BondGraph(Graph):
         """
         from eslabon.bond_graph.linear import linearized_graph
 
-        return BondGraph.of(linearized_graph(self, x, u, t))
+        return BondGraph.from_description(linearized_graph(self, x, u, t))
 
     def observer_graph(self, poles: ArrayLike | None = None, **options: Any) -> ObserverGraph:
         """The graph with a Luenberger observer, a copy corrected by what detectors measure (Morales, procedure 5.2), by `poles`
@@ -601,7 +602,7 @@ class BondGraph(Graph):
         if svg is not None:
             yield picture(svg)
         rows = [
-            (name, x.kind, said(x.value) if x.value is not None else "", x.domain)
+            (name, x.kind, cell_text(x.value) if x.value is not None else "", x.domain)
             for name, x in self.elements.items()
         ]
         elements = table(Sheet("", ("element", "kind", "value", "domain"), rows))

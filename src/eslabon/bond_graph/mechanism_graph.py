@@ -17,7 +17,7 @@ from eslabon.bonds.rigid_bodies import GRAVITY, displacement_names, speed_names
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.massless import structure
-from eslabon.errors import InputError, ModelError, SingularityWarning, depth_of_user
+from eslabon.errors import InputError, ModelError, SingularityWarning, user_stacklevel
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model, as_model
@@ -61,7 +61,7 @@ class MechanismGraph(BondGraph):
 
     @classmethod
     def _of_mechanism(cls, m: Model, description: Description) -> Self:
-        made = cls.of(description)
+        made = cls.from_description(description)
         vars(made)["mechanism"] = m
         return made
 
@@ -153,7 +153,7 @@ class MechanismGraph(BondGraph):
         if spread.min() < NEAR * np.median(spread):
             when = float(run.t[np.unravel_index(spread.argmin(), spread.shape)[-1]])
             sentence = f"{self.name} comes near a singular configuration at t = {when:g} s, where its loops hold no longer."
-            warnings.warn(sentence, SingularityWarning, stacklevel=depth_of_user())
+            warnings.warn(sentence, SingularityWarning, stacklevel=user_stacklevel())
 
 
 def _lengths(m: Model, q: Any) -> Any:

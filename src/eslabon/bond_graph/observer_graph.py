@@ -162,5 +162,5 @@ def observer_graph(
     designed = luenberger(linear, poles, gains=gains)
     E = value(g, DEPENDENCE, linear.x, linear.u, t)
     port_gains = E @ designed.gains
-    made = BondGraph.of(observer_description(g, port_gains))
+    made = BondGraph.from_description(observer_description(g, port_gains))
     return ObserverGraph(made, designed.gains, port_gains, designed.poles, g)

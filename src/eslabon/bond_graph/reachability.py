@@ -30,7 +30,7 @@ from eslabon.control.ranks import KalmanRank
 from eslabon.control.ranks import controllability as kalman_controllability
 from eslabon.control.ranks import observability as kalman_observability
 from eslabon.displays import displayed
-from eslabon.errors import ModelError, SingularityWarning, depth_of_user
+from eslabon.errors import ModelError, SingularityWarning, user_stacklevel
 
 
 @displayed
@@ -216,7 +216,7 @@ def _examined(
         g.name, kind, n, found.rank, whole, found.staying, found.dualized, paths, kalman, vanishing
     )  # fmt: skip
     if not made.agrees:
-        warnings.warn(_disagreement(made), SingularityWarning, stacklevel=depth_of_user())
+        warnings.warn(_disagreement(made), SingularityWarning, stacklevel=user_stacklevel())
     return made
 
 

@@ -18,7 +18,7 @@ from eslabon.bonds.graph import Graph
 from eslabon.bonds.graph_items import Description, Element
 from eslabon.bonds.rewriting import Rewriting, free_name
 from eslabon.bonds.structural_ranks import detectors
-from eslabon.model.parameter_expressions import parameter, renamed
+from eslabon.model.parameter_expressions import parameter, rename_parameters
 
 
 def hat(g: Graph) -> str:
@@ -61,7 +61,9 @@ def _copy(g: Graph, made: Rewriting, ending: str) -> None:
         names |= {old.signal_name(letter): new.signal_name(letter) for letter in "efpq"}
     for x in g.elements.values():
         copied = replace(
-            renamed(x, names), name=f"{x.name}{ending}", state=tuple(names[s] for s in x.state)
+            rename_parameters(x, names),
+            name=f"{x.name}{ending}",
+            state=tuple(names[s] for s in x.state),
         )
         if x.is_input:
             signal = g.ports[x.name][0].bond.signal_name(x.imposes[0])

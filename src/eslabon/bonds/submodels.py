@@ -12,7 +12,7 @@ from dataclasses import replace
 from eslabon.arguments import known_words
 from eslabon.bonds.graph_items import PORT, SUBMODEL, Bond, Description, Element
 from eslabon.errors import ModelError, suggest
-from eslabon.model.parameter_expressions import Number, renamed
+from eslabon.model.parameter_expressions import Number, rename_parameters
 
 LETTERS = "efpq"
 DEEPEST = 20  # submodels in one another
@@ -72,10 +72,14 @@ def _prefixed(name: str, inner: Description, outer: list[Bond], d: Description) 
     for old, new in zip(inner.bonds, bonds, strict=True):
         names |= {old.signal_name(letter): new.signal_name(letter) for letter in LETTERS}
     elements = [
-        replace(renamed(x, names), name=f"{name}.{x.name}", state=tuple(names[s] for s in x.state))
+        replace(
+            rename_parameters(x, names),
+            name=f"{name}.{x.name}",
+            state=tuple(names[s] for s in x.state),
+        )
         for x in inner.elements
     ]
-    parameters = tuple((names[n], renamed(x, names)) for n, x in inner.parameters)
+    parameters = tuple((names[n], rename_parameters(x, names)) for n, x in inner.parameters)
     return replace(inner, elements=tuple(elements), bonds=tuple(bonds), parameters=parameters)
 
 

@@ -26,7 +26,7 @@ from eslabon.compiler.formula import (
 )
 from eslabon.compiler.llvm.machine import optimization
 from eslabon.compiler.trace import trace
-from eslabon.progress import announced, interrupts_kept
+from eslabon.progress import announce, preserve_interrupts
 
 
 def evaluate(
@@ -75,8 +75,8 @@ def _guarded(found: Any, owner: Owner, request: Request) -> Any:
 
 def _compiled(owner: Owner, request: Request, key: str) -> Any:
     formula = request.formula
-    with announced(f"compiling {formula.name} of {owner.name}, which is kept for the next time"):
-        with interrupts_kept():
+    with announce(f"compiling {formula.name} of {owner.name}, which is kept for the next time"):
+        with preserve_interrupts():
             graph = trace(owner, request)
         return native.compile(
             graph, inputs=request.inputs(owner), outputs=request.outputs(owner),

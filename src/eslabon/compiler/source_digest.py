@@ -29,7 +29,19 @@ from eslabon.wings import WINGS
 PACKAGE = __name__.partition(".")[0]
 HERE = Path(__file__).parents[1]
 # They stand low, and no number depends on them: a colour must not recompile every formula.
-SHOWING = frozenset({"displays", "drawing", "language", "pages", "plotting", "progress", "sheets"})
+SHOWING = frozenset(
+    {
+        "answers",
+        "displays",
+        "drawing",
+        "language",
+        "pages",
+        "plotting",
+        "progress",
+        "sheets",
+        "show",
+    }
+)
 STARTED = time.time_ns()
 PLAIN = (bool, int, float, complex, str, bytes, type(None), Enum)
 NAMED = (FunctionType, ModuleType, type)

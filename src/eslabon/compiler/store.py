@@ -23,7 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from eslabon.atomic_files import moved_into_place
+from eslabon.atomic_files import move_into_place
 from eslabon.compiler.llvm.machine import host, optimization
 from eslabon.compiler.source_digest import source_digest
 
@@ -192,7 +192,7 @@ def store(key: str, entry: Entry) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     """A file that is whole or not there, and that this user alone can read and write."""
-    with moved_into_place(path, 0o600) as file:
+    with move_into_place(path, 0o600) as file:
         file.write(data)
     if path.name < SELDOM:
         prune(path.parent)

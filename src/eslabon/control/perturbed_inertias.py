@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eslabon.arguments import MOST_SEED, Floats, count, positive
+from eslabon.arguments import MAX_SEED, Floats, count, positive
 from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError
 from eslabon.model import Body, Model, as_model
@@ -64,7 +64,7 @@ def perturbed(m: Model, tolerance: float, samples: int, seed: int = 0) -> Pertur
     bodies = tuple(_scaled(b, names[b.name]) for b in m.description.bodies)
     parameters = (*m.description.parameters, *((name, 1.0) for name in names.values()))
     made = type(m)(replace(m.description, bodies=bodies, parameters=parameters))
-    shares = np.random.default_rng(count(seed, "seed", most=MOST_SEED)).uniform(
+    shares = np.random.default_rng(count(seed, "seed", most=MAX_SEED)).uniform(
         1 - tolerance, 1 + tolerance, size=(len(names), count(samples, "samples", 1))
     )
     return Perturbed(made, dict(zip(names.values(), shares, strict=True)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import MOST_SEED, Floats, choice, count, finite
+from eslabon.arguments import MAX_SEED, Floats, choice, count, finite
 from eslabon.control.linear_system import System, with_inputs
 from eslabon.control.numerical_failures import explained
 from eslabon.control.ranks import kalman_rank, shown_pole
@@ -87,7 +87,7 @@ def place(
             B,
             asked,
             _given(G, B),
-            np.random.default_rng(count(seed, "seed", most=MOST_SEED)),
+            np.random.default_rng(count(seed, "seed", most=MAX_SEED)),
         )
     elif G is not None:
         raise InputError(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import names as names_of
-from eslabon.coordinates.closing import CLOSED, close, close_from, jacobian_at
+from eslabon.coordinates.closing import close, close_from, jacobian_at, unclosed
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import ModelError, suggest
 from eslabon.formulas.kinematics.closure import row_names
@@ -16,7 +16,7 @@ from eslabon.formulas.structure import Partition
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, velocity_names
 from eslabon.model.memory import per_model
-from eslabon.numerics.pivoting import pivoted
+from eslabon.numerics.pivoting import pivot_columns
 
 CLOSURE_TOLERANCE = 1e-6  # metres or radians, and per second: by how much a state may violate loop closure, unless the caller says otherwise
 RANK = 1e-8  # of the largest singular value: what is smaller is a dependent row, or a singular configuration
@@ -99,7 +99,7 @@ def partition_at(
         )
         rest = [k for k in range(m.nv) if k not in dependent]
         left = kept[:, rest] - basis @ (basis.T @ kept[:, rest])
-        order, _ = pivoted(left)
+        order, _ = pivot_columns(left)
         dependent += [rest[k] for k in order[: len(rows) - len(dependent)]]
     independent = tuple(k for k in range(m.nv) if k not in dependent)
     return Partition(tuple(sorted(rows)), independent, tuple(sorted(dependent)))
@@ -151,7 +151,7 @@ def velocities_of(
 
 def pivots(A: np.ndarray) -> list[int]:
     """The columns that a pivoted factorisation finds independent."""
-    order, sizes = pivoted(A)
+    order, sizes = pivot_columns(A)
     return order[: rank(sizes)]
 
 
@@ -178,4 +178,4 @@ def beside(m: Model, q: np.ndarray, rng: np.random.Generator, far: float = 0.1) 
     free = V[rank(size) :]
     step = free.T @ rng.normal(size=len(free)) * far
     closed, error = close_from(m, integrate(m, q, step)[None])
-    return closed[0] if np.sqrt(error[0]) < CLOSED else q
+    return q if unclosed(m, np.sqrt(error))[0] else closed[0]

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eslabon.answers import Answer, Source
 from eslabon.arguments import file_path
 from eslabon.atomic_files import write
 from eslabon.compiler.calls import inlined
 from eslabon.compiler.operators import Lookup
 from eslabon.compiler.program import GraphError, Instruction, Program, read
-from eslabon.displays import displayed
-from eslabon.pages.notebook import folded, source_text
 
 LINE = (
     72  # characters; what is longer than half of it gets a name before it goes into something else
@@ -66,9 +65,8 @@ _SIGN_OF = (
 _ROW_OF = "static int row_of(double x, int last)\n{\n    return x >= last ? last : x > 0.0 ? (int)x : 0;\n}\n\n"  # NaN is row 0
 
 
-@displayed
 @dataclass(frozen=True)
-class CSource:
+class CSource(Answer):
     """A header and an implementation.
 
     >>> import eslabon as es
@@ -86,9 +84,9 @@ class CSource:
         header, code = to / f"{self.name}.h", to / f"{self.name}.c"
         return write(header, self.header), write(code, self.code)
 
-    def _pieces(self) -> Iterator[str]:
-        yield folded(f"{self.name}.h", source_text(self.header))
-        yield folded(f"{self.name}.c", source_text(self.code))
+    def contents(self) -> Iterator[Source]:
+        yield Source(f"{self.name}.h", self.header)
+        yield Source(f"{self.name}.c", self.code)
 
     def __repr__(self) -> str:
         lines = self.code.count("\n")

@@ -1,7 +1,7 @@
 """How much arithmetic a graph needs.
 
-A square counts as one multiplication, a doubling as one addition, a reciprocal as one division, and a change of sign as
-nothing, since it is merged into the addition or product it meets.
+A square counts as one multiplication, a doubling as one addition, a reciprocal as one division, and
+a change of sign as nothing, since it is merged into the addition or product it meets.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields
 from typing import Any
 
+from eslabon.answers import Answer, Column, Table
 from eslabon.compiler.program import read, simplified
-from eslabon.displays import displayed
-from eslabon.pages import table
-from eslabon.sheets import Sheet
 
 _KINDS = {
     **dict.fromkeys(("mul", "sq"), "multiplications"),
@@ -26,10 +24,10 @@ _KINDS = {
 }
 
 
-@displayed
 @dataclass(frozen=True)
-class Operations:
-    """Numbers of operations by kind; subtractions are among the additions, inverse functions among the trigonometric.
+class Operations(Answer):
+    """Numbers of operations by kind; subtractions are among the additions, inverse functions among
+    the trigonometric.
 
     >>> import eslabon as es
     >>> es.load("puma560").operations("inverse_dynamics").trigonometric
@@ -48,31 +46,21 @@ class Operations:
         """All of them."""
         return sum(astuple(self))
 
-    def table(self) -> str:
-        """One line for each kind.
+    def contents(self) -> Iterator[Table]:
+        """A row for each kind, and the total.
 
-        >>> print(Operations(multiplications=4, additions=2).table())
-        multiplications  4
-        additions        2
-        divisions        0
-        trigonometric    0
-        square roots     0
-        other            0
-        total            6
+        >>> print(Operations(multiplications=4, additions=2))
+        operations       number
+        multiplications       4
+        additions             2
+        divisions             0
+        trigonometric         0
+        square roots          0
+        other                 0
+        total                 6
         """
-        rows = self._rows()
-        width = max(len(str(number)) for _, number in rows)
-        return "\n".join(f"{name:<15}  {number:>{width}}" for name, number in rows)
-
-    def _rows(self) -> list[tuple[str, int]]:
-        return [(f.name.replace("_", " "), getattr(self, f.name)) for f in fields(self)] + [
-            ("total", self.total)
-        ]
-
-    def _pieces(self) -> Iterator[str]:
-        yield table(Sheet("", ("operations", "number"), self._rows()))
-
-    __str__ = table
+        rows = [(f.name.replace("_", " "), getattr(self, f.name)) for f in fields(self)]
+        yield Table((Column("operations"), Column("number")), [*rows, ("total", self.total)])
 
 
 def count(f: Any) -> Operations:

@@ -15,7 +15,7 @@ from eslabon.arguments import flag, known_words, mapping
 from eslabon.errors import ModelError, format_value
 from eslabon.model import KINDS, Body, Builder, Description, Joint, Pose
 from eslabon.model.parameter_expressions import number
-from eslabon.model.parsing import listed, pose, six_moments, triple
+from eslabon.model.parsing import as_list, pose, six_moments, triple
 from eslabon.model.poses import ORIGIN, in_parent_frame
 
 COLUMNS = ("theta", "d", "a", "alpha")
@@ -78,7 +78,7 @@ def add_dh(
             f"the convention {format_value(convention)} is not known; it is 'standard' or 'modified'."
         )
     standard, degrees = convention == "standard", flag(degrees, "degrees")
-    table = [_row(row, k, degrees) for k, row in enumerate(listed(rows) or (), start=1)]
+    table = [_row(row, k, degrees) for k, row in enumerate(as_list(rows) or (), start=1)]
     if not table:
         raise ModelError(
             "the table has no rows; give a list with one (theta, d, a, alpha) a joint."
@@ -118,7 +118,7 @@ def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
     """A row as a mapping of known keys, its four numbers in radians."""
     what = f"row {k} of the table"
     if not isinstance(row, Mapping):
-        values = listed(row) or ()
+        values = as_list(row) or ()
         if len(values) != 4:
             raise ModelError(
                 f"{what} needs four numbers (theta, d, a, alpha) or a mapping; it is {format_value(row)}."

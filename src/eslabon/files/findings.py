@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import NamedTuple, Protocol
 
+from eslabon.answers import Answer, Column, Message, Table, answer
 from eslabon.errors import EslabonError
 
 ITEM = re.compile(r"(?:\b(\w+) )?'((?:[^'\\]|\\.)+)'")  # joint 'elbow'
 QUOTED = re.compile(r"'((?:[^'\\]|\\.)+)'")
 
 
+@answer
 class Finding(NamedTuple):
     """A sentence about a file: an "error", for which it is refused, or a "warning"."""
 
@@ -24,6 +27,25 @@ class Finding(NamedTuple):
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         return f"{place}: {self.level}: {self.sentence}"
+
+
+class CheckReport(Answer, list[Finding]):
+    """All findings of a check, errors first; an empty one is a file without fault."""
+
+    def contents(self) -> Iterator[Table | Message]:
+        if not self:
+            yield Message("nothing is wrong or odd")
+            return
+        columns = (
+            Column("level"),
+            Column("file"),
+            Column("line"),
+            Column("sentence", kind="prose"),
+        )
+        yield Table(columns, [(x.level, PurePath(x.file).name, x.line, x.sentence) for x in self])
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self or self.contents()))
 
 
 class Parts(Protocol):

@@ -39,7 +39,7 @@ import numpy as np
 from defusedxml import DefusedXmlException
 
 from eslabon import model
-from eslabon.errors import MissingDependencyError, ModelWarning, ReadError, depth_of_user
+from eslabon.errors import MissingDependencyError, ModelWarning, ReadError, user_stacklevel
 from eslabon.files.mjcf_geoms import Geoms
 from eslabon.files.xml_elements import name_of, tree_with_lines
 from eslabon.model import GROUND, Builder, Description
@@ -70,7 +70,7 @@ def read_mjcf(path: Path) -> Description:
     reader = _Reader(mujoco, compiled, path)
     description = reader.describe()
     if reader.lost:
-        warnings.warn(f"{path.name}: {reader.losses()}", ModelWarning, stacklevel=depth_of_user())
+        warnings.warn(f"{path.name}: {reader.losses()}", ModelWarning, stacklevel=user_stacklevel())
     return description
 
 

@@ -20,9 +20,9 @@ from eslabon.errors import ReadError, format_value, located
 from eslabon.files.dh import add_dh, in_radians
 from eslabon.files.findings import Findings, toml_lines
 from eslabon.model import Builder, Description
-from eslabon.model.fields import Side
+from eslabon.model.fields import Side, specs_of
 from eslabon.model.items import ITEMS
-from eslabon.model.schema import keys_in_degrees, keys_of, required_keys, specs_of
+from eslabon.model.schema import keys_in_degrees, keys_of, required_keys
 
 TOP = ("name", "note", "gravity", "actuated", "parameters", "dh")
 

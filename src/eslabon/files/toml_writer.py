@@ -10,9 +10,9 @@ import tomlkit
 
 from eslabon.files.mesh_paths import named_from
 from eslabon.model import Description
-from eslabon.model.fields import plain
+from eslabon.model.fields import file_value
 from eslabon.model.items import ITEMS
-from eslabon.model.schema import written_item
+from eslabon.model.schema import file_entries
 
 
 def to_toml(d: Description, folder: Path | None = None) -> str:
@@ -21,11 +21,11 @@ def to_toml(d: Description, folder: Path | None = None) -> str:
     table: dict[str, Any] = {"name": d.name}
     if d.note:
         table["note"] = tomlkit.string(d.note, multiline="\n" in d.note)
-    table["gravity"] = plain(d.gravity)
+    table["gravity"] = file_value(d.gravity)
     table["actuated"] = list(d.actuated)
     if d.parameters:
-        table["parameters"] = {name: plain(value) for name, value in d.parameters}
+        table["parameters"] = {name: file_value(value) for name, value in d.parameters}
     for section in sorted(ITEMS, key="modes".__eq__):  # modes at last: they name joints
         if items := getattr(d, section):
-            table[section] = {item.name: written_item(item) for item in items}
+            table[section] = {item.name: file_entries(item) for item in items}
     return tomlkit.dumps(table)

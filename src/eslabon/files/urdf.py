@@ -39,7 +39,14 @@ import numpy as np
 
 from eslabon import model
 from eslabon.arguments import flag, known_words
-from eslabon.errors import ModelError, ModelWarning, ReadError, depth_of_user, format_value, suggest
+from eslabon.errors import (
+    ModelError,
+    ModelWarning,
+    ReadError,
+    format_value,
+    suggest,
+    user_stacklevel,
+)
 from eslabon.files.findings import Findings
 from eslabon.files.meshes import Packages
 from eslabon.files.urdf_constraints import add_constraint
@@ -152,7 +159,7 @@ def _with_world(links: dict[str, Tag], joints: Tags) -> dict[str, Tag]:
     if WORLD in links or not any(e.get("link") == WORLD for e in parents):
         return links
     sentence = "no link is called 'world', and a joint hangs on it; it is read as the ground."
-    warnings.warn(sentence, ModelWarning, stacklevel=depth_of_user())
+    warnings.warn(sentence, ModelWarning, stacklevel=user_stacklevel())
     what = f"link '{WORLD}'"
     return {WORLD: Tag(Element("link", name=WORLD), what, what), **links}
 
@@ -181,7 +188,7 @@ def _note(
     """Where the numbers come from, and what was changed; repairs are a warning too."""
     if repairs:
         warnings.warn(
-            f"{file}: repaired: {'; '.join(repairs)}.", ModelWarning, stacklevel=depth_of_user()
+            f"{file}: repaired: {'; '.join(repairs)}.", ModelWarning, stacklevel=user_stacklevel()
         )
     changed = [f"Repaired: {'; '.join(repairs)}."] if repairs else []
     if GROUND in links and ground != GROUND:
@@ -437,7 +444,7 @@ def _limits(joint: Tag) -> dict[str, Any]:
             f"{joint.what}: the lower limit {lower:g} is above the upper {upper:g}, which is read as no limit; "
             "take both away, or exchange them."
         )
-        warnings.warn(sentence, ModelWarning, stacklevel=depth_of_user())
+        warnings.warn(sentence, ModelWarning, stacklevel=user_stacklevel())
     return made
 
 

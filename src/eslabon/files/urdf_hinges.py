@@ -12,11 +12,10 @@ from itertools import chain, count
 from typing import Any
 
 from eslabon.model import Body, Coupling, Description, Joint, JointKind, Model, Pose
-from eslabon.model.fields import Intervals, PerCoordinate, PerVelocity
+from eslabon.model.fields import Intervals, PerCoordinate, PerVelocity, specs_of
 from eslabon.model.items import Mode
 from eslabon.model.joints import Cylindrical, Helical, Prismatic, Revolute, Spherical, Universal
 from eslabon.model.parameter_expressions import substitute
-from eslabon.model.schema import specs_of
 from eslabon.numerics.rotations import rotation_from_quaternion, rpy_from_rotation
 
 UNREAD = (

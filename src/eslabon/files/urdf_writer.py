@@ -65,10 +65,10 @@ def to_urdf(m: Model, folder: Path | None = None) -> str:
     modes = {
         mode.name: dict(mode.coordinates) for mode in substitute(m.description.modes, m.values)
     }
-    for name, state in {**({"home": homes} if homes else {}), **modes}.items():
-        made = SubElement(robot, "group_state", name=name, group="all")
-        for joint, values in state.items():
-            SubElement(made, "joint", name=joint, value=_text(values))
+    for state, coordinates in {**({"home": homes} if homes else {}), **modes}.items():
+        made = SubElement(robot, "group_state", name=state, group="all")
+        for name, values in coordinates.items():
+            SubElement(made, "joint", name=name, value=_text(values))
     indent(robot)
     return '<?xml version="1.0"?>\n' + tostring(robot, encoding="unicode") + "\n"
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.arguments import MOST_SEED, Floats, choice, count, finite, flag, known_words, positive
+from eslabon.arguments import MAX_SEED, Floats, choice, count, finite, flag, known_words, positive
 from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.massless import structure
 from eslabon.coordinates.partition import generic
@@ -239,7 +239,7 @@ def excitation(
     limits = _limits(m, position, velocity, acceleration)
     series = Series(positive(duration, "duration"), harmonics, rest)
     cost = Cost(m, terms_of(m, friction, motors), criterion, guess)
-    rng = np.random.default_rng(count(seed, "seed", most=MOST_SEED))
+    rng = np.random.default_rng(count(seed, "seed", most=MAX_SEED))
     narrow, t = limits, np.linspace(0, duration, max(60, 12 * harmonics), endpoint=False)
     found: list[Form] = []
     for _ in range(count(starts, "starts", 1)):

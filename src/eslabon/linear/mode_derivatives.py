@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from eslabon.arguments import Floats, choice, names
 from eslabon.displays import displayed
-from eslabon.errors import SINGULAR_WORDS, ModelError, tell_of_singularity
+from eslabon.errors import SINGULAR_CHOICES, ModelError, report_singularity
 from eslabon.linear.linearize import linearize
 from eslabon.linear.model_derivatives import model_derivative
 from eslabon.model import Model
@@ -92,7 +92,7 @@ def mode_derivatives(
     singular: str = "error",
 ) -> ModeDerivatives:
     """The derivatives of the poles of modes by a parameter."""
-    how, lm = choice(singular, "singular", SINGULAR_WORDS), modes.lm
+    how, lm = choice(singular, "singular", SINGULAR_CHOICES), modes.lm
     dA = model_derivative(lm, parameter, following, held)["A"]
     return ModeDerivatives(modes, parameter, pole_derivatives(modes, dA, parameter, how))
 
@@ -151,7 +151,7 @@ def pole_derivatives(modes: Modes, dA: Floats, parameter: str, how: str) -> Comp
     if lost.any():
         at = tuple(np.argwhere(lost)[0])
         which = f" (model {at[0]})" if lanes > 1 else ""
-        tell_of_singularity(
+        report_singularity(
             how, f"poles of {lm.name} meet at {poles[at]:.6g} rad/s{which}, and part when '{parameter}' changes, so that they have no "
             'derivative there; take a state or a parameter beside it, or let them be NaN with singular="ignore".')  # fmt: skip
     return made.reshape(*modes.batch, n)

@@ -1,4 +1,5 @@
-"""The model: a mechanism as plain immutable data, with its checks. Nothing here knows an algorithm."""
+"""The model: a mechanism as plain immutable data, with its checks. Nothing here knows an
+algorithm."""
 
 # ruff: noqa: I001
 from eslabon.model.builder import Builder as Builder

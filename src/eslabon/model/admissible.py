@@ -17,7 +17,7 @@ from eslabon.errors import ModelError
 from eslabon.model.items import Body, Joint, Loop
 from eslabon.model.joints import LEAST
 from eslabon.model.parameter_expressions import leaves
-from eslabon.model.schema import bounded_numbers
+from eslabon.model.schema import nonnegative_numbers
 from eslabon.numerics.scalars import casadi, is_symbolic
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def requirements(m: Model) -> Iterator[tuple[Any, ...]]:
     """What must not be negative, whose it is, and the sentence about it with the numbers it shows."""
     for item in (*m.bodies, *m.joints, *m.loops, *m.springs):
         owner = f"{item.word} '{item.name}'"
-        for key, x in bounded_numbers(item):
+        for key, x in nonnegative_numbers(item):
             yield x, owner, f"the {key.replace('_', ' ')} {NEGATIVE}", x
         if isinstance(item, Joint | Loop):
             yield from ((margin, owner, why) for margin, why in item.kind.requirements())

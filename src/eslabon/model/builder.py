@@ -1,8 +1,9 @@
-"""Write a mechanism in code. Every reader ends here too, so a mistake is caught and worded in one place."""
+"""Write a mechanism in code. Every reader ends here too, so a mistake is caught and worded in one
+place."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self
 
 from eslabon.arguments import choice, text
@@ -13,16 +14,23 @@ from eslabon.model.joints import JointKind
 from eslabon.model.model import Model
 from eslabon.model.parameter_expressions import (
     Number,
+    NumberLike,
     ParameterExpression,
     check_parameter_name,
     parameter,
 )
 from eslabon.model.parameter_units import number_with_unit
-from eslabon.model.parsing import triple
+from eslabon.model.parsing import (
+    AxisLike,
+    LimitsLike,
+    MomentsLike,
+    NumbersLike,
+    PoseLike,
+    TripleLike,
+    triple,
+)
 from eslabon.model.poses import ORIGIN
 from eslabon.model.schema import check_name, make_item
-
-PoseLike = Any  # xyz, (xyz, rpy), a 4x4 matrix or a Pose
 
 
 class Builder:
@@ -37,9 +45,7 @@ class Builder:
     <Mechanism pendulum: 1 body, 1 joint, 0 loops, 1 actuator>
     """
 
-    def __init__(
-        self, name: str, gravity: Sequence[Any] = (0.0, 0.0, -9.81), note: str = ""
-    ) -> None:
+    def __init__(self, name: str, gravity: TripleLike = (0.0, 0.0, -9.81), note: str = "") -> None:
         with located("name"):
             self._name = check_name(name, "mechanism")
         with located("note"):
@@ -50,13 +56,15 @@ class Builder:
         self._items: dict[str, list[Any]] = {section: [] for section in ITEMS}
         self._actuated: list[str] | None = None
 
-    def parameter(self, name: str, value: Any) -> ParameterExpression:
-        """A named number, or one defined by an expression of others; use what it returns, or its name in text.
+    def parameter(self, name: str, value: NumberLike) -> ParameterExpression:
+        """A named number, or one defined by an expression of others; use what it returns, or its
+        name in text.
 
         >>> import eslabon as es
         >>> b = es.Builder("rod")
         >>> L = b.parameter("L", 0.5)
-        >>> m = b.body("bar", mass=1.0, com=(L / 2, 0, 0)).joint("q", "revolute", "ground", "bar").build()
+        >>> _ = b.body("bar", mass=1.0, com=(L / 2, 0, 0)).joint("q", "revolute", "ground", "bar")
+        >>> m = b.build()
         >>> m.body("bar").com, m.with_parameters(L=1.0).body("bar").com
         ((0.25, 0.0, 0.0), (0.5, 0.0, 0.0))
         """
@@ -68,11 +76,16 @@ class Builder:
         return parameter(name)
 
     def body(
-        self, name: str, mass: Any = 0.0, com: Sequence[Any] = ORIGIN, inertia: Any = None
+        self,
+        name: str,
+        mass: NumberLike = 0.0,
+        com: TripleLike = ORIGIN,
+        inertia: MomentsLike | None = None,
     ) -> Self:
-        """A body: `com` in body axes, `inertia` about the centre of mass as 3 numbers (the diagonal), as the 6 entries
-        (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) of the matrix, or as a 3x3 matrix. The off-diagonal entries carry their sign:
-        Ixy is minus the integral of x y dm. Left out, they are zero: a massless link between two joints is legal.
+        """A body: `com` in body axes, `inertia` about the centre of mass as 3 numbers (the
+        diagonal), as the 6 entries (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) of the matrix, or as a 3x3
+        matrix. The off-diagonal entries carry their sign: Ixy is minus the integral of x y dm. Left
+        out, they are zero: a massless link between two joints is legal.
 
         >>> import eslabon as es
         >>> b = es.Builder("rod").body("bar", mass=1.0, com=(0.5, 0, 0), inertia=(0, 0.1, 0.1))
@@ -87,26 +100,28 @@ class Builder:
         kind: str | JointKind,
         parent: str,
         child: str,
-        at: PoseLike = None,
-        axis: Any = None,
+        at: PoseLike | None = None,
+        axis: AxisLike | None = None,
         *,
-        pitch: Any = None,
-        home: Any = None,
-        limits: Any = None,
-        velocity_limit: Any = None,
-        effort_limit: Any = None,
-        viscous: Any = None,
-        coulomb: Any = None,
-        stiffness: Any = None,
-        rest: Any = None,
-        motor_inertia: Any = None,
-        gear_ratio: Any = None,
+        pitch: NumberLike | None = None,
+        home: NumbersLike | None = None,
+        limits: LimitsLike | None = None,
+        velocity_limit: NumbersLike | None = None,
+        effort_limit: NumbersLike | None = None,
+        viscous: NumbersLike | None = None,
+        coulomb: NumbersLike | None = None,
+        stiffness: NumbersLike | None = None,
+        rest: NumbersLike | None = None,
+        motor_inertia: NumbersLike | None = None,
+        gear_ratio: NumbersLike | None = None,
     ) -> Self:
-        """A joint that carries `child` on `parent`; `at` is the pose of its inner frame on the parent: xyz, (xyz, rpy)
-        or a 4x4 matrix. The optional data take one number, or one for each degree of freedom.
+        """A joint that carries `child` on `parent`; `at` is the pose of its inner frame on the
+        parent: xyz, (xyz, rpy) or a 4x4 matrix. The optional data take one number, or one for each
+        degree of freedom.
 
         >>> import eslabon as es
-        >>> b = es.Builder("rod").body("bar", mass=1.0).joint("q", "revolute", "ground", "bar", axis="y", limits=(-1, 1))
+        >>> b = es.Builder("rod").body("bar", mass=1.0)
+        >>> _ = b.joint("q", "revolute", "ground", "bar", axis="y", limits=(-1, 1))
         >>> b.build().joint("q").kind
         Revolute(axis=(0.0, 1.0, 0.0))
         """
@@ -137,22 +152,25 @@ class Builder:
         kind: str | ClosureKind,
         body_a: str,
         body_b: str,
-        first: PoseLike = None,
-        second: PoseLike = None,
-        axis: Any = None,
+        first: PoseLike | None = None,
+        second: PoseLike | None = None,
+        axis: AxisLike | None = None,
         *,
-        pitch: Any = None,
-        length: Any = None,
-        angle: Any = None,
-        offset: Any = None,
+        pitch: NumberLike | None = None,
+        length: NumberLike | None = None,
+        angle: NumberLike | None = None,
+        offset: NumberLike | None = None,
     ) -> Self:
-        """A cut joint between two bodies, or a constraint that is no joint (`eslabon.model.closures`): `first` is the pose
-        of its frame on `body_a`, `second` on `body_b`. `length` belongs to a distance, `angle` to a constant angle,
-        `offset` to a point on a plane; they may depend on the time `t`.
+        """A cut joint between two bodies, or a constraint that is no joint
+        (`eslabon.model.closures`): `first` is the pose of its frame on `body_a`, `second` on
+        `body_b`. `length` belongs to a distance, `angle` to a constant angle, `offset` to a point
+        on a plane; they may depend on the time `t`.
 
         >>> import eslabon as es
-        >>> b = es.Builder("rope").body("bar", mass=1.0, com=(1, 0, 0)).joint("q", "revolute", "ground", "bar", home=0.5)
-        >>> b.loop("rope", "distance", "ground", "bar", first=(0, 2, 0), second=(2, 0, 0), length=2.2).build().dof
+        >>> b = es.Builder("rope").body("bar", mass=1.0, com=(1, 0, 0))
+        >>> _ = b.joint("q", "revolute", "ground", "bar", home=0.5)
+        >>> ends = {"first": (0, 2, 0), "second": (2, 0, 0)}
+        >>> b.loop("rope", "distance", "ground", "bar", **ends, length=2.2).build().dof
         0
         """
         ends = {"first": {"body": body_a, "at": first}, "second": {"body": body_b, "at": second}}
@@ -169,22 +187,30 @@ class Builder:
         )
 
     def couple(
-        self, name: str, joint: str, source: str | None = None, ratio: Any = 1.0, offset: Any = 0.0
+        self,
+        name: str,
+        joint: str,
+        source: str | None = None,
+        ratio: NumberLike = 1.0,
+        offset: NumberLike = 0.0,
     ) -> Self:
-        """A gear or mimic: the coordinate of `joint` is `ratio` times that of `source` plus `offset`, which may depend on
-        the time `t`; without a source it is `offset`, as `drive` says.
+        """A gear or mimic: the coordinate of `joint` is `ratio` times that of `source` plus
+        `offset`, which may depend on the time `t`; without a source it is `offset`, as `drive`
+        says.
 
         >>> import eslabon as es
-        >>> b = es.Builder("gears").body("big").body("small").joint("a", "revolute", "ground", "big")
-        >>> b.joint("b", "revolute", "ground", "small").couple("mesh", "b", "a", ratio=-2.0).build().dof
+        >>> b = es.Builder("gears").body("big").body("small")
+        >>> _ = b.joint("a", "revolute", "ground", "big").joint("b", "revolute", "ground", "small")
+        >>> b.couple("mesh", "b", "a", ratio=-2.0).build().dof
         1
         """
         if source is None:
             return self.drive(name, joint, offset)
         return self.add("couplings", name, joint=joint, source=source, ratio=ratio, offset=offset)
 
-    def drive(self, name: str, joint: str, motion: Any) -> Self:
-        """A driving constraint: the coordinate of `joint` is `motion`, an expression of the time `t` and of parameters.
+    def drive(self, name: str, joint: str, motion: NumberLike) -> Self:
+        """A driving constraint: the coordinate of `joint` is `motion`, an expression of the time
+        `t` and of parameters.
 
         >>> import eslabon as es
         >>> b = es.Builder("fan").body("blade", mass=1.0, com=(0.1, 0, 0))
@@ -202,17 +228,19 @@ class Builder:
         name: str,
         body_a: str,
         body_b: str,
-        first: Sequence[Any] = ORIGIN,
-        second: Sequence[Any] = ORIGIN,
-        stiffness: Any = 0.0,
-        damping: Any = 0.0,
-        length: Any = 0.0,
+        first: TripleLike = ORIGIN,
+        second: TripleLike = ORIGIN,
+        stiffness: NumberLike = 0.0,
+        damping: NumberLike = 0.0,
+        length: NumberLike = 0.0,
     ) -> Self:
         """A spring-damper between the point `first` of `body_a` and the point `second` of `body_b`.
 
         >>> import eslabon as es
-        >>> b = es.Builder("swing").body("bar", mass=1.0, com=(0.5, 0, 0)).joint("q", "revolute", "ground", "bar")
-        >>> b.spring("s", "ground", "bar", first=(0, 1, 0), second=(1, 0, 0), stiffness=50.0, length=1.0).build().springs[0].stiffness
+        >>> b = es.Builder("swing").body("bar", mass=1.0, com=(0.5, 0, 0))
+        >>> _ = b.joint("q", "revolute", "ground", "bar")
+        >>> _ = b.spring("s", "ground", "bar", (0, 1, 0), (1, 0, 0), stiffness=50.0, length=1.0)
+        >>> b.build().springs[0].stiffness
         50.0
         """
         ends = {"first": {"body": body_a, "at": first}, "second": {"body": body_b, "at": second}}
@@ -224,22 +252,24 @@ class Builder:
         self,
         name: str,
         body: str,
-        force: Sequence[Any] | None = None,
-        moment: Sequence[Any] | None = None,
-        at: Sequence[Any] = ORIGIN,
+        force: TripleLike | None = None,
+        moment: TripleLike | None = None,
+        at: TripleLike = ORIGIN,
         axes: str = "ground",
     ) -> Self:
-        """A constant force and moment on a body at one of its points, in the axes of the ground or of the body.
-        With neither force nor moment it is a place for a wrench given later, in the call, by this name.
+        """A constant force and moment on a body at one of its points, in the axes of the ground or
+        of the body. With neither force nor moment it is a place for a wrench given later, in the
+        call, by this name.
 
         >>> import eslabon as es
-        >>> b = es.Builder("lift", gravity=(0, 0, 0)).body("load", mass=2.0).joint("d", "prismatic", "ground", "load")
+        >>> b = es.Builder("lift", gravity=(0, 0, 0)).body("load", mass=2.0)
+        >>> _ = b.joint("d", "prismatic", "ground", "load")
         >>> b.wrench("push", "load", force=(0, 0, 5)).build().inverse_dynamics([0.0], [0.0], [0.0])
         array([-5.])
         """
         return self.add("wrenches", name, body=body, force=force, moment=moment, at=at, axes=axes)
 
-    def frame(self, name: str, body: str, at: PoseLike = None) -> Self:
+    def frame(self, name: str, body: str, at: PoseLike | None = None) -> Self:
         """A named frame on a body.
 
         >>> import eslabon as es
@@ -254,27 +284,31 @@ class Builder:
         name: str,
         body: str,
         kind: str,
-        size: Any = None,
-        at: PoseLike = None,
+        size: NumbersLike | None = None,
+        at: PoseLike | None = None,
         colour: str = "",
         file: str = "",
     ) -> Self:
-        """What a body, or the ground, looks like in drawings: a "box" of the lengths (x, y, z), a "cylinder" or "capsule" of
-        (radius, length) along z, a "sphere" of a radius, or a "mesh" from a `file` (STL, OBJ, DAE, PLY, ...), its size the scale.
-        `at` is where its middle, or the origin of the file, stands on the body; `colour` is "#rrggbb", or
-        a common name such as "orange".
+        """What a body, or the ground, looks like in drawings: a "box" of the lengths (x, y, z), a
+        "cylinder" or "capsule" of (radius, length) along z, a "sphere" of a radius, or a "mesh"
+        from a `file` (STL, OBJ, DAE, PLY, ...), its size the scale. `at` is where its middle, or
+        the origin of the file, stands on the body; `colour` is "#rrggbb", or a common name such as
+        "orange".
 
         >>> import eslabon as es
-        >>> b = es.Builder("pendulum").body("rod", mass=1.0).joint("q", "revolute", "ground", "rod", axis="y")
-        >>> b.shape("bob", "rod", "sphere", 0.05, at=(0, 0, -0.5), colour="#d55e00").build().shapes[0].size
+        >>> b = es.Builder("pendulum").body("rod", mass=1.0)
+        >>> _ = b.joint("q", "revolute", "ground", "rod", axis="y")
+        >>> _ = b.shape("bob", "rod", "sphere", 0.05, at=(0, 0, -0.5), colour="#d55e00")
+        >>> b.build().shapes[0].size
         (0.05,)
         """
         return self.add(
             "shapes", name, body=body, kind=kind, size=size, at=at, colour=colour, file=file
         )
 
-    def mode(self, name: str, coordinates: Mapping[str, Any]) -> Self:
-        """A named configuration, joint by joint; `guess=name` starts there. Joints that are left out stand at home.
+    def mode(self, name: str, coordinates: Mapping[str, NumbersLike]) -> Self:
+        """A named configuration, joint by joint; `guess=name` starts there. Joints that are left
+        out stand at home.
 
         >>> import eslabon as es
         >>> b = es.Builder("rod").body("bar", mass=1.0).joint("q", "revolute", "ground", "bar")
@@ -284,8 +318,8 @@ class Builder:
         return self.add("modes", name, coordinates=coordinates)
 
     def actuate(self, *joints: str) -> Self:
-        """The joints that motors drive. Left out, a tree is driven at every moving joint and a closed chain at none;
-        called without names, none is driven.
+        """The joints that motors drive. Left out, a tree is driven at every moving joint and a
+        closed chain at none; called without names, none is driven.
 
         >>> import eslabon as es
         >>> b = es.Builder("rod").body("bar", mass=1.0).joint("q", "revolute", "ground", "bar")
@@ -305,7 +339,8 @@ class Builder:
         """What has been said so far.
 
         >>> import eslabon as es
-        >>> es.Builder("rod").body("bar", mass=1.0).joint("q", "revolute", "ground", "bar").describe().name
+        >>> b = es.Builder("rod").body("bar", mass=1.0).joint("q", "revolute", "ground", "bar")
+        >>> b.describe().name
         'rod'
         """
         actuated = self._actuated
@@ -325,12 +360,12 @@ class Builder:
         """The finished mechanism, checked."""
         return Model(self.describe()).warn()
 
-    def add(self, section: str, name: str, **written: Any) -> Self:
+    def add(self, section: str, name: str, **written: object) -> Self:
         """An item of a section with the keys that a file has for it; None is as good as nothing.
 
         >>> import eslabon as es
-        >>> b = es.Builder("rod").add("bodies", "bar", mass="800 g").joint("q", "revolute", "ground", "bar")
-        >>> b.build().body("bar").mass
+        >>> b = es.Builder("rod").add("bodies", "bar", mass="800 g")
+        >>> b.joint("q", "revolute", "ground", "bar").build().body("bar").mass
         0.8
         """
         section = choice(section, "section", ITEMS)

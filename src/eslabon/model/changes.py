@@ -1,4 +1,5 @@
-"""Another mechanism from one that is there: a change of its description, checked as whatever is built or read.
+"""Another mechanism from one that is there: a change of its description, checked as whatever is
+built or read.
 
 Every function takes models and gives a description. Expressions of parameters stay expressions.
 """
@@ -13,26 +14,53 @@ import numpy as np
 
 from eslabon.arguments import known_words, mapping, names, text
 from eslabon.errors import ModelError, format_value, suggest
-from eslabon.model.items import GROUND, ITEMS, Body, Description, Frame, Joint, Mode, Shape
+from eslabon.model.fields import specs_of
+from eslabon.model.items import (
+    GROUND,
+    ITEMS,
+    Body,
+    Coupling,
+    Description,
+    Frame,
+    Item,
+    Joint,
+    Mode,
+    Shape,
+)
 from eslabon.model.joints import KINDS, Fixed, JointKind
 from eslabon.model.model import Model
-from eslabon.model.parameter_expressions import ParameterExpression, leaves, renamed
+from eslabon.model.parameter_expressions import (
+    NumberLike,
+    ParameterExpression,
+    leaves,
+    rename_parameters,
+)
 from eslabon.model.parameter_units import number_with_unit
-from eslabon.model.parsing import coordinates_of, listed, six_moments, triple
+from eslabon.model.parsing import (
+    MomentsLike,
+    NumbersLike,
+    PoseLike,
+    TripleLike,
+    as_list,
+    coordinates_of,
+    six_moments,
+    triple,
+)
 from eslabon.model.poses import ORIGIN, Pose, in_parent_frame, welded
-from eslabon.model.schema import bodies_of, hung_item, keys_of, make_item, renamed_item, specs_of
+from eslabon.model.schema import bodies_of, keys_of, make_item, move_item, rename_item
 from eslabon.numerics.rotations import rpy_from_rotation
 
 SECTIONS: Mapping[str, str] = {kind.word: section for section, kind in ITEMS.items()}
 
 
-# -- one item ---------------------------------------------------------------------------------------------------------
+# -- one item --------------------------------------------------------------------------------------
 
 
-def with_item(m: Model, kind: str, name: str, changed: Mapping[str, Any]) -> Description:
-    """One body, joint or frame with other fields, named as the Builder names them; the others stay."""
+def with_item(m: Model, kind: str, name: str, changed: Mapping[str, object]) -> Description:
+    """One body, joint or frame with other fields, named as the Builder names them; the others
+    stay."""
     if kind == "joint" and "motor" in changed:
-        several = listed(changed["motor"]) or [changed["motor"]]
+        several = as_list(changed["motor"]) or [changed["motor"]]
         if len(several) > 2:
             raise ModelError(
                 f"joint '{name}': motor is its inertia, or (inertia, gear ratio); it is {format_value(changed['motor'])}."
@@ -50,11 +78,14 @@ def with_item(m: Model, kind: str, name: str, changed: Mapping[str, Any]) -> Des
     if isinstance(old, Joint):
         kept |= _kind_fields(old.kind, changed)
     new = make_item(item, name, {**kept, **changed})
-    return _with(d, **{section: tuple(new if x is old else x for x in getattr(d, section))})
+    return _replace_items(
+        d, **{section: tuple(new if x is old else x for x in getattr(d, section))}
+    )
 
 
-def _kind_fields(old: JointKind, changed: Mapping[str, Any]) -> dict[str, Any]:
-    """Kind, axis and pitch as the Builder takes them; what the new kind has in common with the old one stays."""
+def _kind_fields(old: JointKind, changed: Mapping[str, object]) -> dict[str, object]:
+    """Kind, axis and pitch as the Builder takes them; what the new kind has in common with the old
+    one stays."""
     if not changed.keys() & {"kind", "axis", "pitch"} or isinstance(changed.get("kind"), JointKind):
         return {"kind": old}
     kind = changed.get("kind", old.kind)
@@ -70,7 +101,9 @@ def _kind_fields(old: JointKind, changed: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def with_frame(m: Model, name: str, body: str | None = None, at: Any = None) -> Description:
+def with_frame(
+    m: Model, name: str, body: str | None = None, at: PoseLike | None = None
+) -> Description:
     """A frame more, or a frame elsewhere."""
     if isinstance(name, str) and any(frame.name == name for frame in m.description.frames):
         given = {"body": body, "at": at}
@@ -85,7 +118,7 @@ def with_frame(m: Model, name: str, body: str | None = None, at: Any = None) -> 
     )
 
 
-def with_shape(m: Model, name: str, given: Mapping[str, Any]) -> Description:
+def with_shape(m: Model, name: str, given: Mapping[str, object]) -> Description:
     """A shape more, or a shape with other fields."""
     if any(shape.name == name for shape in m.description.shapes):
         return with_item(m, "shape", name, given)
@@ -101,15 +134,20 @@ def with_actuated(m: Model, joints: Collection[str]) -> Description:
     return replace(m.description, actuated=names(joints, "joints"))
 
 
-def with_gravity(m: Model, gravity: Any) -> Description:
+def with_gravity(m: Model, gravity: TripleLike) -> Description:
     return replace(m.description, gravity=triple(gravity, "gravity", "m/s²"))
 
 
 def with_payload(
-    m: Model, frame: str, mass: Any, com: Any = ORIGIN, inertia: Any = None
+    m: Model,
+    frame: str,
+    mass: NumberLike,
+    com: TripleLike = ORIGIN,
+    inertia: MomentsLike | None = None,
 ) -> Description:
-    """A load welded to the body that carries a frame; its centre of mass, and its inertia about it, are in that frame."""
-    place, d = _placed(m, frame), m.description
+    """A load welded to the body that carries a frame; its centre of mass, and its inertia about it,
+    are in that frame."""
+    place, d = _find_frame(m, frame), m.description
     if place.body == GROUND:
         raise ModelError(
             f"the frame '{frame}' is fixed to the ground, where a payload weighs on nothing; name another."
@@ -129,17 +167,18 @@ def with_payload(
     return replace(d, bodies=tuple(heavier))
 
 
-def _placed(m: Model, frame: str) -> Frame:
+def _find_frame(m: Model, frame: str) -> Frame:
     """A frame of the description, a body's own among them."""
     m.frame(frame)  # or a sentence
     return next((f for f in m.description.frames if f.name == frame), Frame(frame, frame))
 
 
-# -- fewer items ------------------------------------------------------------------------------------------------------
+# -- fewer items -----------------------------------------------------------------------------------
 
 
 def without(m: Model, *unwanted: str, kind: str | None = None) -> Description:
-    """The mechanism without items of these names; a joint or body goes with all that hangs on it and is tied to it."""
+    """The mechanism without items of these names; a joint or body goes with all that hangs on it
+    and is tied to it."""
     if kind is not None:
         known_words([kind], SECTIONS, "there is no kind of item")
     d, gone = m.description, {word: set[str]() for word in SECTIONS}
@@ -148,8 +187,8 @@ def without(m: Model, *unwanted: str, kind: str | None = None) -> Description:
         gone[word].add(name)
         for j in d.joints:
             if name == {"joint": j.name, "body": j.child}.get(word):
-                gone["body"] |= _hanging(d, j.child)
-    return _left(
+                gone["body"] |= _carried_bodies(d, j.child)
+    return _keep_items(
         d, lambda word, item: item.name not in gone[word] and not bodies_of(item) & gone["body"]
     )
 
@@ -170,7 +209,7 @@ def _kind_of(m: Model, name: str, kind: str | None) -> str:
     return found[0]
 
 
-def _hanging(d: Description, body: str) -> set[str]:
+def _carried_bodies(d: Description, body: str) -> set[str]:
     """A body and all that it carries; the joints of a description stand parents first."""
     found = {body}
     for j in d.joints:
@@ -179,19 +218,19 @@ def _hanging(d: Description, body: str) -> set[str]:
     return found
 
 
-def _left(d: Description, stays: Callable[[str, Any], bool]) -> Description:
+def _keep_items(d: Description, stays: Callable[[str, Item], bool]) -> Description:
     """The description with the items that stay, and nothing said of joints that do not."""
     kept = {word: tuple(x for x in getattr(d, s) if stays(word, x)) for word, s in SECTIONS.items()}
     joints = {j.name for j in kept["joint"]}
     kept["coupling"] = tuple(
         c for c in kept["coupling"] if {c.joint, c.source or c.joint} <= joints
     )
-    kept["mode"] = _of_joints(kept["mode"], joints)
+    kept["mode"] = _modes_of_joints(kept["mode"], joints)
     actuated = tuple(name for name in d.actuated if name in joints)
-    return _with(d, actuated=actuated, **{s: kept[word] for word, s in SECTIONS.items()})
+    return _replace_items(d, actuated=actuated, **{s: kept[word] for word, s in SECTIONS.items()})
 
 
-def _of_joints(modes: Iterable[Mode], joints: Collection[str]) -> tuple[Mode, ...]:
+def _modes_of_joints(modes: Iterable[Mode], joints: Collection[str]) -> tuple[Mode, ...]:
     """The modes as far as they place some joints."""
     made = (
         Mode(x.name, tuple((joint, q) for joint, q in x.coordinates if joint in joints))
@@ -200,30 +239,31 @@ def _of_joints(modes: Iterable[Mode], joints: Collection[str]) -> tuple[Mode, ..
     return tuple(mode for mode in made if mode.coordinates)
 
 
-def _with(d: Description, **items: Any) -> Description:
+def _replace_items(d: Description, **items: Any) -> Description:
     return replace(d, **items)
 
 
 def subtree(m: Model, body: str, name: str | None = None) -> Description:
-    """A body with its joint and all that it carries; the body it hung on is the ground now. What ties it to other bodies
-    stays behind."""
+    """A body with its joint and all that it carries; the body it hung on is the ground now. What
+    ties it to other bodies stays behind."""
     m.body(body)
     d = m.description
-    inside, base = _hanging(d, body), m.carriers[body].parent
+    inside, base = _carried_bodies(d, body), m.carriers[body].parent
 
-    def taken(word: str, x: Any) -> bool:
+    def belongs(word: str, x: Item) -> bool:
         if word in ("coupling", "mode"):
             return True  # as far as their joints are taken
         touched = {x.name} if word == "body" else bodies_of(x)
         return bool(touched & inside) and touched <= {*inside, base}
 
-    return _hung(
-        replace(_left(d, taken), name=body if name is None else name), base, GROUND, Pose()
+    return _move_to_body(
+        replace(_keep_items(d, belongs), name=body if name is None else name), base, GROUND, Pose()
     )
 
 
-def locked(m: Model, joints: Mapping[str, Any]) -> Description:
-    """Some joints made rigid at given coordinates. A coupling goes with its two joints, which must agree with it."""
+def lock_joints(m: Model, joints: Mapping[str, NumbersLike]) -> Description:
+    """Some joints made rigid at given coordinates. A coupling goes with its two joints, which must
+    agree with it."""
     at: dict[str, tuple[float, ...]] = {}
     for name, value in mapping(joints, "joints").items():
         at[name] = _coordinates(m, m.joint(name), value)
@@ -244,18 +284,18 @@ def locked(m: Model, joints: Mapping[str, Any]) -> Description:
             raise ModelError(
                 f"the coupling '{c.name}' is missed by {gap:.3g}; lock its two joints where they keep it."
             )
-    left = _left(d, lambda word, x: word != "coupling" or x.joint not in at)
-    rigid = (_rigid(j, at[j.name]) if j.name in at else j for j in d.joints)
+    left = _keep_items(d, lambda _, x: not isinstance(x, Coupling) or x.joint not in at)
+    rigid = (_fixed_joint(j, at[j.name]) if j.name in at else j for j in d.joints)
     moving = [j.name for j in d.joints if j.name not in at]
     return replace(
         left,
         joints=tuple(rigid),
-        modes=_of_joints(d.modes, moving),
+        modes=_modes_of_joints(d.modes, moving),
         actuated=tuple(name for name in d.actuated if name not in at),
     )
 
 
-def _coordinates(m: Model, j: Joint, value: Any) -> tuple[float, ...]:
+def _coordinates(m: Model, j: Joint, value: NumbersLike) -> tuple[float, ...]:
     values = coordinates_of(j.kind, value, f"the coordinates of '{j.name}'")
     if any(isinstance(x, ParameterExpression) for x in values):
         raise ModelError(
@@ -264,7 +304,7 @@ def _coordinates(m: Model, j: Joint, value: Any) -> tuple[float, ...]:
     return tuple(np.ravel(j.kind.normalize(np.array(values, dtype=float))).tolist())
 
 
-def _rigid(j: Joint, q: tuple[float, ...]) -> Joint:
+def _fixed_joint(j: Joint, q: tuple[float, ...]) -> Joint:
     """A fixed joint in place of one at the coordinates q."""
     if any(isinstance(x, ParameterExpression) for x in leaves(j.kind)):
         raise ModelError(
@@ -275,15 +315,16 @@ def _rigid(j: Joint, q: tuple[float, ...]) -> Joint:
     return Joint(j.name, Fixed(), j.parent, j.child, j.at @ outer)
 
 
-# -- two mechanisms ---------------------------------------------------------------------------------------------------
+# -- two mechanisms --------------------------------------------------------------------------------
 
 
 def join(a: Model, b: Model, at: str, prefix: str = "", name: str | None = None) -> Description:
-    """The mechanism `b` with its ground at a frame of `a`. Names of `b` that `a` has too get the prefix; parameters of one
-    name and definition, and modes of one name, are the same. Gravity is that of `a`."""
-    place, first = _placed(a, at), a.description
-    second = _renamed(b.description, _clashes(first, b.description, text(prefix, "prefix")))
-    second = _hung(second, GROUND, place.body, place.at)
+    """The mechanism `b` with its ground at a frame of `a`. Names of `b` that `a` has too get the
+    prefix; parameters of one name and definition, and modes of one name, are the same. Gravity is
+    that of `a`."""
+    place, first = _find_frame(a, at), a.description
+    second = _rename_items(b.description, _clashes(first, b.description, text(prefix, "prefix")))
+    second = _move_to_body(second, GROUND, place.body, place.at)
     modes = {mode.name: mode.coordinates for mode in first.modes}
     for mode in second.modes:
         modes[mode.name] = (*modes.get(mode.name, ()), *mode.coordinates)
@@ -323,11 +364,11 @@ def _clashes(a: Description, b: Description, prefix: str) -> dict[str, dict[str,
     return {word: {x: prefix + x for x in clashing} for word, clashing in found.items()}
 
 
-def _renamed(d: Description, new: Mapping[str, Mapping[str, str]]) -> Description:
+def _rename_items(d: Description, new: Mapping[str, Mapping[str, str]]) -> Description:
     """The description with other names, wherever they stand."""
     names = {word: new[words[0]] for words in _rooms() for word in words} | {"mode": {}}
-    d = _with(
-        d, **{s: tuple(renamed_item(x, names) for x in getattr(d, s)) for s in SECTIONS.values()}
+    d = _replace_items(
+        d, **{s: tuple(rename_item(x, names) for x in getattr(d, s)) for s in SECTIONS.values()}
     )
     parameters = new["parameter"]
     d = replace(
@@ -335,15 +376,15 @@ def _renamed(d: Description, new: Mapping[str, Mapping[str, str]]) -> Descriptio
         actuated=tuple(new["joint"].get(j, j) for j in d.actuated),
         parameters=tuple((parameters.get(key, key), value) for key, value in d.parameters),
     )
-    return renamed(d, parameters) if parameters else d
+    return rename_parameters(d, parameters) if parameters else d
 
 
-def _hung(d: Description, old: str, body: str, at: Pose) -> Description:
+def _move_to_body(d: Description, old: str, body: str, at: Pose) -> Description:
     """What stood on one body stands on a frame of another."""
     if (old, at) == (body, Pose()):
         return d
 
-    return _with(
+    return _replace_items(
         d,
-        **{s: tuple(hung_item(x, old, body, at) for x in getattr(d, s)) for s in SECTIONS.values()},
+        **{s: tuple(move_item(x, old, body, at) for x in getattr(d, s)) for s in SECTIONS.values()},
     )

@@ -1,18 +1,20 @@
-"""Clearance in pin and ball joints: the pin's centre anywhere in the clearance circle, as parameters of the mechanism.
+"""Clearance in pin and ball joints: the pin's centre anywhere in the clearance circle, as
+parameters of the mechanism.
 
-The pin is taken to rest against its bore, or to float in it, at an unknown place that does not change during a motion
-(quasi-static contact). A pin's centre shifts in the plane normal to its axis, a ball's in space. The shift is said in polar
-coordinates, so that its parameters are independent of one another where its place is equally likely all over the circle.
+The pin is taken to rest against its bore, or to float in it, at an unknown place that does not
+change during a motion (quasi-static contact). A pin's centre shifts in the plane normal to its
+axis, a ball's in space. The shift is said in polar coordinates, so that its parameters are
+independent of one another where its place is equally likely all over the circle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from eslabon.arguments import names as names_of
 from eslabon.errors import ModelError, suggest
+from eslabon.model.constraints import Vector
 from eslabon.model.free_numbers import free_name
 from eslabon.model.items import Description, Joint, Loop
 from eslabon.model.model import Model
@@ -24,9 +26,9 @@ PLAY, DIRECTION, POLAR = "play", "direction", "polar"
 
 
 def clearance_names(m: Model, name: str) -> tuple[str, ...]:
-    """The parameters of the clearance of a joint or loop: how far the centre is off, in which direction about the axis (or about z),
-    and for a ball its angle from z."""
-    kind = _played(m, name).kind
+    """The parameters of the clearance of a joint or loop: how far the centre is off, in which
+    direction about the axis (or about z), and for a ball its angle from z."""
+    kind = _joint_with_clearance(m, name).kind
     words = (PLAY, DIRECTION, POLAR)[: len(kind.clearance_directions())]
     return tuple(free_name(f"{name}.{word}") for word in words)
 
@@ -44,7 +46,7 @@ def with_clearance(m: Model, joints: Iterable[str]) -> Description:
                 f"{d.name} has a parameter '{taken}' already, which stands elsewhere; rename it first."
             )
         d = replace(d, parameters=(*d.parameters, *((x, 0.0) for x in names)))
-        shift = _shift(_played(m, name).kind.clearance_directions(), *names)
+        shift = _shift(_joint_with_clearance(m, name).kind.clearance_directions(), *names)
         d = replace(
             d,
             joints=tuple(replace(j, at=j.at @ shift) if j.name == name else j for j in d.joints),
@@ -56,8 +58,9 @@ def with_clearance(m: Model, joints: Iterable[str]) -> Description:
     return d
 
 
-def _shift(directions: Any, play: str, direction: str, polar: str = "") -> Pose:
-    """Where the centre is: play (cos, sin) in a plane, and in space with the angle from the third direction."""
+def _shift(directions: Sequence[Vector], play: str, direction: str, polar: str = "") -> Pose:
+    """Where the centre is: play (cos, sin) in a plane, and in space with the angle from the third
+    direction."""
     r, phi = parameter(play), parameter(direction)
     across = r * call("sin", parameter(polar)) if polar else r
     along = [across * call("cos", phi), across * call("sin", phi)]
@@ -66,7 +69,7 @@ def _shift(directions: Any, play: str, direction: str, polar: str = "") -> Pose:
     return Pose((x, y, z))
 
 
-def _played(m: Model, name: str) -> Joint | Loop:
+def _joint_with_clearance(m: Model, name: str) -> Joint | Loop:
     """A joint or loop that can have a clearance."""
     both: tuple[Joint | Loop, ...] = (*m.joints, *m.loops)
     known = {item.name: item for item in both}

@@ -1,4 +1,5 @@
-"""Constraints that are no joint: loops that hold one, two or three components of a relative pose (Yime, 4.1).
+"""Constraints that are no joint: loops that hold one, two or three components of a relative pose
+(Yime, 4.1).
 
     [loops.rod]                    # a massless rod of length 0.4 between two points
     kind = "distance"
@@ -6,8 +7,8 @@
     first = { body = "crank", at = [0.1, 0, 0] }
     second = { body = "rocker" }
 
-One small class each, as in `eslabon.model.joints`. `first` and `second` are the frames that the loop's two ends have on
-their bodies; an axis is fixed in its own.
+One small class each, as in `eslabon.model.joints`. `first` and `second` are the frames that the
+loop's two ends have on their bodies; an axis is fixed in its own.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ X, Y, Z = AXES
 
 @dataclass(frozen=True)
 class PointOnPlane(ClosureKind):
-    """The second origin stays in a plane of the first frame: normal to the axis, `offset` metres along it."""
+    """The second origin stays in a plane of the first frame: normal to the axis, `offset` metres
+    along it."""
 
     kind, symbol, dof = "point_on_plane", "PP", 5
     axis: Axis = Z
@@ -90,7 +92,8 @@ class ParallelAxes(TwoAxes):
 
 @dataclass(frozen=True)
 class ConstantAngle(TwoAxes):
-    """An axis of the first frame keeps an angle, in radians, to one of the second; a right angle if none is given."""
+    """An axis of the first frame keeps an angle, in radians, to one of the second; a right angle if
+    none is given."""
 
     kind, symbol, dof = "constant_angle", "CA", 5
     angle: Any = np.pi / 2

@@ -1,7 +1,9 @@
-"""The configuration of a whole model: what each joint kind says of its coordinates, for all joints at once.
+"""The configuration of a whole model: what each joint kind says of its coordinates, for all joints
+at once.
 
-q is an array (..., nq) or a CasADi column, v of size nv likewise. Configurations form a manifold: where quaternions are
-among the coordinates, nq exceeds nv, and `integrate`, `difference` and `normalize` take the place of +, - and nothing.
+q is an array (..., nq) or a CasADi column, v of size nv likewise. Configurations form a manifold:
+where quaternions are among the coordinates, nq exceeds nv, and `integrate`, `difference` and
+`normalize` take the place of +, - and nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.displays import displayed
+from eslabon.answers import answer
 from eslabon.model.items import Joint
 from eslabon.model.model import Model
 from eslabon.numerics.scalars import Array, casadi, concatenate, is_symbolic, transpose
@@ -49,7 +51,8 @@ def coordinate_velocities(m: Model, q: Array, v: Array) -> Array:
 
 
 def integrate(m: Model, q: Array, v: Array) -> Array:
-    """The configuration that the constant velocities v lead to in a unit of time: q + v, exact for quaternions.
+    """The configuration that the constant velocities v lead to in a unit of time: q + v, exact for
+    quaternions.
 
     >>> import numpy as np
     >>> from eslabon.model import Builder
@@ -62,13 +65,14 @@ def integrate(m: Model, q: Array, v: Array) -> Array:
 
 
 def difference(m: Model, q1: Array, q0: Array) -> Array:
-    """The velocities that lead from q0 to q1 in a unit of time, angles the short way round and quaternions up to sign."""
+    """The velocities that lead from q0 to q1 in a unit of time, angles the short way round and
+    quaternions up to sign."""
     return _jointwise(m, "difference", (q1, coordinates), (q0, coordinates))
 
 
 def displacement_rates(m: Model, v: Array) -> Array:
-    """The matrix K of d(delta)/dt = delta v + K delta, for small displacements delta along the velocities, as a CasADi
-    matrix: -ad of a body's twist where velocities are one, else zero."""
+    """The matrix K of d(delta)/dt = delta v + K delta, for small displacements delta along the
+    velocities, as a CasADi matrix: -ad of a body's twist where velocities are one, else zero."""
     K = casadi.SX(m.nv, m.nv)
     for joint in m.joints:
         own = joint.kind.displacement_rate(velocities(m, v, joint))
@@ -91,7 +95,8 @@ def lengths_of_quaternions(m: Model, q: Array) -> dict[str, Any]:
 
 
 def _jointwise(m: Model, method: str, *arguments: tuple[Array, Callable[..., Array]]) -> Array:
-    """What each joint's kind makes of its own part of every argument, joined in the order of the joints."""
+    """What each joint's kind makes of its own part of every argument, joined in the order of the
+    joints."""
     if is_symbolic(*(x for x, _ in arguments)):
         arguments = tuple((casadi.SX(x), part) for x, part in arguments)
     else:
@@ -130,9 +135,10 @@ def lengths(m: Model) -> np.ndarray:
     return np.array([unit == "m" for unit in coordinate_units(m)], dtype=bool)
 
 
-@displayed
-class Column(NamedTuple):
-    """One number of a configuration or a velocity: the joint it belongs to, its name beside the joint's, and its unit."""
+@answer
+class SignalColumn(NamedTuple):
+    """One number of a configuration or a velocity: the joint it belongs to, its name beside the
+    joint's, and its unit."""
 
     joint: str
     name: str
@@ -142,18 +148,19 @@ class Column(NamedTuple):
         return f"{self.joint}.{self.name}" if self.name else self.joint
 
 
-def coordinate_columns(m: Model) -> tuple[Column, ...]:
+def coordinate_columns(m: Model) -> tuple[SignalColumn, ...]:
     """What each coordinate is; units are "rad", "m", or "" for the components of quaternions."""
-    return tuple(Column(j.name, c.name, c.unit) for j in m.joints for c in j.kind.coordinates)
+    return tuple(SignalColumn(j.name, c.name, c.unit) for j in m.joints for c in j.kind.coordinates)
 
 
-def velocity_columns(m: Model) -> tuple[Column, ...]:
+def velocity_columns(m: Model) -> tuple[SignalColumn, ...]:
     """What each velocity is; units are "rad/s" or "m/s"."""
-    return tuple(Column(j.name, c.name, c.unit) for j in m.joints for c in j.kind.velocities)
+    return tuple(SignalColumn(j.name, c.name, c.unit) for j in m.joints for c in j.kind.velocities)
 
 
 def coordinate_names(m: Model) -> tuple[str, ...]:
-    """A name for each coordinate: its joint's, with the coordinate's own where the joint has several.
+    """A name for each coordinate: its joint's, with the coordinate's own where the joint has
+    several.
 
     >>> from eslabon.model import Builder
     >>> from eslabon.model.configuration import coordinate_names

@@ -1,8 +1,9 @@
 """The numbers of a mechanism by path, "link2.mass" or "theta1.at.x", and parameters made of them.
 
-A path is the item's name, the field's as the Builder has it, and the component's. What bounds a motion (limits) or only starts
-one (home, modes), and what is only drawn, is no property of a design and has no path. "tool.payload" is a point mass at a frame, and "link2.mass.deviation" what a number is
-off by, whatever it follows from: legs of one length L have tolerances of their own.
+A path is the item's name, the field's as the Builder has it, and the component's. What bounds a
+motion (limits) or only starts one (home, modes), and what is only drawn, is no property of a design
+and has no path. "tool.payload" is a point mass at a frame, and "link2.mass.deviation" what a number
+is off by, whatever it follows from: legs of one length L have tolerances of their own.
 """
 
 from __future__ import annotations
@@ -15,13 +16,18 @@ from typing import Any, NamedTuple
 
 from eslabon.errors import ModelError, format_value, suggest
 from eslabon.model.changes import with_payload
-from eslabon.model.fields import XYZ, PerVelocity, Steps
+from eslabon.model.fields import XYZ, PerVelocity, Steps, specs_of
 from eslabon.model.items import GROUND, ITEMS, Description, Joint
-from eslabon.model.memory import Table, per_model
+from eslabon.model.memory import FrozenDict, per_model
 from eslabon.model.model import Model
-from eslabon.model.parameter_expressions import ParameterExpression, check_parameter_name, parameter
-from eslabon.model.parameter_units import inferred_units
-from eslabon.model.schema import numbers_of, specs_of
+from eslabon.model.parameter_expressions import (
+    Number,
+    ParameterExpression,
+    check_parameter_name,
+    parameter,
+)
+from eslabon.model.parameter_units import infer_units
+from eslabon.model.schema import numbers_of
 
 PAYLOAD = ".payload"  # of a frame: a point mass there, which may come to be a parameter too
 DEVIATION = ".deviation"  # of a number: what it is off by
@@ -54,7 +60,7 @@ def places(m: Model) -> Mapping[str, Place]:
         kind * (count[path] > 1) + path: Place(steps, unit, _at(d, steps))
         for path, kind, steps, unit in named
     }
-    return Table(found)
+    return FrozenDict(found)
 
 
 def _at(item: Any, steps: Steps) -> Any:
@@ -64,8 +70,9 @@ def _at(item: Any, steps: Steps) -> Any:
     return item
 
 
-def _field(item: Any, name: str) -> Any:
-    """A field of an item; what a joint does not say of each degree of freedom is what it has without."""
+def _field(item: object, name: str) -> Any:
+    """A field of an item; what a joint does not say of each degree of freedom is what it has
+    without."""
     value = getattr(item, name)
     if value is not None or not isinstance(item, Joint):
         return value
@@ -84,15 +91,18 @@ def put(item: Any, steps: Steps, value: Any) -> Any:
 
 
 def free_numbers(m: Model) -> Mapping[str, float]:
-    """The numbers that are no parameter yet and follow from none, by their paths, and payloads of frames, which are zero."""
+    """The numbers that are no parameter yet and follow from none, by their paths, and payloads of
+    frames, which are zero."""
     found = {path: x.value for path, x in places(m).items() if isinstance(x.value, float)}
     loads = {
         f"{frame.name}{PAYLOAD}": 0.0 for frame in m.description.frames if frame.body != GROUND
     }
-    return Table({**found, **{path: x for path, x in loads.items() if not _loaded(m, path)}})
+    return FrozenDict(
+        {**found, **{path: x for path, x in loads.items() if not _payload_is_parameter(m, path)}}
+    )
 
 
-def _loaded(m: Model, path: str) -> bool:
+def _payload_is_parameter(m: Model, path: str) -> bool:
     """Whether the body of a frame has its payload already as a parameter."""
     body = m.frame(path.removesuffix(PAYLOAD)).body
     mass = next((b.mass for b in m.description.bodies if b.name == body), 0.0)
@@ -130,7 +140,8 @@ def free_name(path: str) -> str:
 
 
 def with_free(m: Model, paths: Iterable[str]) -> Description:
-    """Numbers made parameters of today's values; at last what others come to depend on: payloads and deviations."""
+    """Numbers made parameters of today's values; at last what others come to depend on: payloads
+    and deviations."""
     d, wanted = m.description, list(paths)
     for path in wanted:
         if not isinstance(path, str):
@@ -172,7 +183,7 @@ def _with_deviation(m: Model, d: Description, path: str) -> Description:
 
 def _with_load(m: Model, d: Description, path: str) -> Description:
     """A point mass at a frame, whose mass is a parameter that is zero."""
-    if _loaded(m, path):
+    if _payload_is_parameter(m, path):
         return d
     return with_payload(
         Model(_with_parameter(d, name := free_name(path), 0.0)),
@@ -181,7 +192,9 @@ def _with_load(m: Model, d: Description, path: str) -> Description:
     )
 
 
-def with_number(d: Description, steps: Steps, name: str, value: float, number: Any) -> Description:
+def with_number(
+    d: Description, steps: Steps, name: str, value: float, number: Number
+) -> Description:
     """The description with a parameter more, and a number that depends on it."""
     return put(_with_parameter(d, name, value), steps, number)
 
@@ -196,6 +209,7 @@ def _with_parameter(d: Description, name: str, value: float) -> Description:
 
 @per_model
 def parameter_units(m: Model) -> Mapping[str, str | None]:
-    """The SI unit of each parameter, as it follows from where it stands; "" for a mere number, None where it cannot be told."""
+    """The SI unit of each parameter, as it follows from where it stands; "" for a mere number, None
+    where it cannot be told."""
     numbers = [(x.value, x.unit) for x in places(m).values()]
-    return Table(inferred_units(numbers, dict(m.description.parameters)))
+    return FrozenDict(infer_units(numbers, dict(m.description.parameters)))

@@ -1,10 +1,11 @@
 """The joint kinds. One small class each, and nothing else in the project asks what kind a joint is.
 
-A kind gives the pose (R, p) of its outer frame in its inner one, the motion subspace S with V = S v, its rate dS/dt
-along a motion, the constraints it imposes when it is cut (Rojas, 2.2; Yime, tables 1-4 as corrected), and the geometry
-of its coordinates: their names and units, their rates, how a velocity is added to them, how two of them differ, and how
-they are brought back onto their manifold. Twists are in the outer frame, angular part first. Axes may have any length
-but zero. `eslabon.model.configuration` does the same for all joints of a model at once.
+A kind gives the pose (R, p) of its outer frame in its inner one, the motion subspace S with
+V = S v, its rate dS/dt along a motion, the constraints it imposes when it is cut (Rojas, 2.2;
+Yime, tables 1-4 as corrected), and the geometry of its coordinates: their names and units, their rates,
+how a velocity is added to them, how two of them differ, and how they are brought back onto their
+manifold. Twists are in the outer frame, angular part first. Axes may have any length but zero.
+`eslabon.model.configuration` does the same for all joints of a model at once.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ from eslabon.numerics.scalars import (
     matmul,
     matrix,
     norm,
-    require,
+    raise_unless,
     times,
     transpose,
     vector,
@@ -76,8 +77,8 @@ LEAST = 1e-24  # of the square of what is not to be zero
 
 
 class Coordinate(NamedTuple):
-    """One coordinate of a joint, or one of its velocities: its name beside the joint's own, its unit ("" for a component
-    of a quaternion), and whether a whole turn of it changes nothing."""
+    """One coordinate of a joint, or one of its velocities: its name beside the joint's own, its
+    unit ("" for a component of a quaternion), and whether a whole turn of it changes nothing."""
 
     name: str
     unit: str
@@ -111,7 +112,7 @@ def unit_quaternion(q: Array) -> Array:
     entries = components(q, 4)
     length = norm(entries)
     if not is_symbolic(length):
-        require(
+        raise_unless(
             length != 0,
             "quaternion",
             "has the length zero and stands for no rotation; the identity is (1, 0, 0, 0).",
@@ -122,8 +123,9 @@ def unit_quaternion(q: Array) -> Array:
 
 @dataclass(frozen=True)
 class JointKind(ClosureKind):
-    """What every kind answers; its `constraints` are what it holds when it is cut. The defaults suit a kind whose S is
-    constant and whose coordinates are angles and lengths with plain rates as velocities."""
+    """What every kind answers; its `constraints` are what it holds when it is cut. The defaults
+    suit a kind whose S is constant and whose coordinates are angles and lengths with plain rates as
+    velocities."""
 
     coordinates: ClassVar[tuple[Coordinate, ...]]
     velocities: ClassVar[tuple[Coordinate, ...]]
@@ -144,10 +146,11 @@ class JointKind(ClosureKind):
 
     @property
     def has_quaternion(self) -> bool:
-        """Whether some coordinates are a quaternion, for which there are no limits and no springs."""
+        """Whether some coordinates are a quaternion, for which there are no limits and no
+        springs."""
         return not all(c.unit for c in self.coordinates)
 
-    # -- the geometry of the coordinates ------------------------------------------------------------------------
+    # -- the geometry of the coordinates -----------------------------------------------------------
 
     def neutral(self) -> tuple[float, ...]:
         """The coordinates at which the outer frame is the inner one."""
@@ -158,19 +161,22 @@ class JointKind(ClosureKind):
         return v
 
     def integrate(self, q: Array, v: Array) -> Array:
-        """The coordinates that the constant velocities v lead to in a unit of time: the exponential map."""
+        """The coordinates that the constant velocities v lead to in a unit of time: the exponential
+        map."""
         return q + v
 
     def difference(self, q1: Array, q0: Array) -> Array:
-        """The velocities that lead from q0 to q1 in a unit of time, the short way round: `integrate` undone."""
+        """The velocities that lead from q0 to q1 in a unit of time, the short way round:
+        `integrate` undone."""
         if not any(c.periodic for c in self.coordinates):
             return q1 - q0
         change = zip(components(q1 - q0, self.nq), self.coordinates, strict=True)
         return vector(*(x - TURN * floor(x / TURN + 0.5) if c.periodic else x for x, c in change))
 
     def displacement_rate(self, v: Array) -> Array | None:
-        """The matrix K of d(delta)/dt = delta v + K delta, for a small displacement delta along the velocities and the
-        change delta v of these: None where it is zero, since velocities are rates of coordinates."""
+        """The matrix K of d(delta)/dt = delta v + K delta, for a small displacement delta along the
+        velocities and the change delta v of these: None where it is zero, since velocities are
+        rates of coordinates."""
         return None
 
     def length(self, q: Array) -> Scalar | None:
@@ -187,7 +193,7 @@ class JointKind(ClosureKind):
         """The coordinates brought back onto their manifold; what is not a number stays so."""
         return q
 
-    # -- what it moves and what it holds ------------------------------------------------------------------------
+    # -- what it moves and what it holds -----------------------------------------------------------
 
     def transform(self, q: Array) -> RigidTransform:
         """The pose (R, p) of the outer frame in the inner frame."""
@@ -202,14 +208,17 @@ class JointKind(ClosureKind):
         return np.zeros((6, self.nv))
 
     def in_series(self) -> tuple[JointKind, ...]:
-        """Joints of constant S, one after the other at one place, that make this one: itself, if its S is constant."""
+        """Joints of constant S, one after the other at one place, that make this one: itself, if
+        its S is constant."""
         return (self,)
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:
-        """The points (r, 1) and directions (d, 0) of the body that no motion of the joint moves, orthonormal.
+        """The points (r, 1) and directions (d, 0) of the body that no motion of the joint moves,
+        orthonormal.
 
-        With P the projector onto them and E the body's pseudo-inertia [[second moments, m c], [m c^T, m]], the joint
-        cannot tell P E P from inertia of its parent: the regrouping of Gautier and Khalil's base parameters.
+        With P the projector onto them and E the body's pseudo-inertia [[second moments, m c],
+        [m c^T, m]], the joint cannot tell P E P from inertia of its parent: the regrouping of Gautier
+        and Khalil's base parameters.
         """
         raise TypeError(f"{type(self).__name__} has no fixed points")
 
@@ -331,7 +340,8 @@ class Cylindrical(OneAxis):
 
 @dataclass(frozen=True)
 class Universal(JointKind):
-    """theta1 about `first`, fixed in the inner frame, then theta2 about `second`, fixed in the outer one."""
+    """theta1 about `first`, fixed in the inner frame, then theta2 about `second`, fixed in the
+    outer one."""
 
     kind, symbol = "universal", "U"
     coordinates = tuple(ANGLE._replace(name=name) for name in ("first", "second"))
@@ -429,10 +439,12 @@ class Spherical(JointKind):
 
 @dataclass(frozen=True)
 class Planar(OneAxis):
-    """(x, y, theta): a shift in the plane normal to the axis, in the inner frame, and a turn about the axis.
+    """(x, y, theta): a shift in the plane normal to the axis, in the inner frame, and a turn about
+    the axis.
 
-    For the axis z the plane's directions are x and y of the inner frame; for another normal they are x and y turned
-    with the smallest rotation that takes z onto it (see `constraints.perpendicular`).
+    For the axis z the plane's directions are x and y of the inner frame; for another normal they
+    are x and y turned with the smallest rotation that takes z onto it (see
+    `constraints.perpendicular`).
     """
 
     kind, symbol = "planar", "E"
@@ -476,7 +488,8 @@ class Planar(OneAxis):
 
 @dataclass(frozen=True)
 class Free(JointKind):
-    """(px, py, pz, w, x, y, z): position in the inner frame and orientation, with the body twist as velocity."""
+    """(px, py, pz, w, x, y, z): position in the inner frame and orientation, with the body twist as
+    velocity."""
 
     kind, symbol = "free", "F"
     coordinates = (*(Coordinate(f"p{letter}", "m") for letter in "xyz"), *QUATERNION)

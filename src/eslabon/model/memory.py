@@ -1,4 +1,5 @@
-"""What is remembered of a model, with the model: one memory for all that follows from it, and tables nobody changes."""
+"""What is remembered of a model, with the model: one memory for all that follows from it, and
+tables nobody changes."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from eslabon.displays import displayed
+from eslabon.answers import Answer, Column, Table
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -15,8 +16,8 @@ V = TypeVar("V")
 
 
 def per_model(function: Callable[P, T]) -> Callable[P, T]:
-    """Remember what a function says of a model, its first argument, as long as the model lives: to hash a description takes
-    longer than many a search."""
+    """Remember what a function says of a model, its first argument, as long as the model lives: to
+    hash a description takes longer than many a search."""
 
     @wraps(function)
     def remembered(*arguments: P.args, **options: P.kwargs) -> T:
@@ -30,11 +31,10 @@ def per_model(function: Callable[P, T]) -> Callable[P, T]:
     return remembered
 
 
-@displayed
-class Table(dict[K, V]):
+class FrozenDict(Answer, dict[K, V]):
     """A dictionary that cannot be changed; it can be copied and sent to other processes."""
 
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise TypeError("what belongs to a mechanism cannot be changed; dict(...) of it can.")
 
     __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
@@ -42,11 +42,8 @@ class Table(dict[K, V]):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (dict(self),)
 
-    def _pieces(self) -> Iterator[str]:
-        from eslabon.pages import table
-        from eslabon.pages.notebook import cell
-        from eslabon.sheets import Sheet
+    def contents(self) -> Iterator[Table]:
+        rows = [(str(name), value) for name, value in self.items()]
+        yield Table((Column("name"), Column("value")), rows)
 
-        yield table(
-            Sheet("", ("name", "value"), [(str(name), cell(value)) for name, value in self.items()])
-        )
+    __str__ = dict.__repr__  # in sentences and on terminals it is a dictionary like any other

@@ -1,25 +1,25 @@
-"""The mechanism: a description with its numbers put in. Immutable, and ignorant of every algorithm."""
+"""The mechanism: a description with its numbers put in. Immutable, and ignorant of every
+algorithm."""
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from eslabon.arguments import UNHASHABLE, floats, instance, known_words, mapping
-from eslabon.arguments import names as words
+from eslabon.arguments import LOOKUP_ERRORS, floats, instance
 from eslabon.errors import (
     InputError,
     ModelError,
     ModelWarning,
-    depth_of_user,
     format_value,
     suggest,
+    user_stacklevel,
 )
 from eslabon.model.admissible import check_numbers, plausibility_warnings
 from eslabon.model.items import (
@@ -35,55 +35,52 @@ from eslabon.model.items import (
     Spring,
     Wrench,
 )
-from eslabon.model.memory import Table
+from eslabon.model.memory import FrozenDict
 from eslabon.model.parameter_expressions import (
-    ParameterExpression,
-    dependency_order,
-    number,
+    Number,
     substitute,
 )
+from eslabon.model.parametric import Parametric
 from eslabon.model.schema import check_name
 from eslabon.model.validation import TIME, check_structure, tree_order, uses_time
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression
+
+T = TypeVar("T")
 
 
-class Model:
-    """An articulated system: bodies on a tree of joints, loops that close it, and all that acts on it.
+class Model(Parametric[Description]):
+    """An articulated system: bodies on a tree of joints, loops that close it, and all that acts on
+    it.
 
-    ``m.bodies[k]`` is the body that ``m.joints[k]`` carries, parents come before children, and ``q`` and ``v`` follow
-    the joints. The numbers are those of the parameters' values; `with_parameters` gives another mechanism.
+    ``m.bodies[k]`` is the body that ``m.joints[k]`` carries, parents come before children, and
+    ``q`` and ``v`` follow the joints. The numbers are those of the parameters' values;
+    `with_parameters` gives another mechanism.
     """
 
-    description: Description
-    _symbols: dict[str, Any]
+    _called = "a mechanism"
 
-    def __init__(self, description: Description, symbols: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, description: Description, symbols: Mapping[str, Expression | float] | None = None
+    ) -> None:
         ordered = description if symbols else tree_order(check_structure(description))
         self.__dict__.update(description=ordered, _symbols=dict(symbols or {}))
         if not symbols:
             check_numbers(self)
 
-    # -- what it is made of -------------------------------------------------------------------------------------
+    # -- what it is made of ------------------------------------------------------------------------
 
-    @property
-    def name(self) -> str:
-        """What the mechanism is called.
-
-        >>> import eslabon as es
-        >>> es.load("delta").name
-        'delta'
-        """
-        return self.description.name
-
-    @property
-    def note(self) -> str:
-        """Where the numbers come from, and what was inferred.
+    @classmethod
+    def from_description(
+        cls, description: Description, symbols: Mapping[str, Expression | float] | None = None
+    ) -> Self:
+        """The mechanism of a description, with CasADi symbols in place of some parameters' values.
 
         >>> import eslabon as es
-        >>> print(es.load("sarrus").note.split(" (")[0])
-        Sarrus' linkage
+        >>> m = es.load("five_bar")
+        >>> es.Mechanism.from_description(m.description) == m
+        True
         """
-        return self.description.note
+        return cls(description, symbols)
 
     @cached_property
     def gravity(self) -> tuple[Any, ...]:
@@ -127,11 +124,13 @@ class Model:
 
     @cached_property
     def couplings(self) -> tuple[Coupling, ...]:
-        """Gears, mimic joints and drives: one joint's coordinate given by another's, or by the time.
+        """Gears, mimic joints and drives: one joint's coordinate given by another's, or by the
+        time.
 
         >>> import eslabon as es
-        >>> b = es.Builder("gears").body("big").body("small").joint("a", "revolute", "ground", "big")
-        >>> m = b.joint("b", "revolute", "ground", "small").couple("mesh", "b", "a", ratio=-2.0).build()
+        >>> b = es.Builder("gears").body("big").body("small")
+        >>> _ = b.joint("a", "revolute", "ground", "big").joint("b", "revolute", "ground", "small")
+        >>> m = b.couple("mesh", "b", "a", ratio=-2.0).build()
         >>> [(coupling.joint, coupling.source, coupling.ratio) for coupling in m.couplings]
         [('b', 'a', -2.0)]
         """
@@ -203,10 +202,11 @@ class Model:
             for joint, values in mode.coordinates:
                 made[mode.name][self.coordinates[joint]] = values
             made[mode.name].flags.writeable = False
-        return Table(made)
+        return FrozenDict(made)
 
-    def with_mode(self, name: str, q: Any) -> Self:
-        """The mechanism with a configuration kept under a name: `guess=name` starts there, and `save` writes it.
+    def with_mode(self, name: str, q: ArrayLike) -> Self:
+        """The mechanism with a configuration kept under a name: `guess=name` starts there, and
+        `save` writes it.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -241,38 +241,19 @@ class Model:
         """
         return _find(self.modes, name, f"{self.name} has no mode", "; keep one with with_mode.")
 
-    # -- parameters ---------------------------------------------------------------------------------------------
+    # -- parameters --------------------------------------------------------------------------------
+
+    @property
+    def _definitions(self) -> Mapping[str, Number]:
+        return dict(self.description.parameters)
 
     @cached_property
-    def parameters(self) -> Mapping[str, float]:
-        """The free parameters and their values; those defined by an expression follow them.
+    def _variables(self) -> Mapping[str, float]:
+        return {TIME: 0.0} if self.rheonomic else {}
 
-        >>> import eslabon as es
-        >>> es.load("elbow").parameters["a1"]
-        1.0
-        """
-        return Table(
-            {n: x for n, x in self.description.parameters if not isinstance(x, ParameterExpression)}
-        )
-
-    @cached_property
-    def values(self) -> dict[str, Any]:
-        """The value of every parameter, those defined by an expression too; symbols stand for their values.
-
-        >>> import eslabon as es
-        >>> es.load("elbow").values["a1"]
-        1.0
-        """
-        values: dict[str, Any] = {
-            **self.parameters,
-            **({TIME: 0.0} if self.rheonomic else {}),
-            **self._symbols,
-        }
-        definitions = dict(self.description.parameters)
-        for name in dependency_order(definitions):
-            if name not in values:
-                values[name] = definitions[name].evaluate(values)
-        return values
+    def _with_values(self, values: Mapping[str, float]) -> Description:
+        parameters = tuple((n, values.get(n, x)) for n, x in self.description.parameters)
+        return replace(self.description, parameters=parameters)
 
     def with_parameters(self, **values: float) -> Self:
         """The mechanism with other values of some parameters, checked again.
@@ -282,24 +263,15 @@ class Model:
         >>> m.with_parameters(L2=0.05).parameters["L2"]
         0.05
         """
-        self.check_parameters(values)
-        if TIME in values and TIME not in self.parameters:
-            raise ModelError(
-                f"{self.name}: the time is no parameter; give it to a call, as t={format_value(values[TIME])}."
-            )
-        changed = {name: number(x, f"parameter '{name}'") for name, x in values.items()}
-        for name, x in changed.items():
-            if isinstance(x, ParameterExpression):
-                raise ModelError(
-                    f"{self.name}: parameter '{name}' needs a plain number; it is {format_value(values[name])}."
-                )
-        parameters = tuple((n, changed.get(n, x)) for n, x in self.description.parameters)
-        return type(self)(replace(self.description, parameters=parameters))
+        if TIME in self._variables and TIME in values:
+            given = f"give it to a call, as t={format_value(values[TIME])}"
+            raise ModelError(f"{self.name}: the time is no parameter; {given}.")
+        return super().with_parameters(**values)
 
     def variant(self, **values: float) -> Self:
-        """The mechanism with other values of some parameters, checked again, that shares native code with this one: the values
-        are inputs of it. So thousands of designs compile nothing anew, where each `with_parameters` has code of its own, which
-        is a little faster.
+        """The mechanism with other values of some parameters, checked again, that shares native
+        code with this one: the values are inputs of it. So thousands of designs compile nothing
+        anew, where each `with_parameters` has code of its own, which is a little faster.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -313,72 +285,6 @@ class Model:
         return made
 
     @cached_property
-    def variant_of(self) -> Model | None:
-        """The mechanism whose native code this one shares, as `variant` makes it; None of any other.
-
-        >>> import eslabon as es
-        >>> m = es.load("five_bar")
-        >>> m.variant(L2=0.05).variant_of is m
-        True
-        """
-        return None
-
-    @cached_property
-    def varied(self) -> tuple[str, ...]:
-        """The parameters in which a variant may differ from the mechanism that it is a variant of.
-
-        >>> import eslabon as es
-        >>> es.load("five_bar").variant(L2=0.05).varied
-        ('L2',)
-        """
-        return ()
-
-    @cached_property
-    def memory(self) -> dict[Any, Any]:
-        """What was found out about the mechanism, native code too; it is forgotten with the mechanism.
-
-        >>> import eslabon as es
-        >>> es.load("five_bar").memory
-        {}
-        """
-        return {}
-
-    def with_symbols(self, symbols: Mapping[str, Any]) -> Self:
-        """The mechanism with CasADi symbols in place of some parameters' values: what the graphs are traced with.
-
-        >>> import casadi
-        >>> import eslabon as es
-        >>> es.load("elbow").with_symbols({"a1": casadi.SX.sym("a1")}).frames[0].body
-        'link2'
-        """
-        self.check_parameters(mapping(symbols, "symbols"))
-        made = type(self)(self.description, symbols)
-        if symbols:
-            vars(made)["nominal"] = self.nominal  # with what is already known of it
-        return made
-
-    @property
-    def symbols(self) -> Mapping[str, Any]:
-        """The symbols in place of parameters' values and the time.
-
-        >>> import eslabon as es
-        >>> es.load("elbow").symbols
-        {}
-        """
-        return self._symbols
-
-    @cached_property
-    def nominal(self) -> Model:
-        """The mechanism with the parameters' own values, whatever symbols were put in.
-
-        >>> import eslabon as es
-        >>> m = es.load("elbow")
-        >>> m.nominal is m
-        True
-        """
-        return self if not self._symbols else Model(self.description)
-
-    @cached_property
     def rheonomic(self) -> bool:
         """Whether its constraints depend on the time.
 
@@ -388,7 +294,7 @@ class Model:
         """
         return uses_time(self.description)
 
-    def with_time(self, t: Any) -> Self:
+    def with_time(self, t: Expression | float) -> Self:
         """The mechanism with a symbol for the time that its constraints depend on.
 
         >>> import eslabon as es
@@ -398,9 +304,7 @@ class Model:
         """
         if not self.rheonomic:
             return self
-        made = type(self)(self.description, {**self._symbols, TIME: t})
-        vars(made)["nominal"] = self.nominal  # with what is already known of it
-        return made
+        return self._with_substituted({**self._symbols, TIME: t})
 
     @property
     def time(self) -> Any:
@@ -412,26 +316,7 @@ class Model:
         """
         return self.values.get(TIME, 0.0)
 
-    def check_parameters(self, names: Iterable[str]) -> None:
-        """Refuse names that are not free parameters of this mechanism.
-
-        >>> import eslabon as es
-        >>> es.load("elbow").check_parameters(["a3"])
-        Traceback (most recent call last):
-            ...
-        eslabon.errors.ModelError: elbow: there is no parameter 'a3' (known: a1, a2, m1, m2, g).
-        """
-        definitions = dict(self.description.parameters)
-        for name in words(names, "names"):
-            if name == TIME and self.rheonomic:
-                continue
-            if isinstance(definitions.get(name), ParameterExpression):
-                raise ModelError(
-                    f"{self.name}: parameter '{name}' is defined as '{definitions[name]}'; change what it is made of."
-                )
-            known_words([name], self.parameters, f"{self.name}: there is no parameter")
-
-    # -- structure ----------------------------------------------------------------------------------------------
+    # -- structure ---------------------------------------------------------------------------------
 
     @cached_property
     def nq(self) -> int:
@@ -505,8 +390,8 @@ class Model:
         return tuple(k for name in self.actuated for k in range(self.nq)[self.coordinates[name]])
 
     def index(self, *joints: str) -> int | list[int]:
-        """The place of a joint's coordinate in q, as in `q[..., m.index("elbow")]`; a list for a joint of several
-        coordinates, and for several joints.
+        """The place of a joint's coordinate in q, as in `q[..., m.index("elbow")]`; a list for a
+        joint of several coordinates, and for several joints.
 
         >>> import eslabon as es
         >>> m = es.load("delta")
@@ -528,11 +413,12 @@ class Model:
         found = [k for name in joints for k in range(self.nq)[places[self.joint(name).name]]]
         return found[0] if len(joints) == len(found) == 1 else found
 
-    def named(self, values: Any) -> dict[str, Any]:
-        """Coordinates `(..., nq)`, velocities `(..., nv)` or actuator forces `(..., nu)` by the names of their joints.
+    def named(self, values: ArrayLike) -> dict[str, Any]:
+        """Coordinates `(..., nq)`, velocities `(..., nv)` or actuator forces `(..., nu)` by the
+        names of their joints.
 
-        Which they are follows from how many there are; where two numbers agree, so do the joints. A joint of several
-        coordinates keeps a last axis for them.
+        Which they are follows from how many there are; where two numbers agree, so do the joints. A
+        joint of several coordinates keeps a last axis for them.
 
         >>> import eslabon as es
         >>> m = es.load("elbow")
@@ -578,7 +464,7 @@ class Model:
         >>> es.load("five_bar").body_places["link5"]
         2
         """
-        return Table({b.name: k for k, b in enumerate(self.description.bodies)})
+        return FrozenDict({b.name: k for k, b in enumerate(self.description.bodies)})
 
     @cached_property
     def carriers(self) -> Mapping[str, Joint]:
@@ -588,7 +474,7 @@ class Model:
         >>> es.load("five_bar").carriers["link3"].name
         'theta3'
         """
-        return Table({j.child: j for j in self.joints})
+        return FrozenDict({j.child: j for j in self.joints})
 
     @property
     def closed(self) -> bool:
@@ -628,7 +514,8 @@ class Model:
         return _find(self._by_name["loop"], name, f"{self.name} has no loop")
 
     def frame(self, name: str) -> Frame:
-        """A named frame; a body's name stands for the body's own frame, and `ground` for the ground's.
+        """A named frame; a body's name stands for the body's own frame, and `ground` for the
+        ground's.
 
         >>> import eslabon as es
         >>> es.load("planar_3rrr").frame("centre").body
@@ -673,7 +560,8 @@ class Model:
         return np.array([x for j in self.joints for x in j.kind.neutral()], dtype=float)
 
     def home(self) -> np.ndarray:
-        """The configuration the description starts from: each joint's `home` where it has one, else neutral.
+        """The configuration the description starts from: each joint's `home` where it has one, else
+        neutral.
 
         >>> import eslabon as es
         >>> es.load("planar_3rrr").home().round(3)
@@ -701,33 +589,12 @@ class Model:
         """
         for sentence in self.plausibility_warnings:
             if sentence not in known:
-                warnings.warn(f"{self.name}: {sentence}", ModelWarning, stacklevel=depth_of_user())
+                warnings.warn(
+                    f"{self.name}: {sentence}", ModelWarning, stacklevel=user_stacklevel()
+                )
         return self
 
-    # -- as a value ---------------------------------------------------------------------------------------------
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Model):
-            return NotImplemented
-        return self.description == other.description and _are_same(self._symbols, other._symbols)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self.description)
-
-    @cached_property
-    def digest(self) -> str:
-        """A fingerprint of all that numbers depend on: of the description but for its shapes.
-
-        >>> import eslabon as es
-        >>> m = es.load("elbow")
-        >>> m.digest == m.with_parameters(a1=2.0).digest
-        False
-        """
-        return hashlib.sha256(repr(replace(self.description, shapes=())).encode()).hexdigest()
+    # -- as a value --------------------------------------------------------------------------------
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.variant_of is not None:
@@ -735,12 +602,7 @@ class Model:
                 self.variant_of,
                 {name: self.parameters[name] for name in self.varied},
             )
-        return type(self), (self.description, self._symbols or None)  # compiled code stays behind
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(
-            f"a mechanism cannot be changed; build another one instead of setting '{name}'."
-        )
+        return super().__reduce__()
 
     def __repr__(self) -> str:
         d = self.description
@@ -749,7 +611,7 @@ class Model:
         return f"<Mechanism {self.name}: {', '.join(f'{n} {one if n == 1 else many}' for n, one, many in counts)}>"
 
 
-def as_model(m: Any, name: str = "m") -> Model:
+def as_model(m: object, name: str = "m") -> Model:
     """The mechanism itself, or a sentence for whatever else is given in its place.
 
     >>> as_model("five_bar")
@@ -765,26 +627,18 @@ def _variant(base: Model, values: Mapping[str, float]) -> Model:
     return base.variant(**values)
 
 
-def _are_same(symbols: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
-    """Whether the same names have the same symbols or numbers."""
-    deep = 2  # levels of an expression that are compared, and not only its nodes
-    return symbols.keys() == others.keys() and all(
-        casadi.is_equal(casadi.SX(x), casadi.SX(others[name]), deep) for name, x in symbols.items()
-    )
-
-
 def _slices(sizes: Iterable[tuple[str, int]]) -> Mapping[str, slice]:
     places, start = {}, 0
     for name, size in sizes:
         places[name] = slice(start, start + size)
         start += size
-    return Table(places)
+    return FrozenDict(places)
 
 
-def _find(items: Mapping[str, Any], name: str, refusal: str, otherwise: str | None = None) -> Any:
+def _find(items: Mapping[str, T], name: str, refusal: str, otherwise: str | None = None) -> T:
     try:
         return items[name]
-    except UNHASHABLE:  # a KeyError, or what cannot be a name, such as a list
+    except LOOKUP_ERRORS:  # a KeyError, or what cannot be a name, such as a list
         raise ModelError(
             f"{refusal} {format_value(name)}{suggest(name, items, otherwise)}"
         ) from None

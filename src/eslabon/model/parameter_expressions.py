@@ -1,7 +1,8 @@
 """Numbers of a model: plain floats, or arithmetic expressions of named parameters.
 
-Text such as ``"m2*L2**2/12"`` is parsed here into an :class:`ParameterExpression`, never executed. An expression is immutable,
-prints as text that parses back to itself, and evaluates on floats and on CasADi symbols alike.
+Text such as ``"m2*L2**2/12"`` is parsed here into an :class:`ParameterExpression`, never executed.
+An expression is immutable, prints as text that parses back to itself, and evaluates on floats and
+on CasADi symbols alike.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from eslabon.arguments import known_words, mapping, unmasked
+from eslabon.arguments import known_words, mapping, refuse_masked
 from eslabon.errors import ModelError, format_value
 from eslabon.numerics import scalars
+from eslabon.numerics.scalars import Expression
 
 CONSTANTS: Mapping[str, float] = {"pi": math.pi, "deg": math.pi / 180, "mm": 1e-3, "cm": 1e-2}
 FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {
@@ -102,18 +104,20 @@ class ParameterExpression:
             if isinstance(argument, ParameterExpression):
                 yield from argument.names()
 
-    def renamed(self, names: Mapping[str, str]) -> ParameterExpression:
+    def rename_parameters(self, names: Mapping[str, str]) -> ParameterExpression:
         """The expression with other names of its parameters."""
         names = mapping(names, "names")
         if self.operation == "name":
             return parameter(names.get(str(self.arguments[0]), str(self.arguments[0])))
         made = tuple(
-            a.renamed(names) if isinstance(a, ParameterExpression) else a for a in self.arguments
+            a.rename_parameters(names) if isinstance(a, ParameterExpression) else a
+            for a in self.arguments
         )
         return self if made == self.arguments else ParameterExpression(self.operation, made)
 
-    def evaluate(self, values: Mapping[str, Any]) -> Any:
-        """The value of the expression: a checked float where all values are floats, otherwise whatever they make."""
+    def evaluate(self, values: Mapping[str, float | Expression]) -> Any:
+        """The value of the expression: a checked float where all values are floats, otherwise
+        whatever they make."""
         try:
             with np.errstate(all="ignore"):
                 value = self._value(values)
@@ -130,7 +134,7 @@ class ParameterExpression:
             ) from None
         return value
 
-    def _value(self, values: Mapping[str, Any]) -> Any:
+    def _value(self, values: Mapping[str, float | Expression]) -> Any:
         if self.operation == "name":
             return values[str(self.arguments[0])]
         arguments = [
@@ -141,11 +145,12 @@ class ParameterExpression:
             raise ArithmeticError(f"a step of it gives {value}")
         return float(value) if isinstance(value, np.floating) else value
 
-    def _at(self, values: Mapping[str, Any]) -> str:
+    def _at(self, values: Mapping[str, float | Expression]) -> str:
         where = ", ".join(f"{name} = {values[name]}" for name in dict.fromkeys(self.names()))
         return f" at {where}" if where else ""
 
 
+T = TypeVar("T")
 Number = float | ParameterExpression
 NumberLike = float | int | str | ParameterExpression | np.floating[Any] | np.integer[Any]
 Operator = Callable[[ParameterExpression, NumberLike], Number]
@@ -161,8 +166,9 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def number(value: NumberLike, what: str = "this number") -> Number:
-    """A model's number from what a person wrote: a float, or an expression when it names parameters.
+def number(value: object, what: str = "this number") -> Number:
+    """A model's number from what a person wrote: a float, or an expression when it names
+    parameters.
 
     >>> number("3/4"), number(2), number("L2/2")
     (0.75, 2.0, ParameterExpression('L2/2'))
@@ -170,8 +176,8 @@ def number(value: NumberLike, what: str = "this number") -> Number:
     if isinstance(value, ParameterExpression):
         return value
     if isinstance(value, str):
-        return _parsed(value, what)
-    unmasked(value, what)
+        return _parse(value, what)
+    refuse_masked(value, what)
     complex_ = isinstance(value, np.complexfloating) or (
         isinstance(value, np.ndarray) and value.dtype.kind == "c"
     )
@@ -198,31 +204,33 @@ def parameter(name: str) -> ParameterExpression:
 
 
 def call(function: str, *arguments: NumberLike) -> Number:
-    """A function of numbers, `call("cos", "alpha")`; a plain number comes out where plain numbers went in."""
+    """A function of numbers, `call("cos", "alpha")`; a plain number comes out where plain numbers
+    went in."""
     return _combine(function, *(number(a) for a in arguments))
 
 
-def substitute(item: Any, values: Mapping[str, Any]) -> Any:
-    """The item with every expression in it evaluated: the same dataclasses and tuples, now of plain values."""
-    return _changed(item, lambda expression: expression.evaluate(values))
+def substitute(item: T, values: Mapping[str, float | Expression]) -> T:
+    """The item with every expression in it evaluated: the same dataclasses and tuples, now of plain
+    values."""
+    return _map_expressions(item, lambda expression: expression.evaluate(values))
 
 
-def renamed(item: Any, names: Mapping[str, str]) -> Any:
+def rename_parameters(item: T, names: Mapping[str, str]) -> T:
     """The item with other names of parameters in its expressions."""
-    return _changed(item, lambda expression: expression.renamed(names))
+    return _map_expressions(item, lambda expression: expression.rename_parameters(names))
 
 
-def _changed(item: Any, change: Callable[[ParameterExpression], Any]) -> Any:
+def _map_expressions(item: Any, change: Callable[[ParameterExpression], object]) -> Any:
     if isinstance(item, ParameterExpression):
         return change(item)
     if isinstance(item, tuple):
-        made = [_changed(x, change) for x in item]
+        made = [_map_expressions(x, change) for x in item]
         return tuple(made) if any(x is not y for x, y in zip(made, item, strict=True)) else item
     if names := _field_names(item.__class__):
         changed = {
             name: new
             for name in names
-            if (new := _changed(old := getattr(item, name), change)) is not old
+            if (new := _map_expressions(old := getattr(item, name), change)) is not old
         }
         return dataclasses.replace(item, **changed) if changed else item
     return item
@@ -332,7 +340,7 @@ def _text(value: Number | str) -> tuple[str, int]:
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
 
 
-def _parsed(text: str, what: str) -> Number:
+def _parse(text: str, what: str) -> Number:
     """The number a text means. Python's grammar says what belongs to what; nothing is executed."""
     if len(text) > _LONGEST_TEXT:
         raise ModelError(
@@ -359,7 +367,8 @@ def _parsed(text: str, what: str) -> Number:
 
 
 def _tokens(text: str, names: list[str]) -> Iterator[str]:
-    """The text as Python is to read it: numbers are ours, and names go by their place, for `lambda` may be one."""
+    """The text as Python is to read it: numbers are ours, and names go by their place, for `lambda`
+    may be one."""
     position, end = 0, len(text.rstrip())
     if not end:
         raise ModelError("a number or a parameter is missing")

@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any
 
 from eslabon.errors import InputError, ModelError
 from eslabon.model.parameter_expressions import Number, ParameterExpression, number
@@ -28,7 +27,7 @@ from eslabon.numerics.units import (
 _WITH_UNIT = re.compile(rf"\s*(?P<value>{NUMBER})\s*(?P<unit>[A-Za-zµμ°].*)")
 
 
-def number_with_unit(written: Any, what: str, *units: str) -> Number:
+def number_with_unit(written: object, what: str, *units: str) -> Number:
     """A number of a model as `number` reads it, or from a text of a number and a unit.
 
     The unit must fit one of `units`; without any, as for a parameter, every unit is accepted.
@@ -49,17 +48,20 @@ def number_with_unit(written: Any, what: str, *units: str) -> Number:
     return number(float(found["value"]) * given.factor, what)
 
 
-# What tells the unit of a parameter, the surest first: that it stands for a number by itself, times a factor, in a product.
+# What tells the unit of a parameter, the surest first: that it stands for a number by itself, times
+# a factor, in a product.
 BARE, SCALED, PRODUCTS = range(3)
 
 
-def inferred_units(
-    numbers: Iterable[tuple[Any, str]], definitions: Mapping[str, Any]
+def infer_units(
+    numbers: Iterable[tuple[object, str]], definitions: Mapping[str, object]
 ) -> dict[str, str | None]:
-    """The unit of each parameter from the numbers of a description, each with its unit: None where it cannot be told.
+    """The unit of each parameter from the numbers of a description, each with its unit: None where
+    it cannot be told.
 
     >>> from eslabon.model.parameter_expressions import number
-    >>> inferred_units([(number("m*L**2/3"), "kg m²"), (number("L/2"), "m")], {"m": 1.0, "L": 2.0, "k": 3.0})
+    >>> numbers = [(number("m*L**2/3"), "kg m²"), (number("L/2"), "m")]
+    >>> infer_units(numbers, {"m": 1.0, "L": 2.0, "k": 3.0})
     {'m': 'kg', 'L': 'm', 'k': None}
     """
     targets = [
@@ -89,14 +91,14 @@ def inferred_units(
 
 
 def _unit_evidence(
-    x: Any, wanted: Dimensions, known: Mapping[str, Dimensions], level: int
+    x: object, wanted: Dimensions, known: Mapping[str, Dimensions], level: int
 ) -> Iterator[tuple[str, Dimensions]]:
     """What an expression of a unit says of the units of its parameters."""
     if not isinstance(x, ParameterExpression):
         return
     first, *others = x.arguments
     second = others[0] if others else 1.0
-    parts: list[tuple[Any, Dimensions | None]] = []
+    parts: list[tuple[object, Dimensions | None]] = []
     match x.operation:
         case "name":
             yield str(first), wanted
@@ -124,7 +126,7 @@ def _unit_evidence(
             yield from _unit_evidence(part, what, known, level)
 
 
-def _dimensions(x: Any, known: Mapping[str, Dimensions]) -> Dimensions | None:
+def _dimensions(x: object, known: Mapping[str, Dimensions]) -> Dimensions | None:
     """The dimensions of an expression, if they can be told."""
     if not isinstance(x, ParameterExpression):
         return NONE if _pure(x) else None
@@ -168,8 +170,9 @@ def _times(a: Dimensions, factor: float) -> Dimensions:
     return add_exponents(NONE, a, factor)
 
 
-def _pure(x: Any) -> bool:
-    """Whether a factor is a mere number, such as 1/12 or 2 pi; 9.81 has a unit, and 0.001 may be a conversion."""
+def _pure(x: object) -> bool:
+    """Whether a factor is a mere number, such as 1/12 or 2 pi; 9.81 has a unit, and 0.001 may be a
+    conversion."""
     if not isinstance(x, float) or not math.isfinite(x):
         return False
     ratios = (Fraction(x / y).limit_denominator(64) for y in (1.0, math.pi))

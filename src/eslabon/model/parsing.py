@@ -1,46 +1,62 @@
-"""Numbers, poses, axes and kinds of joints from what a person wrote, or a sentence on what is wrong with it."""
+"""Numbers, poses, axes and kinds of joints from what a person wrote, or a sentence on what is wrong
+with it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from eslabon.arguments import known_words, unmasked
+from eslabon.arguments import known_words, refuse_masked
 from eslabon.errors import ModelError, RotationError, format_value, located
 from eslabon.model.closures import CLOSURES
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.joints import KINDS, JointKind
-from eslabon.model.parameter_expressions import Number, ParameterExpression
+from eslabon.model.parameter_expressions import Number, NumberLike, ParameterExpression
 from eslabon.model.parameter_units import number_with_unit
 from eslabon.model.poses import ORIGIN, Pose, Triple
 from eslabon.numerics.rigid_motions import check_pose
 from eslabon.numerics.rotations import rpy_from_rotation
 
-# -- numbers and poses ------------------------------------------------------------------------------------------------
+# What a person may write. A text is an expression of parameters, or a number with its unit.
+NumberArray: TypeAlias = NDArray[np.number[Any]]
+TripleLike: TypeAlias = Sequence[NumberLike] | NumberArray
+# A number, or one for each degree of freedom.
+NumbersLike: TypeAlias = NumberLike | Sequence[NumberLike] | NumberArray
+# xyz, (xyz, rpy), a 4x4 homogeneous matrix, or a pose.
+PoseLike: TypeAlias = Pose | TripleLike | Sequence[TripleLike]
+# A letter such as "z" or "-x", or a direction; two of them for a universal joint.
+AxisLike: TypeAlias = str | TripleLike | Sequence[str | TripleLike]
+# The diagonal, the six entries, or a 3x3 matrix.
+MomentsLike: TypeAlias = TripleLike | Sequence[TripleLike]
+# (lower, upper), or such a pair for each coordinate.
+LimitsLike: TypeAlias = TripleLike | Sequence[TripleLike]
+
+# -- numbers and poses -----------------------------------------------------------------------------
 
 
-def is_one(value: Any) -> bool:
+def is_single_number(value: object) -> bool:
     """Whether it is a single number, as a person writes it."""
     return isinstance(value, str | int | float | ParameterExpression | np.number)
 
 
-def listed(values: Any) -> list[Any] | None:
+def as_list(values: object) -> list[Any] | None:
     """The entries of a sequence in their order; None for what is not one."""
-    unmasked(values, "one of the values")
+    refuse_masked(values, "one of the values")
     if isinstance(values, str | bytes | bytearray | Mapping | Set):
         return None
     try:
-        return list(values)
+        return list(cast("Iterable[Any]", values))
     except TypeError:
         return None
 
 
-def counted(values: Any, count: int, what: str) -> list[Any]:
+def require_entries(values: object, count: int, what: str) -> list[Any]:
     """So many entries of a sequence, or one where one is wanted."""
-    entries = [values] if is_one(values) and count == 1 else listed(values)
+    entries = [values] if is_single_number(values) and count == 1 else as_list(values)
     if entries is None:
         raise ModelError(
             f"{what} needs {count} number{'s' * (count != 1)}; it is {format_value(values)}."
@@ -50,30 +66,31 @@ def counted(values: Any, count: int, what: str) -> list[Any]:
     return entries
 
 
-def triple(values: Any, what: str, unit: str) -> Triple:
+def triple(values: object, what: str, unit: str) -> Triple:
     """Three numbers."""
-    return tuple(number_with_unit(x, what, unit) for x in counted(values, 3, what))  # type: ignore[return-value]
+    return tuple(number_with_unit(x, what, unit) for x in require_entries(values, 3, what))  # type: ignore[return-value]
 
 
-def coordinates_of(kind: JointKind, values: Any, what: str) -> tuple[Number, ...]:
+def coordinates_of(kind: JointKind, values: object, what: str) -> tuple[Number, ...]:
     """A number for each coordinate of a kind of joint."""
     units = [c.unit for c in kind.coordinates]
     return tuple(
         number_with_unit(x, what, unit)
-        for x, unit in zip(counted(values, kind.nq, what), units, strict=True)
+        for x, unit in zip(require_entries(values, kind.nq, what), units, strict=True)
     )
 
 
-def pose(at: Any, what: str, rpy: Any = None) -> Pose:
-    """A pose from xyz, (xyz, rpy), a 4x4 homogeneous matrix, a Pose, or nothing; its angles may be given apart."""
+def pose(at: object, what: str, rpy: object = None) -> Pose:
+    """A pose from xyz, (xyz, rpy), a 4x4 homogeneous matrix, a Pose, or nothing; its angles may be
+    given apart."""
     if rpy is not None:
-        if isinstance(at, Pose) or len(listed(at) or ()) not in (0, 3):
+        if isinstance(at, Pose) or len(as_list(at) or ()) not in (0, 3):
             raise ModelError(f"{what}: rpy stands beside a whole pose; keep one of them.")
         at = (ORIGIN if at is None else at, rpy)
     if at is None or isinstance(at, Pose):
         return at or Pose()
-    entries = listed(at) or []
-    rows = [row for row in map(listed, entries) if row is not None]
+    entries = as_list(at) or []
+    rows = [row for row in map(as_list, entries) if row is not None]
     if len(rows) == 4 == len(entries) and all(len(row) == 4 for row in rows):
         return _pose_of_matrix(rows, what)
     with located("at"):
@@ -89,9 +106,9 @@ def pose(at: Any, what: str, rpy: Any = None) -> Pose:
         return Pose(position, triple(rows[1], f"{what}: rpy", "rad"))
 
 
-def _pose_of_matrix(at: Any, what: str) -> Pose:
+def _pose_of_matrix(rows: list[list[Any]], what: str) -> Pose:
     try:
-        T = np.array(at, dtype=float)
+        T = np.array(rows, dtype=float)
     except (TypeError, ValueError, OverflowError):
         raise ModelError(
             f"{what}: a 4x4 pose must be plain numbers; give (xyz, rpy) to use parameters."
@@ -103,16 +120,17 @@ def _pose_of_matrix(at: Any, what: str) -> Pose:
     return Pose(triple(T[:3, 3], what, "m"), triple(rpy_from_rotation(T[:3, :3]), what, "rad"))
 
 
-def six_moments(inertia: Any, what: str) -> tuple[Number, ...]:
-    """(Ixx, Iyy, Izz, Ixy, Ixz, Iyz) from the diagonal, from those six, or from a symmetric 3x3 matrix."""
+def six_moments(inertia: object, what: str) -> tuple[Number, ...]:
+    """(Ixx, Iyy, Izz, Ixy, Ixz, Iyz) from the diagonal, from those six, or from a symmetric 3x3
+    matrix."""
     if inertia is None:
         return (0.0,) * 6
-    entries = listed(inertia)
+    entries = as_list(inertia)
     if entries is None:
         raise ModelError(
             f"{what} needs 3 numbers, 6 numbers or a 3x3 matrix; it is {format_value(inertia)}."
         )
-    if len(entries) == 3 and all(listed(row) is not None for row in entries):
+    if len(entries) == 3 and all(as_list(row) is not None for row in entries):
         return _moments_of_matrix([triple(row, what, "kg m²") for row in entries], what)
     if len(entries) not in (3, 6):
         raise ModelError(
@@ -135,7 +153,7 @@ def _moments_of_matrix(I: list[Triple], what: str) -> tuple[Number, ...]:
     return (I[0][0], I[1][1], I[2][2], *products)
 
 
-# -- kinds of joints and constraints ----------------------------------------------------------------------------------
+# -- kinds of joints and constraints ---------------------------------------------------------------
 
 KIND_UNITS = {"pitch": "m/rad", "length": "m", "angle": "rad", "offset": "m"}
 NUMBERS = {
@@ -152,7 +170,7 @@ NAMED_AXES: dict[str, Triple] = {
 AXIS_NAMES = {axis: letter for letter, axis in reversed(NAMED_AXES.items())}
 
 
-def joint_kind(kind: Any, axis: Any, pitch: Any, what: str) -> JointKind:
+def joint_kind(kind: object, axis: object, pitch: object, what: str) -> JointKind:
     """A kind of joint from its name, axis and pitch."""
     if isinstance(kind, str) and kind in CLOSURES:
         raise ModelError(f"{what}: {kind} is a constraint and carries no body; make it a loop.")
@@ -160,7 +178,11 @@ def joint_kind(kind: Any, axis: Any, pitch: Any, what: str) -> JointKind:
 
 
 def closure_kind(
-    kind: Any, kinds: Mapping[str, type[ClosureKind]], axis: Any, data: Mapping[str, Any], what: str
+    kind: object,
+    kinds: Mapping[str, type[ClosureKind]],
+    axis: object,
+    data: Mapping[str, object],
+    what: str,
 ) -> ClosureKind:
     """A kind from its name, its axes, and the numbers that kinds may have besides."""
     if isinstance(kind, ClosureKind):
@@ -171,6 +193,7 @@ def closure_kind(
         return kind
     with located("kind"):
         known_words([kind], kinds, f"{what}: there is no joint kind")
+    kind = cast("str", kind)
     chosen = kinds[kind]
     known = {f.name: f.default for f in fields(chosen)}
     made: dict[str, Any] = {}
@@ -200,13 +223,13 @@ def closure_kind(
     return chosen(**made)
 
 
-def _axes(axis: Any, kind: str, count: int, what: str) -> list[Triple]:
+def _axes(axis: object, kind: str, count: int, what: str) -> list[Triple]:
     """As many directions as the kind has axes."""
     if not count:
         raise ModelError(f"{what}: a {kind} joint has no axis; leave it out.")
     if count == 1:
         return [an_axis(axis, what)]
-    axes = listed(axis)
+    axes = as_list(axis)
     if axes is None or len(axes) != count:
         raise ModelError(
             f"{what}: a {kind} joint has two axes, as in axis=('z', 'y'); it was given {format_value(axis)}."
@@ -214,7 +237,7 @@ def _axes(axis: Any, kind: str, count: int, what: str) -> list[Triple]:
     return [an_axis(x, what) for x in axes]
 
 
-def an_axis(axis: Any, what: str) -> Triple:
+def an_axis(axis: object, what: str) -> Triple:
     """A direction from a letter or three numbers."""
     if isinstance(axis, str):
         if axis.lower() not in NAMED_AXES:

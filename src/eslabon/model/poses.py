@@ -1,15 +1,17 @@
-"""Poses, their composition, and mass properties seen from another frame, on numbers that may be expressions of parameters."""
+"""Poses, their composition, and mass properties seen from another frame, on numbers that may be
+expressions of parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.displays import displayed
+from eslabon.answers import Answer, Column, Table, quantities_table
 from eslabon.model.parameter_expressions import ParameterExpression, call
 from eslabon.numerics.rotations import rotation_from_rpy, rpy_from_rotation
 from eslabon.numerics.scalars import Array, dot, vector
@@ -25,16 +27,17 @@ Rows = Sequence[Sequence[Number]]
 SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # the entries of an inertia
 
 
-@displayed
 @dataclass(frozen=True)
-class Pose:
-    """Where a frame stands in another: a position, then roll, pitch and yaw about the fixed axes x, y, z."""
+class Pose(Answer):
+    """Where a frame stands in another: a position, then roll, pitch and yaw about the fixed axes x,
+    y, z."""
 
     position: Triple = ORIGIN
     rpy: Triple = ORIGIN
 
     def __post_init__(self) -> None:
-        """A negative zero is a plain one, as in every other number of a description: it reads back as it is written."""
+        """A negative zero is a plain one, as in every other number of a description: it reads back
+        as it is written."""
         for name in ("position", "rpy"):
             given = getattr(self, name)
             if isinstance(given, tuple) and any(type(x) is float and x == 0.0 for x in given):
@@ -75,29 +78,51 @@ class Pose:
             return Pose(position, self.rpy if other.rpy == ORIGIN else other.rpy)
         return Pose(position, _rpy(_product(R, _rotation(other.rpy))))
 
+    def cells(self, prefix: str = "") -> Iterator[tuple[Column, Triple]]:
+        """What tables show of it: the position, and the angles in degrees."""
+        yield Column(f"{prefix}at", "m"), self.position
+        roll, pitch, yaw = map(_degrees, self.rpy)
+        yield Column(f"{prefix}rpy", "deg"), (roll, pitch, yaw)
 
-@displayed
+    def contents(self) -> Iterator[Table]:
+        yield quantities_table(self.cells())
+
+
 @dataclass(frozen=True)
-class End:
+class End(Answer):
     """One side of a cut joint: a frame on a body."""
 
     body: str
     at: Pose = Pose()
 
+    def contents(self) -> Iterator[Table]:
+        yield quantities_table([(Column("body"), self.body), *self.at.cells()])
+
+
+def _degrees(x: Number) -> Number:
+    return math.degrees(x) if isinstance(x, int | float) else x * (180.0 / math.pi)
+
+
+def symmetric_rows(six: Sequence[Number]) -> Rows:
+    """The rows of a symmetric matrix from its entries xx, yy, zz, xy, xz, yz."""
+    xx, yy, zz, xy, xz, yz = six
+    return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+
 
 def in_parent_frame(at: Pose, body: Body) -> Body:
-    """A body whose frame stands at a pose, with its mass properties in the axes of the frame that the pose is given in."""
+    """A body at a pose, with its mass properties in the parent's frame instead of its own."""
     R = _rotation(at.rpy)
     com = tuple(p + dot(row, body.com) for p, row in zip(at.position, R, strict=True))
-    xx, yy, zz, xy, xz, yz = body.inertia
-    I = _product(_product(R, [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), _transpose(R))
+    I = _product(_product(R, symmetric_rows(body.inertia)), _transpose(R))
     return replace(body, com=com, inertia=tuple(I[i][j] for i, j in SIX))
 
 
 def welded(body: Body, other: Body) -> Body:
-    """Two bodies that move as one, their mass properties in the same frame; the name is the first one's.
+    """Two bodies that move as one, their mass properties in the same frame; the name is the first
+    one's.
 
-    About the common centre of mass I = I1 + I2 + m1 m2 / (m1 + m2) (|d|^2 1 - d d^T), d from one centre to the other.
+    About the common centre of mass I = I1 + I2 + m1 m2 / (m1 + m2) (|d|^2 1 - d d^T), d from one
+    centre to the other.
     """
     if other.mass == 0.0 or body.mass == 0.0:
         com, reduced = (body if other.mass == 0.0 else other).com, 0.0
@@ -126,7 +151,8 @@ def _rotation(rpy: Triple) -> Rows:
 
 
 def _rpy(R: Rows) -> Triple:
-    """The angles of a rotation. Roll follows from the yaw that was found, so that it is right where yaw is lost too."""
+    """The angles of a rotation. Roll follows from the yaw that was found, so that it is right where
+    yaw is lost too."""
     if not any(isinstance(x, ParameterExpression) for row in R for x in row):
         roll, pitch, yaw = rpy_from_rotation(np.array(R)).tolist()
         return roll, pitch, yaw

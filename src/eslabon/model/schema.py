@@ -1,4 +1,5 @@
-"""One walk over the declared fields of items for each thing that is done with them: read, write, find numbers and names.
+"""One walk over the declared fields of items for each thing that is done with them: read, write,
+find numbers and names.
 
 A new field costs one line in `items.py`; everything here, and whoever calls it, takes it up.
 """
@@ -11,18 +12,14 @@ from typing import Any, TypeVar
 from unicodedata import category
 
 from eslabon.errors import ModelError, format_value, located
-from eslabon.model.fields import SPEC, Context, Found, NewNames, Side, Spec
+from eslabon.model.fields import Context, FieldNumbers, NewNames, Side, specs_of
 from eslabon.model.items import ITEMS, Description, Item
 from eslabon.model.poses import Pose
 
 I = TypeVar("I", bound=Item)
-# Control characters, lone surrogates, and what breaks lines: they break tables, sentences and files.
+# Control characters, lone surrogates, and what breaks lines: they break tables, sentences and
+# files.
 UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
-
-
-def specs_of(item: type[Item]) -> Mapping[str, Spec]:
-    """The declarations of an item's fields, by name, all but the name."""
-    return {f.name: f.metadata[SPEC] for f in fields(item) if SPEC in f.metadata}  # type: ignore[arg-type]
 
 
 def keys_of(item: type[Item]) -> tuple[str, ...]:
@@ -47,8 +44,9 @@ def _optional(item: type[Item]) -> frozenset[str]:
     return frozenset(f.name for f in fields(item) if f.default is not MISSING)  # type: ignore[arg-type]
 
 
-def check_name(name: Any, what: str) -> str:
-    """The name, if it can stand in a file, a table and a sentence: any text without control characters."""
+def check_name(name: object, what: str) -> str:
+    """The name, if it can stand in a file, a table and a sentence: any text without control
+    characters."""
     if not isinstance(name, str) or not name.strip():
         raise ModelError(
             f"a {what} has no name, for {format_value(name)} is none; give it one, a text."
@@ -60,14 +58,15 @@ def check_name(name: Any, what: str) -> str:
     return name
 
 
-def make_item(item: type[I], name: str, written: Mapping[str, Any], word: str = "") -> I:
-    """An item from what a person wrote, where None is nothing. An error says its place: section, name, key."""
+def make_item(item: type[I], name: str, written: Mapping[str, object], word: str = "") -> I:
+    """An item from what a person wrote, where None is nothing. An error says its place: section,
+    name, key."""
     word = word or item.word
     what, values = f"{word} '{check_name(name, word)}'", dict[str, Any]()
     make: Any = item
     with located(item.section, name):
         for own, spec in specs_of(item).items():
-            given = spec.given(written, own)
+            given = spec.written_value(written, own)
             if given is None and own in _optional(item) and not spec.always:
                 continue
             with located(*spec.place(own)):
@@ -75,7 +74,7 @@ def make_item(item: type[I], name: str, written: Mapping[str, Any], word: str = 
         return make(name, **values)
 
 
-def written_item(item: Item) -> dict[str, Any]:
+def file_entries(item: Item) -> dict[str, Any]:
     """The keys and values of a file, defaults left out."""
     made: dict[str, Any] = {}
     defaults = {f.name: f.default for f in fields(item)}  # type: ignore[arg-type]
@@ -86,16 +85,17 @@ def written_item(item: Item) -> dict[str, Any]:
     return made
 
 
-def numbers_of(item: Item) -> Found:
-    """The numbers of an item that make up a design: their names in it, the way to them, and their units."""
+def numbers_of(item: Item) -> FieldNumbers:
+    """The numbers of an item that make up a design: their names in it, the way to them, and their
+    units."""
     for name, spec in specs_of(type(item)).items():
         yield from spec.numbers(name, item)
 
 
-def bounded_numbers(item: Item) -> Iterator[tuple[str, Any]]:
+def nonnegative_numbers(item: Item) -> Iterator[tuple[str, Any]]:
     """The numbers of an item that cannot be negative, each with its field."""
     for name, spec in specs_of(type(item)).items():
-        yield from ((name, x) for x in spec.bounded(getattr(item, name)))
+        yield from ((name, x) for x in spec.nonnegative(getattr(item, name)))
 
 
 def items_of(d: Description) -> Iterator[Any]:
@@ -114,20 +114,20 @@ def bodies_of(item: Item) -> set[str]:
     return {name for _, kind, name in references(item) if kind == "body"}
 
 
-def renamed_item(item: I, new: NewNames) -> I:
+def rename_item(item: I, new: NewNames) -> I:
     """An item with other names of itself and of the items that it names."""
     made = {
-        name: spec.renamed(getattr(item, name), new) for name, spec in specs_of(type(item)).items()
+        name: spec.rename(getattr(item, name), new) for name, spec in specs_of(type(item)).items()
     }
     return replace(item, name=new[item.word].get(item.name, item.name), **made)  # type: ignore[type-var]
 
 
-def hung_item(item: I, old: str, body: str, at: Pose) -> I:
+def move_item(item: I, old: str, body: str, at: Pose) -> I:
     """An item where what stood on one body stands on a frame of another."""
     made: dict[str, Any] = {}
     for name, spec in specs_of(type(item)).items():
         if isinstance(spec, Side):
-            made[name] = spec.hung(getattr(item, name), old, body, at)
+            made[name] = spec.move_to(getattr(item, name), old, body, at)
     if item.stands is not None and getattr(item, item.stands[0]) == old:
         on, where = item.stands
         place = getattr(item, where)

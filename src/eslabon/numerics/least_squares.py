@@ -1,37 +1,35 @@
-"""Damped least squares: the one solver behind closing loops, assembling and inverse kinematics, always for a batch.
+"""Damped least squares for batches: the solver of closure, assembly and inverse kinematics.
 
-Equations r(q) = 0 are known only by a step, the configurations after
+Equations r(q) = 0 are given by a function that takes the step s,
 
-    (J^T J + mu 1) s = -J^T r,    mu = damping |r|^2    (Levenberg, Marquardt; Chan and Lawrence, 1988)
+    (J^T J + mu 1) s = -J^T r,    mu = damping |r|^2
 
-and the errors |r|^2 before it. Far from a solution that is a careful step, near it Gauss-Newton's, which converges
-quadratically. A step is native code made from a formula, or `orthogonal_step` where rank matters more than speed.
+(Levenberg, Marquardt; Chan and Lawrence, 1988), and returns the configurations after the step and
+the errors |r|^2 before it. Far from a solution the step is damped; near it, it is that of
+Gauss-Newton, which converges quadratically. Steps are native code made from a formula, or
+`orthogonal_step` where the rank matters more than speed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 Floats = np.ndarray
 
-# Measured on random poses and starts of four arms: with a damping of 0.02 to 0.05 the fewest steps are needed.
+# Random poses and starts of four arms need the fewest steps with a damping of 0.02 to 0.05.
 DAMPING = 0.03
-LOOK = 8  # steps between two looks at who has arrived or stalled
-STALLED = (
-    0.9  # steps between two looks that leave more of the error than this lead into a local minimum
-)
-GAIN, STIFF = (
-    1e-10,
-    1e8,
-)  # a descent ends with a step that gains less, or at a damping that leaves no step to take
+LOOK = 8  # steps between two checks for convergence
+STALLED = 0.9  # a lane whose error falls by less between two checks is near a local minimum
+GAIN = 1e-10  # a descent ends with a step that reduces the error by a smaller part
+STIFF = 1e8  # a descent ends at a damping beyond this, which leaves no step to take
 TINY = float(np.finfo(float).tiny)
 
 
 class Found(NamedTuple):
-    """The best configurations met (k, nq), their errors |r|^2, and the steps taken."""
+    """The best configurations (k, nq), their errors |r|^2, and the number of steps taken."""
 
     q: Floats
     error: Floats
@@ -39,14 +37,20 @@ class Found(NamedTuple):
 
 
 def walk(
-    steps: Callable[..., Any], q: Floats, x: Floats, goal: float, damping: float = DAMPING, patient: bool = True,
+    steps: Callable[..., tuple[Floats, Floats, Floats, Floats]],
+    q: Floats,
+    x: Floats,
+    goal: float,
+    damping: float = DAMPING,
+    patient: bool = True,
     looks: int = 8,
-) -> Found:  # fmt: skip
-    """From configurations (k, nq) towards targets (k, n) until the error is at most the goal, over rises too, which lead
-    out of many a local minimum.
+) -> Found:
+    """Step from configurations (k, nq) towards targets (k, n) until each error is at most `goal`.
 
-    `steps(q, best, error, x, damping, goal)` takes `LOOK` steps, and gives where they lead, the best configurations met so
-    far with their errors, and how many steps began above the goal. Without patience what hardly falls is given up.
+    Errors may rise on the way, which leads out of many local minima.
+    `steps(q, best, error, x, damping, goal)` takes `LOOK` steps and returns the last
+    configurations, the best ones so far with their errors, and the number of steps that began above
+    the goal. If not `patient`, lanes whose error hardly falls are given up.
     """
     found = Found(q.copy(), np.full(len(q), np.inf), np.zeros(len(q), dtype=np.int64))
     lanes, best, error = np.arange(len(q)), q, found.error.copy()
@@ -55,7 +59,7 @@ def walk(
         q, best, error, taken = steps(q, best, error, x, damping, goal)
         found.q[lanes], found.error[lanes] = best, error
         found.steps[lanes] += taken.astype(np.int64)
-        onward = taken == LOOK  # what arrives takes one step more, for the last digits
+        onward = taken == LOOK  # after convergence, one more step for the last digits
         if not patient:
             onward &= (error <= STALLED * before) | (error <= goal)
         if not onward.any():
@@ -65,13 +69,18 @@ def walk(
 
 
 def descent(
-    step: Callable[..., Any], q: Floats, *x: Floats, goal: float, damping: float = DAMPING, iterations: int = 64,
+    step: Callable[..., Sequence[Floats]],
+    q: Floats,
+    *x: Floats,
+    goal: float,
+    damping: float = DAMPING,
+    iterations: int = 64,
     patient: bool = True,
-) -> Found:  # fmt: skip
-    """From configurations (k, nq) downhill only, with more damping until a step lessens the error (Marquardt): the way to a
-    least error that is not zero.
+) -> Found:
+    """Descend from configurations (k, nq), with more damping until a step reduces the error.
 
-    `step(q, damping, *x)` gives the next configurations and the errors of these; x has an axis for the batch.
+    This is Marquardt's rule; it also finds least errors that are not zero. `step(q, damping, *x)`
+    returns the next configurations and the errors of the given ones; x has an axis for the batch.
     """
     best, factor, steps = q.copy(), np.full(len(q), damping), np.zeros(len(q), dtype=np.int64)
     trial, error = (np.array(y) for y in step(q, factor, *x)[:2])
@@ -81,7 +90,7 @@ def descent(
         if not len(lanes):
             break
         following, now = step(trial[lanes], factor[lanes], *(y[lanes] for y in x))[:2]
-        better, had = now < error[lanes], error[lanes]  # what is no number is not better
+        better, had = now < error[lanes], error[lanes]  # NaN is not better
         good, bad = lanes[better], lanes[~better]
         best[good], error[good], steps[lanes] = trial[good], now[better], taken
         trial[good] = following[better]
@@ -99,15 +108,17 @@ def descent(
 
 
 def orthogonal_step(
-    equations: Callable[..., tuple[Floats, Floats]], move: Callable[[Floats, Floats], Floats]
+    equations: Callable[..., tuple[Floats, Floats]],
+    move: Callable[[Floats, Floats], Floats],
+    least: float = 1e-13,
 ) -> Callable[..., tuple[Floats, Floats]]:
-    """A step from numbers r and J by singular values, for rows that depend on one another and the last digits.
+    """A step from r and J by their singular values, for dependent rows and for the last digits.
 
-    `equations(q, *x)` gives r and J, `move(q, s)` the configuration after a step, in which no joint turns by more than a
-    radian.
+    `equations(q, *x)` returns r and J, `move(q, s)` the configurations after a step. No coordinate
+    moves by more than one in a step, and none along singular values below `least` of the largest.
     """
 
-    def step(q: Floats, damping: Any, *x: Any) -> tuple[Floats, Floats]:
+    def step(q: Floats, damping: Floats, *x: Floats) -> tuple[Floats, Floats]:
         r, J = equations(q, *x)
         error = np.einsum("...i,...i", r, r)
         wild = ~np.isfinite(error)
@@ -118,7 +129,7 @@ def orthogonal_step(
         gains = (
             size
             / (size**2 + mu + TINY)
-            * (size > 1e-13 * size.max(axis=-1, keepdims=True, initial=0.0))
+            * (size > least * size.max(axis=-1, keepdims=True, initial=0.0))
         )
         s = -np.einsum("...ij,...i->...j", Vt, gains * np.einsum("...ij,...i->...j", U, r))
         s = s / np.maximum(1.0, np.abs(s).max(axis=-1, keepdims=True, initial=0.0))

@@ -1,21 +1,23 @@
 """QR with column pivoting: which columns of a small matrix are independent.
 
-LAPACK's is as good, but SciPy takes a fifth of a second to import, and breaks ties by round-off: two equal columns, which
-symmetric mechanisms have, are taken in an order that depends on the machine.
+LAPACK's routine breaks ties by round-off: equal columns, which symmetric mechanisms have, are taken
+in an order that depends on the machine. SciPy also takes a fifth of a second to import.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-TIE = 1e-10  # of the largest: columns that differ by less have the same size, and the first of them is taken
+# Columns whose lengths differ by less than this part of the largest are equal: the first is taken.
+TIE = 1e-10
 
 
-def pivoted(A: np.ndarray) -> tuple[list[int], np.ndarray]:
-    """The order in which columns are taken, each the largest of those left without what those taken before span, and how
-    large they are then: |R_kk| of A P = Q R (Businger and Golub, 1965).
+def pivot_columns(A: np.ndarray) -> tuple[list[int], np.ndarray]:
+    """The order P of the columns and |R_kk| of A P = Q R (Businger and Golub, 1965).
 
-    >>> pivoted(np.array([[1.0, 3.0, 2.0], [0.0, 0.0, 1.0]]))
+    Each column is the longest of the remaining ones after projection off those taken before.
+
+    >>> pivot_columns(np.array([[1.0, 3.0, 2.0], [0.0, 0.0, 1.0]]))
     ([1, 2, 0], array([3., 1.]))
     """
     R, order = np.array(A, dtype=float), list(range(A.shape[1]))

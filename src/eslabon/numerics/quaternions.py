@@ -1,12 +1,14 @@
-"""Quaternions (w, x, y, z), scalar first: their algebra (Méndez, eqs. 1 to 9) and the rotations they stand for.
+"""Quaternions (w, x, y, z), scalar first: their algebra (Méndez, eqs. 1 to 9) and their rotations.
 
-Here live the product and its kin, interpolation and rates, and the conversions between the unit quaternion and
-the representations that share its axis: axis and angle, rotation vector, Rodrigues parameters, linear invariants.
-What needs a matrix lives in `rotations`. A zero quaternion or axis is a RotationError for numbers; symbols are taken
-at their word.
+This module has the product, the inverse, interpolation, rates, and the conversions between the unit
+quaternion and the representations that share its axis: axis and angle, rotation vector, Rodrigues
+parameters, linear invariants. Conversions from or to a matrix are in `rotations`. A zero quaternion
+or axis raises `RotationError` if it is made of numbers; symbols are not checked.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -21,7 +23,7 @@ from eslabon.numerics.scalars import (
     dot,
     is_symbolic,
     norm,
-    require,
+    raise_unless,
     scalar,
     sin,
     sqrt,
@@ -58,17 +60,18 @@ __all__ = [
     "vector_part",
 ]
 
-# How far numbers may be from satisfying the definition of their representation.
+# The largest error of typed or published numbers against the definition of their representation.
 TOLERANCE = 1e-6
 
-# Invariants taken from a matrix carry errors of 1e-16: with a sine below 1e-10 the axis would be off by TOLERANCE.
+# Invariants from a matrix have errors of 1e-16: with a sine below 1e-10 the axis would be wrong by
+# TOLERANCE.
 SMALLEST_SINE = 1e-10
 
-# Below a few last bits the scalar part is round-off, and even the sign of the Rodrigues parameters is lost.
+# A scalar part below this is round-off: even the sign of the Rodrigues parameters is lost.
 SMALLEST_SCALAR_PART = 4 * np.finfo(float).eps
 
 
-# --- algebra -----------------------------------------------------------------------------------------------------
+# --- algebra --------------------------------------------------------------------------------------
 
 
 def quaternion_from_vector(v: Array) -> Array:
@@ -77,28 +80,31 @@ def quaternion_from_vector(v: Array) -> Array:
     >>> quaternion_from_vector([1.0, 2.0, 3.0])
     array([0., 1., 2., 3.])
     """
-    return vector(0.0, *components(v, 3))
+    return vector(0.0, *components(v, 3, "v"))
 
 
 def vector_part(q: Array) -> Array:
-    """The vector in a quaternion, (x, y, z) (Méndez, eqs. 3 to 5).
+    """The vector part (x, y, z) of a quaternion (Méndez, eqs. 3 to 5).
 
     >>> vector_part([1.0, 2.0, 3.0, 4.0])
     array([2., 3., 4.])
     """
-    return vector(*components(q, 4)[1:])
+    return vector(*components(q, 4, "q")[1:])
 
 
 def quaternion_product(p: Array, q: Array) -> Array:
     """The product (a, v)(b, u) = (a b - v·u, a u + b v + v × u) (Méndez, eq. 2).
 
-    As rotations, first `q` is done and then `p`.
+    As a rotation, the product applies `q` first and then `p`.
 
     >>> quaternion_product([0, 1, 0, 0], [0, 0, 1, 0])  # i j = k
     array([0., 0., 0., 1.])
     """
-    a, *v = components(p, 4)
-    b, *u = components(q, 4)
+    return _product(components(p, 4, "p"), components(q, 4, "q"))
+
+
+def _product(p: Sequence[Scalar], q: Sequence[Scalar]) -> Array:
+    (a, *v), (b, *u) = p, q
     c = cross(v, u)
     return vector(a * b - dot(v, u), *(a * u[i] + b * v[i] + c[i] for i in range(3)))
 
@@ -109,7 +115,7 @@ def quaternion_conjugate(q: Array) -> Array:
     >>> quaternion_conjugate([1, 2, 3, 4])
     array([ 1., -2., -3., -4.])
     """
-    w, x, y, z = components(q, 4)
+    w, x, y, z = components(q, 4, "q")
     return vector(w, -x, -y, -z)
 
 
@@ -119,7 +125,7 @@ def quaternion_inverse(q: Array) -> Array:
     >>> quaternion_inverse([1, 1, 1, 1])
     array([ 0.25, -0.25, -0.25, -0.25])
     """
-    length = _length(q)
+    length = _length(q, "q")
     w, x, y, z = (c / length / length for c in components(q, 4))
     return vector(w, -x, -y, -z)
 
@@ -130,14 +136,18 @@ def quaternion_normalize(q: Array) -> Array:
     >>> quaternion_normalize([3, 0, 4, 0])
     array([0.6, 0. , 0.8, 0. ])
     """
-    length = _length(q)
+    return _normalize(q, "q")
+
+
+def _normalize(q: Array, name: str) -> Array:
+    length = _length(q, name)
     return vector(*(c / length for c in components(q, 4)))
 
 
 def quaternion_rotate(p: Array, v: Array) -> Array:
     """The vector v turned by the quaternion p: the vector part of p v p⁻¹ (Méndez, eq. 7).
 
-    Any p but zero will do; its length drops out.
+    p need not have length one, but must not be zero.
 
     >>> quaternion_rotate([1, 0, 0, 1], [1, 0, 0]).round(15)
     array([0., 1., 0.])
@@ -148,11 +158,11 @@ def quaternion_rotate(p: Array, v: Array) -> Array:
     return vector_part(turned)
 
 
-def _length(q: Array) -> Scalar:
-    """The norm, which for numbers must be one to divide by."""
-    length = norm(components(q, 4))
+def _length(q: Array, name: str) -> Scalar:
+    """The norm; for numbers, checked to be finite and not zero."""
+    length = norm(components(q, 4, name))
     if not is_symbolic(length):
-        require(
+        raise_unless(
             (length > 0) & np.isfinite(length),
             "quaternion",
             "stands for no rotation, for its norm is {}; the identity is (1, 0, 0, 0).",
@@ -161,19 +171,20 @@ def _length(q: Array) -> Scalar:
     return length
 
 
-# --- interpolation, rates ----------------------------------------------------------------------------------------
+# --- interpolation, rates -------------------------------------------------------------------------
 
 
-@np.errstate(all="ignore")  # no number in, none out
+@np.errstate(all="ignore")  # NaN in, NaN out, without a warning
 def slerp(p: Array, q: Array, t: Scalar) -> Array:
-    """The rotation a fraction t of the way from p to q, at constant angular velocity, the short way round.
+    """Spherical linear interpolation p (p⁻¹ q)ᵗ: from p to q at constant angular velocity.
 
-    p (p⁻¹ q)ᵗ: p itself at t = 0, and q or its equal -q at t = 1.
+    It takes the shorter of the two ways: at t = 1 it is q, or -q, which is the same rotation
+    (Shoemake, 1985).
 
     >>> slerp([1, 0, 0, 0], [0, 0, 0, 1], 0.5) ** 2
     array([0.5, 0. , 0. , 0.5])
     """
-    t, p, q = scalar(t), quaternion_normalize(p), quaternion_normalize(q)
+    t, p, q = scalar(t, "t"), _normalize(p, "p"), _normalize(q, "q")
     way = components(
         rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(p), q)), 3
     )
@@ -186,60 +197,65 @@ def quaternion_rate(q: Array, angular_velocity: Array) -> Array:
     >>> quaternion_rate([1, 0, 0, 0], [0, 0, 2])
     array([0., 0., 0., 1.])
     """
-    return quaternion_product(q, vector(0.0, *(0.5 * c for c in components(angular_velocity, 3))))
+    half = (0.5 * c for c in components(angular_velocity, 3, "angular_velocity"))
+    return _product(components(q, 4, "q"), (0.0, *half))
 
 
 def _shortest(q: Array) -> tuple[Scalar, ...]:
-    """The components of the unit quaternion, of q and -q the one that turns by at most half a turn."""
+    """The components of q / |q|, or of its negative if that is the one with w >= 0."""
     q = components(quaternion_normalize(q), 4)
     return tuple(where(q[0] < 0, -c, c) for c in q)
 
 
-# --- representations that share the axis -------------------------------------------------------------------------
+# --- representations that share the axis ----------------------------------------------------------
 
 
 def unit_axis(axis: Array) -> tuple[Scalar, Scalar, Scalar]:
-    """The components of an axis scaled to length one.
+    """The components e of the unit vector along an axis.
 
     >>> [float(c) for c in unit_axis([0, 3, 4])]
     [0.0, 0.6, 0.8]
     """
-    x, y, z = components(axis, 3)
+    x, y, z = components(axis, 3, "axis")
     length = norm((x, y, z))
     if not is_symbolic(length) and not (np.ndim(length) == 0 and 0 < length < np.inf):
-        require(
+        raise_unless(
             (length > 0) & np.isfinite(length),
             "axis",
-            "has no direction, for its length is {}; give a finite, nonzero vector such as (0, 0, 1).",
+            "has no direction, for its length is {}; give a finite, nonzero vector such as "
+            "(0, 0, 1).",
             length,
         )
     return x / length, y / length, z / length
 
 
 def quaternion_about(axis: Array, angle: Scalar) -> Array:
-    """The quaternion (cos φ/2, e sin φ/2) of a turn by φ about an axis, scaled to length one (Méndez, eq. 8).
+    """The quaternion (cos φ/2, e sin φ/2) of the rotation by φ about an axis (Méndez, eq. 8).
+
+    The axis need not have length one.
 
     >>> quaternion_about([0, 0, 1], np.pi)
     array([0., 0., 0., 1.])
     """
-    half = 0.5 * scalar(angle)
+    half = 0.5 * scalar(angle, "angle")
     return vector(cos(half), *(c * sin(half) for c in unit_axis(axis)))
 
 
 def quaternion_from_axis_angle(axis_angle: Array) -> Array:
-    """The quaternion of (e_x, e_y, e_z, φ), the axis and then the angle (Rojas, 2.4 d).
+    """The quaternion (cos φ/2, e sin φ/2) of axis and angle, (e_x, e_y, e_z, φ) (Rojas, 2.4 d).
 
     >>> quaternion_from_axis_angle([0, 0, 1, np.pi])
     array([0., 0., 0., 1.])
     """
-    *axis, angle = components(axis_angle, 4)
+    *axis, angle = components(axis_angle, 4, "axis_angle")
     return quaternion_about(vector(*axis), angle)
 
 
 def axis_angle_from_quaternion(q: Array) -> Array:
     """The unit axis and the angle, (e_x, e_y, e_z, φ) with 0 <= φ <= π (Rojas, 2.4 d).
 
-    Without a turn the axis is (0, 0, 1) by convention; at half a turn it is the vector part with its sign.
+    For φ = 0 the axis is (0, 0, 1) by convention; for φ = π it is the vector part of q, with its
+    sign.
 
     >>> axis_angle_from_quaternion([1, 0, 0, 0])
     array([0., 0., 1., 0.])
@@ -252,25 +268,27 @@ def axis_angle_from_quaternion(q: Array) -> Array:
 
 
 def quaternion_from_rotation_vector(v: Array) -> Array:
-    """The unit quaternion (cos φ/2, e sin φ/2) of the rotation vector e φ: the exponential of its half.
+    """The unit quaternion (cos φ/2, e sin φ/2) of the rotation vector v = e φ: exp(0, v/2).
 
     >>> quaternion_from_rotation_vector([0, 0, np.pi])
     array([0., 0., 0., 1.])
     """
-    half = tuple(0.5 * c for c in components(v, 3))
+    half = tuple(0.5 * c for c in components(v, 3, "v"))
     squared = dot(half, half)
     return vector(stumpff(0, squared), *(stumpff(1, squared) * c for c in half))
 
 
 def rotation_vector_from_quaternion(q: Array) -> Array:
-    """The rotation vector e φ with φ <= π, twice the logarithm; at half a turn, w = 0, the axis keeps its sign.
+    """The rotation vector e φ with 0 <= φ <= π: twice the logarithm of q.
+
+    For φ = π, where w = 0, it is parallel to the vector part of q, with its sign.
 
     >>> rotation_vector_from_quaternion([0, 0, 0, 1]) / np.pi
     array([0., 0., 1.])
     """
     w, *v = _shortest(q)
     squared = dot(v, v)
-    # atan(t)/t by its series for t = |v|/w up to a tenth: smooth at no turn, where |v| has no derivative.
+    # For t = |v|/w up to 0.1, atan(t)/t by its series, smooth at |v| = 0, where |v| is not.
     small = squared < 0.01 * w * w
     near, far = (
         where(small, squared / where(small, w * w, 1.0), 0.0),
@@ -289,9 +307,9 @@ def quaternion_from_rodrigues(p: Array) -> Array:
     >>> quaternion_from_rodrigues([0, 0, 0.75])
     array([0.8, 0. , 0. , 0.6])
     """
-    p = components(p, 3)
+    p = components(p, 3, "p")
     if not is_symbolic(*p):
-        require(
+        raise_unless(
             np.isfinite(norm(p)),
             "triple of Rodrigues parameters",
             "is not finite; give a half turn as a quaternion or as axis and angle.",
@@ -300,17 +318,20 @@ def quaternion_from_rodrigues(p: Array) -> Array:
 
 
 def rodrigues_from_quaternion(q: Array) -> Array:
-    """The Rodrigues parameters p = q / q0 = e tan φ/2, which grow without bound towards half a turn (Rojas, 2.4 e).
+    """The Rodrigues parameters p = q / q0 = e tan φ/2 (Rojas, 2.4 e).
+
+    They are unbounded as φ approaches π, and do not exist there: a `RotationError`.
 
     >>> rodrigues_from_quaternion([0.8, 0, 0, 0.6])
     array([0.  , 0.  , 0.75])
     """
     w, x, y, z = components(quaternion_normalize(q), 4)
     if not is_symbolic(w):
-        require(
+        raise_unless(
             absolute(w) > SMALLEST_SCALAR_PART,
             "rotation",
-            "is half a turn, for which Rodrigues parameters do not exist; use a quaternion or axis and angle instead.",
+            "is half a turn, for which Rodrigues parameters do not exist; use a quaternion or axis "
+            "and angle instead.",
         )
     return vector(x / w, y / w, z / w)
 
@@ -326,10 +347,10 @@ def invariants_from_quaternion(q: Array) -> Array:
 
 
 def quaternion_from_invariants(invariants: Array) -> Array:
-    """The quaternion q0 = √((1 + λ0)/2), q = λ/(2 q0) of the linear invariants (λ0, λ) (Rojas, 2.4 f).
+    """The quaternion q0 = √((1 + λ0)/2), q = λ/(2 q0) of linear invariants (λ0, λ) (Rojas, 2.4 f).
 
-    Past a quarter turn q0 = |λ|/(2|q|) with |q| = √((1 - λ0)/2) says the same without cancellation. At half a turn
-    λ vanishes and the axis is lost: a RotationError.
+    Beyond a quarter turn the equivalent q0 = |λ|/(2|q|), |q| = √((1 - λ0)/2) avoids cancellation.
+    For φ = π λ vanishes and the axis is lost: a `RotationError`.
 
     >>> quaternion_from_invariants([0, 0, 0, 1]) ** 2
     array([0.5, 0. , 0. , 0.5])
@@ -342,23 +363,25 @@ def quaternion_from_invariants(invariants: Array) -> Array:
     return vector(where(obtuse, 0.5 * sine / larger, larger), *(factor * c for c in v))
 
 
-@np.errstate(all="ignore")  # no number in, none out
+@np.errstate(all="ignore")  # NaN in, NaN out, without a warning
 def unit_invariants(invariants: Array) -> tuple[Scalar, tuple[Scalar, ...]]:
-    """λ0 and the components of λ, made to satisfy λ0² + |λ|² = 1 to the last bits."""
-    entries = components(invariants, 4)
+    """λ0 and the components of λ, scaled so that λ0² + |λ|² = 1 to the last bits."""
+    entries = components(invariants, 4, "invariants")
     length = norm(entries)
     cosine, *v = (c / where(length > 0, length, 1.0) for c in entries)
     if not is_symbolic(length):
-        require(
+        raise_unless(
             absolute(length - 1.0) <= TOLERANCE,
             "set of linear invariants",
-            "does not satisfy λ0² + |λ|² = 1, for the root of the left side is {}; give (cos φ, e sin φ).",
+            "does not satisfy λ0² + |λ|² = 1, for the root of the left side is {}; "
+            "give (cos φ, e sin φ).",
             length,
         )
-        require(
+        raise_unless(
             (cosine > 0) | (norm(v) > SMALLEST_SINE),
             "set of linear invariants",
-            "is that of half a turn, where they lose the axis; use a quaternion, axis and angle or the matrix instead.",
+            "is that of half a turn, where they lose the axis; use a quaternion, axis and angle or "
+            "the matrix instead.",
         )
     return cosine, tuple(v)
 
@@ -369,16 +392,16 @@ def quaternion_from_scalar(a: Scalar) -> Array:
     >>> quaternion_from_scalar(2.0)
     array([2., 0., 0., 0.])
     """
-    return vector(scalar(a), 0.0, 0.0, 0.0)
+    return vector(scalar(a, "a"), 0.0, 0.0, 0.0)
 
 
 def scalar_part(q: Array) -> Scalar:
-    """The real number in a quaternion, w (Méndez, eqs. 3 to 5).
+    """The scalar part w of a quaternion (Méndez, eqs. 3 to 5).
 
     >>> scalar_part([1.0, 2.0, 3.0, 4.0])
     1.0
     """
-    return components(q, 4)[0]
+    return components(q, 4, "q")[0]
 
 
 def quaternion_sum(p: Array, q: Array) -> Array:
@@ -387,7 +410,9 @@ def quaternion_sum(p: Array, q: Array) -> Array:
     >>> quaternion_sum([1, 2, 3, 4], [4, 3, 2, 1])
     array([5., 5., 5., 5.])
     """
-    return vector(*(a + b for a, b in zip(components(p, 4), components(q, 4), strict=True)))
+    return vector(
+        *(a + b for a, b in zip(components(p, 4, "p"), components(q, 4, "q"), strict=True))
+    )
 
 
 def quaternion_norm(q: Array) -> Scalar:
@@ -396,30 +421,31 @@ def quaternion_norm(q: Array) -> Scalar:
     >>> float(quaternion_norm([2, 4, 5, 6]))
     9.0
     """
-    return norm(components(q, 4))
+    return norm(components(q, 4, "q"))
 
 
 def body_rates(q: Array, rate: Array) -> Array:
-    """The angular velocity in body axes, ω = 2 vec(q⁻¹ dq/dt): `quaternion_rate` undone.
+    """The angular velocity ω = 2 vec(q⁻¹ dq/dt) in body axes: the inverse of `quaternion_rate`.
 
     >>> body_rates([1, 0, 0, 0], [0, 0, 0, 1])
     array([0., 0., 2.])
     """
-    _, x, y, z = components(quaternion_product(quaternion_inverse(q), rate), 4)
+    back = components(quaternion_inverse(q), 4)
+    _, x, y, z = components(_product(back, components(rate, 4, "rate")), 4)
     return vector(2.0 * x, 2.0 * y, 2.0 * z)
 
 
 def quaternion_exp(v: Array) -> Array:
-    """The unit quaternion exp(0, v) = (cos |v|, v sin |v| / |v|), which turns about v by 2|v|.
+    """The unit quaternion exp(0, v) = (cos |v|, v sin |v| / |v|): the rotation by 2|v| about v.
 
     >>> quaternion_exp([0, 0, np.pi / 2])
     array([0., 0., 0., 1.])
     """
-    return quaternion_from_rotation_vector(vector(*(2.0 * x for x in components(v, 3))))
+    return quaternion_from_rotation_vector(vector(*(2.0 * x for x in components(v, 3, "v"))))
 
 
 def quaternion_log(q: Array) -> Array:
-    """The vector v, |v| <= π/2, whose exponential turns as q does: half of q's rotation vector.
+    """The logarithm: the vector v with |v| <= π/2 whose exponential is the rotation q.
 
     >>> quaternion_log([0, 0, 0, 1]) / np.pi
     array([0. , 0. , 0.5])

@@ -1,7 +1,8 @@
-"""Rigid motions, SE(3): poses, twists and wrenches, and the operators between them (Yime, eqs. 1 to 15).
+"""Rigid motions, SE(3): poses, twists and wrenches, and the operators on them (Yime, eqs. 1 to 15).
 
-A pose T is 4x4, [[R, r], [0, 1]]. A twist is (angular; linear) and a wrench (moment; force), angular part first, in the
-body's own frame. The operators are matrices here; `spatial` applies the same ones to six-vectors without forming them.
+A pose T is the 4x4 matrix [[R, r], [0, 1]]. A twist is (angular; linear) and a wrench
+(moment; force), in the body's own frame. Here the operators are matrices; `spatial` applies the
+same operators to six-vectors without forming the matrices.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from eslabon.numerics.scalars import (
     is_symbolic,
     matmul,
     matrix,
-    require,
+    raise_unless,
     scalar,
     stumpff,
     times,
@@ -57,7 +58,7 @@ __all__ = [
 
 hat = skew  # the name it has in the papers on Lie groups
 
-# --- poses -------------------------------------------------------------------------------------------------------
+# --- poses ----------------------------------------------------------------------------------------
 
 
 def pose(rotation: Array, position: Array) -> Array:
@@ -70,7 +71,7 @@ def pose(rotation: Array, position: Array) -> Array:
            [0., 0., 0., 1.]])
     """
     rows = entries(check_rotation(rotation), 3, 3)
-    r = components(position, 3)
+    r = components(position, 3, "position")
     return matrix([[*rows[0], r[0]], [*rows[1], r[1]], [*rows[2], r[2]], [0.0, 0.0, 0.0, 1.0]])
 
 
@@ -82,7 +83,7 @@ def rotation_of(pose: Array) -> Array:
            [0., 1., 0.],
            [0., 0., 1.]])
     """
-    return matrix([row[:3] for row in entries(pose, 4, 4)[:3]])
+    return matrix([row[:3] for row in entries(pose, 4, 4, "pose")[:3]])
 
 
 def position_of(pose: Array) -> Array:
@@ -91,37 +92,40 @@ def position_of(pose: Array) -> Array:
     >>> position_of(np.eye(4))
     array([0., 0., 0.])
     """
-    return vector(*(row[3] for row in entries(pose, 4, 4)[:3]))
+    return vector(*(row[3] for row in entries(pose, 4, 4, "pose")[:3]))
 
 
 def check_pose(pose: Array) -> Array:
-    """The pose itself, if it is one: a rotation, a finite position, and the last row (0, 0, 0, 1).
+    """Return the pose if it is one: a rotation, a finite position, the last row (0, 0, 0, 1).
+
+    Otherwise raise `RotationError`.
 
     >>> check_pose(np.eye(4)).shape
     (4, 4)
     >>> check_pose(np.eye(4)[::-1])
     Traceback (most recent call last):
-    eslabon.errors.RotationError: this pose does not end in the row (0, 0, 0, 1), which it misses by 1.
+    eslabon.errors.RotationError: this pose does not end in the row (0, 0, 0, 1), which it misses
+    by 1.
     """
-    entries(pose, 4, 4)
+    entries(pose, 4, 4, "pose")
     if is_symbolic(pose):
         return pose
     pose = np.asarray(pose, dtype=float)
     error = np.abs(pose[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(axis=-1)
-    require(
+    raise_unless(
         error <= TOLERANCE,
         "pose",
         "does not end in the row (0, 0, 0, 1), which it misses by {:.3g}.",
         error,
     )
-    require(
+    raise_unless(
         np.isfinite(position_of(pose)).all(axis=-1), "pose", "has a position that is not finite."
     )
     check_rotation(rotation_of(pose))
     return pose
 
 
-@np.errstate(all="ignore")  # no number in, none out
+@np.errstate(all="ignore")  # NaN in, NaN out, without a warning
 def pose_inverse(pose: Array) -> Array:
     """The inverse T⁻¹ = [[R^T, -R^T r], [0, 1]] (Yime, eq. 2).
 
@@ -133,21 +137,23 @@ def pose_inverse(pose: Array) -> Array:
     return matrix([*([*row, 0.0 - dot(row, r)] for row in rows), [0.0, 0.0, 0.0, 1.0]])
 
 
-# --- vectors as matrices, operators on twists and wrenches --------------------------------------------------------
+# --- vectors as matrices, operators on twists and wrenches ----------------------------------------
 
 
 def vee(m: Array) -> Array:
-    """The 3-vector of a skew matrix: `hat` undone.
+    """The vector (m32, m13, m21) of a skew matrix: the inverse of `hat` (Yime, eq. 6).
 
     >>> vee(hat([1, 2, 3]))
     array([1., 2., 3.])
     """
-    rows = entries(m, 3, 3)
+    rows = entries(m, 3, 3, "m")
     return vector(rows[2][1], rows[0][2], rows[1][0])
 
 
 def adjoint(pose: Array) -> Array:
-    """Ad_T = [[R, 0], [hat(r) R, R]]: a twist in the outer frame to the inner one (Yime, eq. 8).
+    """Ad_T = [[R, 0], [hat(r) R, R]] (Yime, eq. 8).
+
+    It maps a twist given in the child frame, which stands at T, to the parent frame.
 
     >>> adjoint(pose(np.eye(3), [1, 0, 0])) @ [0, 0, 1, 0, 0, 0]  # turning about a z axis at x = 1
     array([ 0.,  0.,  1.,  0., -1.,  0.])
@@ -159,7 +165,9 @@ def adjoint(pose: Array) -> Array:
 
 
 def bracket(twist: Array) -> Array:
-    """ad_V = [[hat(w), 0], [hat(v), hat(w)]], the Lie bracket with a twist: ad_V W = -ad_W V (Yime, eq. 14).
+    """ad_V = [[hat(w), 0], [hat(v), hat(w)]], the matrix of the Lie bracket (Yime, eq. 14).
+
+    ad_V W = -ad_W V for any two twists.
 
     >>> bracket([0, 0, 1, 0, 0, 0]) @ [0, 0, 0, 1, 0, 0]
     array([0., 0., 0., 0., 1., 0.])
@@ -169,7 +177,7 @@ def bracket(twist: Array) -> Array:
 
 
 def cobracket(twist: Array) -> Array:
-    """ad*_V = -ad_V^T, the bracket for wrenches (Yime, eq. 39).
+    """ad*_V = -ad_V^T, the matrix of the bracket on wrenches (Yime, eq. 39).
 
     >>> import numpy as np
     >>> import eslabon as es
@@ -181,18 +189,19 @@ def cobracket(twist: Array) -> Array:
 
 
 def _halves(twist: Array) -> tuple[Array, Array]:
-    entries = components(twist, 6)
+    entries = components(twist, 6, "twist")
     return vector(*entries[:3]), vector(*entries[3:])
 
 
-# --- exponential and logarithm -----------------------------------------------------------------------------------
+# --- exponential and logarithm --------------------------------------------------------------------
 
 
 def motion_exp(twist: Array) -> Array:
-    """The pose reached by moving with a constant body twist V = (w; v) for a unit of time.
+    """exp V: the pose after moving with the constant body twist V = (w; v) for a unit of time.
 
-    exp V = [[exp hat(w), G v], [0, 1]], G = 1 + c2 hat(w) + c3 hat(w)², with Stumpff's c2 = (1 - cos φ)/φ² and
-    c3 = (φ - sin φ)/φ³, φ = |w|: smooth through φ = 0, where it is the translation by v.
+    exp V = [[exp hat(w), G v], [0, 1]], G = 1 + c2 hat(w) + c3 hat(w)², with Stumpff's functions
+    c2 = (1 - cos φ)/φ² and c3 = (φ - sin φ)/φ³ of φ = |w|. It is smooth at φ = 0, where it is the
+    translation by v.
 
     >>> motion_exp([0, 0, np.pi / 2, np.pi / 2, 0, 0]).round(15)  # a quarter of a unit circle
     array([[ 0., -1.,  0.,  1.],
@@ -208,11 +217,11 @@ def motion_exp(twist: Array) -> Array:
 
 
 def motion_log(pose: Array) -> Array:
-    """The twist V with |w| <= π whose exponential is the pose.
+    """log T: the twist V = (w; v) with |w| <= π whose exponential is the pose.
 
-    v = G⁻¹ r with G⁻¹ = 1 - hat(w)/2 + d hat(w)², where d = (1 - (φ/2) cot(φ/2))/φ² is written (c3 - 2 c4)/(2 c2) in
-    Stumpff's functions, with neither cancellation nor division by zero up to half a turn. At exactly half a turn the
-    largest component of the axis (of equals the first) is positive, as in `quaternion_from_rotation`.
+    v = G⁻¹ r, G⁻¹ = 1 - hat(w)/2 + d hat(w)², d = (1 - (φ/2) cot(φ/2))/φ². In Stumpff's functions
+    d = (c3 - 2 c4)/(2 c2), which neither cancels nor divides by zero up to φ = π. At exactly φ = π
+    the axis is that of `quaternion_from_rotation`: its largest component is positive.
 
     >>> motion_log(motion_exp([0.1, 0.2, 0.3, 4, 5, 6])).round(14)
     array([0.1, 0.2, 0.3, 4. , 5. , 6. ])
@@ -223,12 +232,12 @@ def motion_log(pose: Array) -> Array:
 
 
 def shift_log(w: Array, r: Array) -> Array:
-    """G⁻¹ r: the linear part of the twist that turns by the rotation vector w and shifts by r.
+    """G⁻¹ r: the linear part of log T, from the rotation vector w and the position r of T.
 
     >>> shift_log([0, 0, np.pi / 2], [1, 1, 0]).round(14)
     array([1.57079633, 0.        , 0.        ])
     """
-    squared = dot(components(w, 3), components(w, 3))
+    squared = dot(components(w, 3, "w"), components(w, 3, "w"))
     d = (stumpff(3, squared) - 2.0 * stumpff(4, squared)) / (2.0 * stumpff(2, squared))
     return _quadratic(w, -0.5, d, r)
 
@@ -241,27 +250,29 @@ def _quadratic(w: Array, a: Scalar, b: Scalar, v: Array) -> Array:
         *(
             x + a * y + b * z
             for x, y, z in zip(
-                components(v, 3), components(once, 3), components(twice, 3), strict=True
+                components(v, 3, "v"), components(once, 3), components(twice, 3), strict=True
             )
         )
     )
 
 
 def compose(first: Array, *others: Array) -> Array:
-    """The product T1 T2 ... Tn of poses, frame after frame (Yime, eq. 3).
+    """The product T1 T2 ... Tn of poses (Yime, eq. 3).
 
     >>> position_of(compose(pose(np.eye(3), [1, 0, 0]), pose(np.eye(3), [0, 2, 0])))
     array([1., 2., 0.])
     """
-    factors = [x if is_symbolic(x) else floats(x, "a pose") for x in (first, *others)]
-    for factor in factors:
+    names = ("first", *(f"others[{k}]" for k in range(len(others))))
+    poses = zip((first, *others), names, strict=True)
+    factors = [x if is_symbolic(x) else floats(x, name) for x, name in poses]
+    for factor, name in zip(factors, names, strict=True):
         if factor.shape[-2:] != (4, 4):
-            entries(factor, 4, 4)  # a sentence
+            entries(factor, 4, 4, name)  # raises the error
     return matmul(*factors)
 
 
 def hat6(twist: Array) -> Array:
-    """The 4x4 matrix [[hat(w), v], [0, 0]] of a twist; of the body twist, T⁻¹ dT/dt (Yime, eq. 7).
+    """The 4x4 matrix [[hat(w), v], [0, 0]] of a twist; T⁻¹ dT/dt for the body twist (Yime, eq. 7).
 
     >>> hat6([1, 2, 3, 4, 5, 6])
     array([[ 0., -3.,  2.,  4.],
@@ -269,24 +280,26 @@ def hat6(twist: Array) -> Array:
            [-2.,  1.,  0.,  6.],
            [ 0.,  0.,  0.,  0.]])
     """
-    x, y, z, *v = components(twist, 6)
+    x, y, z, *v = components(twist, 6, "twist")
     return matrix(
         [[0.0, -z, y, v[0]], [z, 0.0, -x, v[1]], [-y, x, 0.0, v[2]], [0.0, 0.0, 0.0, 0.0]]
     )
 
 
 def vee6(m: Array) -> Array:
-    """The twist of its 4x4 matrix: `hat6` undone.
+    """The twist (w; v) of its 4x4 matrix: the inverse of `hat6` (Yime, eq. 7).
 
     >>> vee6(hat6([1, 2, 3, 4, 5, 6]))
     array([1., 2., 3., 4., 5., 6.])
     """
-    rows = entries(m, 4, 4)
+    rows = entries(m, 4, 4, "m")
     return vector(rows[2][1], rows[0][2], rows[1][0], *(row[3] for row in rows[:3]))
 
 
 def coadjoint(pose: Array) -> Array:
-    """Ad*_T = Ad_T^-T = [[R, hat(r) R], [0, R]]: a wrench in the outer frame to the inner one (Yime, eq. 9).
+    """Ad*_T = Ad_T^-T = [[R, hat(r) R], [0, R]] (Yime, eq. 9).
+
+    It maps a wrench given in the child frame, which stands at T, to the parent frame.
 
     >>> coadjoint(pose(np.eye(3), [1, 0, 0])) @ [0, 0, 0, 0, 1, 0]  # a force along y at x = 1
     array([0., 0., 1., 0., 1., 0.])
@@ -297,15 +310,20 @@ def coadjoint(pose: Array) -> Array:
     )
 
 
-@np.errstate(all="ignore")  # no number in, none out
+@np.errstate(all="ignore")  # NaN in, NaN out, without a warning
 def inertia_matrix(mass: Scalar, com: Array, inertia: Array) -> Array:
-    """A body's 6x6 inertia M = [[I - m hat(c)², m hat(c)], [-m hat(c), m 1]] in its frame (Yime, eq. 38), from its mass, its
-    centre of mass c in the body's frame, and its moments of inertia I about c in the body's axes.
+    """The 6x6 inertia M = [[I - m hat(c)², m hat(c)], [-m hat(c), m 1]] of a body (Yime, eq. 38).
+
+    c is the centre of mass in the body's frame, I the inertia about c in the body's axes.
 
     >>> np.diag(inertia_matrix(2, [1, 0, 0], np.diag([1, 1, 1])))
     array([1., 3., 3., 2., 2., 2.])
     """
-    m, c, central = scalar(mass), components(com, 3), entries(inertia, 3, 3)
+    m, c, central = (
+        scalar(mass, "mass"),
+        components(com, 3, "com"),
+        entries(inertia, 3, 3, "inertia"),
+    )
     turned = [
         [m * (dot(c, c) * (i == j) - c[i] * c[j]) for j in range(3)] for i in range(3)
     ]  # of the mass at c

@@ -1,8 +1,9 @@
 """One vocabulary for numbers and symbols.
 
-The formulas of this room are written once, in scalars. A scalar is a float, a NumPy array of any batch shape, or a
-CasADi SX expression; a vector or matrix keeps its own axes last (NumPy) or is a CasADi column or matrix. CasADi is
-loaded only by those who bring symbols, and zeros known when a symbolic matrix is built stay structural zeros.
+Formulas are written once, in scalars. A scalar is a float, a NumPy array of any batch shape, or a
+CasADi SX expression. A vector or matrix is a NumPy array whose own axes are the last, or a CasADi
+column or matrix. CasADi is imported when a symbol is first used. Zeros that are known when a
+symbolic matrix is built are structural zeros.
 """
 
 from __future__ import annotations
@@ -21,77 +22,93 @@ from eslabon.arguments import is_symbolic as is_symbolic
 from eslabon.errors import InputError, RotationError
 
 if TYPE_CHECKING:
-    import casadi as casadi  # what an editor and a type checker see
+    import casadi as casadi  # for editors and type checkers
 else:
 
     class _LazyModule(ModuleType):
-        """A module that is imported when somebody first asks for a name in it."""
+        """A module that is imported when one of its names is first used."""
 
         def __getattr__(self, name: str) -> Any:
             if name.startswith("__"):
-                raise AttributeError(name)  # those who look at modules need not load them
+                raise AttributeError(name)  # inspecting a module does not load it
             module = import_module(self.__name__)
-            vars(self).update(vars(module))  # from now on it is as quick as the module
+            vars(self).update(vars(module))  # the next access is as fast as in the module
             return getattr(module, name)
 
         def __dir__(self) -> list[str]:
             return dir(import_module(self.__name__))
 
-    casadi = _LazyModule(
-        "casadi"
-    )  # for formulas, which are read in every process and traced in few
+    # formulas are imported in every process and traced in few
+    casadi = _LazyModule("casadi")
 
 Expression: TypeAlias = "casadi.SX"  # a node of a graph, or a matrix of them
 Scalar = Any  # float, numpy.ndarray of batch shape, or casadi.SX of shape (1, 1)
 Array = Any  # numpy.ndarray with its own axes last, or casadi.SX
 
 
-def scalar(x: Any) -> Scalar:
-    """A scalar of this room from whatever a user writes for a number: 1, [1, 2], numpy.float32(1)."""
+def scalar(x: Any, name: str = "") -> Scalar:
+    """A scalar from whatever stands for a number: 1, [1, 2], numpy.float32(1), a symbol.
+
+    `name` is that of the argument, for messages.
+    """
     if not is_symbolic(x):
-        return floats(x, "a number")[()]
+        return floats(x, name or "a number")[()]
     if x.numel() != 1:
-        raise InputError(f"one number was expected; this expression has {x.numel()}.")
+        raise InputError(
+            f"{_subject(name)}one number was expected; this expression has {x.numel()}."
+        )
     return x
 
 
-def components(v: Array, n: int) -> tuple[Scalar, ...]:
-    """The n components of a vector, each a scalar.
+def _subject(name: str) -> str:
+    return f"{name}: " if name else ""
+
+
+def components(v: Array, n: int, name: str = "") -> tuple[Scalar, ...]:
+    """The n components of a vector, each a scalar. `name` is that of the argument, for messages.
 
     >>> components([1.0, 2.0, 3.0], 3)
     (1.0, 2.0, 3.0)
     """
     if is_symbolic(v):
         if v.numel() != n:
-            raise InputError(f"a vector of {n} components was expected; this one has {v.numel()}.")
+            raise InputError(
+                f"{_subject(name)}a vector of {n} components was expected; "
+                f"this one has {v.numel()}."
+            )
         return tuple(v.elements() if v.is_dense() else (v[i] for i in range(n)))
     if isinstance(v, (tuple, list)) and is_symbolic(*v):
         if len(v) != n:
-            raise InputError(f"a vector of {n} components was expected; this one has {len(v)}.")
+            raise InputError(
+                f"{_subject(name)}a vector of {n} components was expected; this one has {len(v)}."
+            )
         return tuple(v)
-    a = floats(v, "a vector")
+    a = floats(v, name or "a vector")
     if a.ndim == 0 or a.shape[-1] != n:
         raise InputError(
-            f"a vector of {n} components was expected on the last axis; this array has shape {a.shape}."
+            f"{_subject(name)}a vector of {n} components was expected on the last axis; "
+            f"this array has shape {a.shape}."
         )
     return tuple(a[..., i] if a.ndim > 1 else float(a[i]) for i in range(n))
 
 
-def entries(m: Array, rows: int, columns: int) -> list[list[Scalar]]:
-    """The entries of a matrix, row by row, each a scalar."""
+def entries(m: Array, rows: int, columns: int, name: str = "") -> list[list[Scalar]]:
+    """The entries of a matrix, row by row, each a scalar. `name` is that of the argument."""
     if is_symbolic(m):
         if m.shape != (rows, columns):
             raise InputError(
-                f"a {rows}x{columns} matrix was expected; this one is {m.shape[0]}x{m.shape[1]}."
+                f"{_subject(name)}a {rows}x{columns} matrix was expected; "
+                f"this one is {m.shape[0]}x{m.shape[1]}."
             )
         if m.is_dense():
             each = m.elements()  # column by column
             return [each[i::rows] for i in range(rows)]
         return [[m[i, j] for j in range(columns)] for i in range(rows)]
-    a = floats(m, "a matrix")
+    a = floats(m, name or "a matrix")
     if a.ndim < 2 or a.shape[-2:] != (rows, columns):
         raise InputError(
-            f"a {rows}x{columns} matrix was expected on the last two axes; this array has shape {a.shape}."
+            f"{_subject(name)}a {rows}x{columns} matrix was expected on the last two axes; "
+            f"this array has shape {a.shape}."
         )
     return [[a[..., i, j] for j in range(columns)] for i in range(rows)]
 
@@ -143,7 +160,10 @@ def transpose(m: Array) -> Array:
 
 
 def matmul(*factors: Array) -> Array:
-    """The product of matrices; batch shapes broadcast, and zeros of numeric factors are structural zeros."""
+    """The product of matrices; batch shapes broadcast.
+
+    Beside symbols, zeros of numeric factors are structural zeros.
+    """
     if is_symbolic(*factors):
         symbols = [
             f if isinstance(f, casadi.SX) else casadi.sparsify(casadi.SX(f)) for f in factors
@@ -165,7 +185,7 @@ def times(m: Array, v: Array) -> Array:
 
 
 def where(condition: Any, yes: Scalar, no: Scalar) -> Scalar:
-    """`yes` where the condition holds, `no` elsewhere; both are evaluated, so keep both finite."""
+    """`yes` where the condition holds, `no` elsewhere. Both are evaluated: keep both finite."""
     if is_symbolic(condition, yes, no):
         return casadi.if_else(condition, yes, no)
     chosen: Array = np.where(condition, yes, no)
@@ -176,9 +196,7 @@ def _function(numeric: str, symbolic: str) -> Callable[..., Any]:
     def apply(*arguments: Scalar) -> Scalar:
         if is_symbolic(*arguments):
             return getattr(casadi, symbolic)(*arguments)
-        with np.errstate(
-            all="ignore"
-        ):  # what is no number in gives none out, without NumPy's warnings
+        with np.errstate(all="ignore"):  # NaN in, NaN out, without a warning
             return getattr(np, numeric)(*arguments)
 
     apply.__name__ = symbolic
@@ -198,13 +216,13 @@ exp, log, tanh = _function("exp", "exp"), _function("log", "log"), _function("ta
 maximum, minimum = _function("maximum", "fmax"), _function("minimum", "fmin")
 _sin, _cos = _function("sin", "sin"), _function("cos", "cos")
 
-# Two units in the last place: what degrees-to-radians and pi-arithmetic leave behind. Near zero there is no such
-# grain, and a tiny angle is kept as it is.
+# Two units in the last place, the round-off of degrees in radians and of multiples of pi. Near zero
+# there is no such round-off, and a tiny angle is unchanged.
 QUARTER_TURN_TOLERANCE = 4.5e-16
 
 
 def _quarter_turns(angle: float) -> int | None:
-    """How many quarter turns a plain number is, or None when it is not a whole number of them."""
+    """How many quarter turns a plain number is; None if it is not a whole number of them."""
     turns = angle / (math.pi / 2)
     nearest = round(turns) if math.isfinite(turns) else 0
     exact = abs(angle - nearest * (math.pi / 2)) <= QUARTER_TURN_TOLERANCE * abs(nearest)
@@ -252,7 +270,7 @@ def cross(a: Sequence[Scalar], b: Sequence[Scalar]) -> tuple[Scalar, Scalar, Sca
 
 
 def norm(components: Sequence[Scalar]) -> Scalar:
-    """The length of a vector given by its components; numbers neither overflow nor underflow on the way.
+    """The length of a vector given by its components, without overflow or underflow of numbers.
 
     >>> float(norm((3e-200, 0.0, 4e-200)))
     5e-200
@@ -267,16 +285,17 @@ _STUMPFF_TERMS = 10
 
 
 def stumpff(n: int, s: Scalar) -> Scalar:
-    """Stumpff's function c_n(s) = sum over k of (-s)^k / (2k + n)!, smooth in s = angle² through zero.
+    """Stumpff's function c_n(s) = sum over k of (-s)^k / (2k + n)!, smooth at s = 0.
 
-    c_0 = cos x, c_1 = sin x / x, c_2 = (1 - cos x) / x², c_3 = (x - sin x) / x³ with x = √s. The closed forms
-    cancel for small x, so the series stands in below s = 1; values and derivatives join to the last bits.
+    c_0 = cos x, c_1 = sin x / x, c_2 = (1 - cos x) / x², c_3 = (x - sin x) / x³ with x = √s. The
+    closed forms cancel for small x, so that the series is used for s < 1. Values and derivatives of
+    both agree there to the last bits.
 
     >>> float(6 * stumpff(3, 0.0)), float(stumpff(1, math.pi**2))
     (1.0, 0.0)
     """
     small = s < 1.0
-    # The branch not taken is kept finite, so that its derivative times zero is zero.
+    # The other branch must be finite, so that its derivative times zero is zero.
     near, far = where(small, s, 0.0), where(small, 1.0, s)
     series = 0.0
     for k in reversed(range(_STUMPFF_TERMS)):
@@ -291,10 +310,11 @@ def _stumpff_closed(n: int, s: Scalar) -> Scalar:
     return sin(angle) / angle if n else cos(angle)
 
 
-def require(good: Any, noun: str, trouble: str, size: Any = 0.0) -> None:
-    """Raise a RotationError, saying which member of the batch is at fault, unless `good` holds throughout.
+def raise_unless(good: Any, noun: str, trouble: str, size: Any = 0.0) -> None:
+    """Raise a `RotationError` that names the first entry of the batch for which `good` is false.
 
-    NaN compares false, so it is never good. `trouble` may show the size of the error as `{}`.
+    Comparisons with NaN are false, so that NaN always raises. `{}` in `trouble` shows the error's
+    size.
     """
     faults = np.argwhere(~np.asarray(good))
     if len(faults):

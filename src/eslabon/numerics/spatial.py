@@ -1,14 +1,14 @@
-"""Spatial algebra: twists and wrenches carried between frames, their brackets, and the inertia of a body.
+"""Spatial algebra: rigid transforms, twists and wrenches, their brackets, the inertia of a body.
 
-A pose (R, p) is the rotation and position of a child frame in its parent. Six-vectors are angular part first, in the axes
-and about the origin of the frame they are given in: on numbers arrays (..., 6), on CasADi symbols columns, or matrices of
-columns. `eslabon.numerics.rigid_motions` has the same operators as 6x6 matrices.
+Six-vectors have the angular part first, in the axes and about the origin of their frame. With
+numbers they are arrays (..., 6); with CasADi symbols they are columns, or matrices of columns.
+`eslabon.numerics.rigid_motions` has the same operators as 6x6 matrices.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -81,10 +81,10 @@ def skew(u: Array) -> Array:
     """
     if is_symbolic(u):
         if u.numel() != 3:
-            raise InputError(f"a vector of 3 components was expected; this one has {u.numel()}.")
+            raise InputError(f"u: a vector of 3 components was expected; this one has {u.numel()}.")
         return casadi.skew(u)
-    u = floats(u, "a vector")
-    x, y, z = components(u[..., 0] if u.shape[-2:] == (3, 1) else u, 3)
+    u = floats(u, "u")
+    x, y, z = components(u[..., 0] if u.shape[-2:] == (3, 1) else u, 3, "u")
     return matrix([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
@@ -128,7 +128,10 @@ def wrench_to_parent(pose: RigidTransform, F: Array) -> Array:
 
 
 def motion_transform(pose: RigidTransform) -> Array:
-    """The 6x6 matrix of Ad_T^-1, Featherstone's X from parent to child; its transpose carries wrenches the other way."""
+    """The 6x6 matrix of Ad_T^-1 in symbols, Featherstone's X from parent to child.
+
+    Its transpose maps wrenches from the child to the parent.
+    """
     R, p = pose
     return casadi.blockcat([[R.T, casadi.SX(3, 3)], [-R.T @ skew(p), R.T]])
 
@@ -138,19 +141,21 @@ def _trace(A: Array) -> Scalar:
 
 
 def _complement(A: Array) -> Array:
-    """tr(A) 1 - A of a symmetric matrix, without adding what is taken off again."""
+    """tr(A) 1 - A of a symmetric matrix, without terms that cancel."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = entries(A, 3, 3)
     return matrix([[yy + zz, -xy, -xz], [-xy, xx + zz, -yz], [-xz, -yz, xx + yy]])
 
 
-def _about_z(R: Array) -> bool:
-    """Whether a rotation is that of a joint about z."""
+def _is_about_z(R: Array) -> bool:
+    """Whether a rotation in symbols is about z, as that of an aligned joint."""
     return is_symbolic(R) and R[:, 2].is_constant() and not R.is_constant()
 
 
-def _turned(R: Array, A: Array, about_z: bool) -> Array:
-    """R A R^T of a symmetric matrix, by its upper triangle. A joint about z mixes x and y, where A - A_xx 1 has an entry
-    less to turn than A."""
+def _rotate_symmetric(R: Array, A: Array, about_z: bool) -> Array:
+    """R A R^T of a symmetric matrix, from its upper triangle.
+
+    A rotation about z mixes x and y only; there A - A_xx 1 has one entry less to rotate than A.
+    """
     if not is_symbolic(R, A):
         return R @ A @ R.T
     even = casadi.SX(A)[0, 0] * casadi.SX.eye(3) if about_z else casadi.SX(3, 3)
@@ -159,20 +164,20 @@ def _turned(R: Array, A: Array, about_z: bool) -> Array:
 
 @traced_once
 def ad(V: Array, W: Array) -> Array:
-    """ad_V W, the Lie bracket of two twists: how W changes in a frame that moves with V (Yime, eq. 14)."""
+    """ad_V W = (w x x, v x x + w x y), the Lie bracket of V = (w; v), W = (x; y) (Yime, eq. 14)."""
     (w, v), (x, y) = angular_and_linear(V), angular_and_linear(W)
     return concatenate(cross(w, x), cross(v, x) + cross(w, y))
 
 
 @traced_once
 def ad_dual(V: Array, F: Array) -> Array:
-    """ad*_V F = -ad_V^T F, the same for wrenches (Yime, eq. 39)."""
+    """ad*_V F = -ad_V^T F, the bracket of a twist with a wrench (Yime, eq. 39)."""
     (w, v), (moment, force) = angular_and_linear(V), angular_and_linear(F)
     return concatenate(cross(w, moment) + cross(v, force), cross(w, force))
 
 
 def inertia_blocks(mass: Scalar, first: Array, rotary: Array) -> Array:
-    """[[J, hat(h)], [hat(h)^T, m 1]]: the 6x6 inertia of mass m, first moment h and inertia J about one point."""
+    """The 6x6 inertia [[J, hat(h)], [hat(h)^T, m 1]] of mass m, first moment h and inertia J."""
     h = skew(first)
     return block(
         [[rotary, h], [transpose(h), matrix([[mass * x for x in row] for row in np.eye(3)])]]
@@ -181,12 +186,14 @@ def inertia_blocks(mass: Scalar, first: Array, rotary: Array) -> Array:
 
 @dataclass(frozen=True)
 class Inertia:
-    """A body's inertia in ten numbers: mass m, first moment h = m c (a 3x1 column), and second moments
-    Sigma = integral of r r^T dm (3x3), about the origin of the body's frame; with it the usual inertia
-    J = tr(Sigma) 1 - Sigma, for a turn leaves other entries of it alone.
+    """The inertia of a body about the origin of its frame.
 
-    With the matrix U = skew(w') + skew(w)^2, which gives the acceleration of any point r of the body as a + U r, force and
-    moment are m a + U h and h x a + 2 vect(U Sigma): the fewest products there are.
+    Mass m, first moment h = m c (a 3x1 column) and second moments Sigma = integral of r r^T dm
+    (3x3). The rotary inertia J = tr(Sigma) 1 - Sigma is kept beside them, because a rotation leaves
+    other entries of J than of Sigma unchanged.
+
+    The acceleration of a point r of the body is a + U r with U = skew(w') + skew(w)^2. Force and
+    moment are then m a + U h and h x a + 2 vect(U Sigma), which needs the fewest products.
 
     >>> one = np.array([[1.0], [0], [0]])
     >>> point = Inertia.from_mass_properties(2.0, one, np.zeros((3, 3)))  # two kilograms at x = 1
@@ -202,7 +209,7 @@ class Inertia:
 
     @staticmethod
     def from_mass_properties(mass: Scalar, com: Array, inertia: Array) -> Inertia:
-        """From mass, centre of mass c and inertia I about it: Sigma = tr(I)/2 1 - I + m c c^T."""
+        """From mass, centre of mass c and inertia I about c: Sigma = tr(I)/2 1 - I + m c c^T."""
         first = mass * com
         return Inertia.from_moments(
             mass, first, _trace(inertia) / 2 * np.eye(3) - inertia + first @ com.T
@@ -211,11 +218,11 @@ class Inertia:
     @staticmethod
     @traced_once
     def from_moments(mass: Scalar, first: Array, second: Array) -> Inertia:
-        """From mass, first and second moments."""
+        """From mass, first moment and second moments."""
         return Inertia(mass, first, second, _complement(second))
 
     def __add__(self, other: Inertia) -> Inertia:
-        """Two bodies that move as one."""
+        """The inertia of two bodies that are rigidly connected, both about one frame."""
         return Inertia(
             self.mass + other.mass,
             self.first + other.first,
@@ -224,33 +231,36 @@ class Inertia:
         )
 
     def in_parent_frame(self, pose: RigidTransform) -> Inertia:
-        """The inertia of a body whose frame stands at `pose`, about the parent's frame (Steiner, 1840)."""
-        return self._seen_from(pose, pose.p, about_z=_about_z(pose.R))
+        """The inertia about the parent's frame, of a body at `pose` (Steiner's theorem)."""
+        return self._in_parent_frame(pose, pose.p, about_z=_is_about_z(pose.R))
 
     @traced_once
-    def _seen_from(self, pose: RigidTransform, again: Array, about_z: bool) -> Inertia:
+    def _in_parent_frame(self, pose: RigidTransform, again: Array, about_z: bool) -> Inertia:
         R, p = pose
         first = R @ self.first
-        moved = (
-            first @ p.T + again @ first.T + self.mass * (p @ p.T)
-        )  # `again` is p: see `traced_once`
+        moved = first @ p.T + again @ first.T + self.mass * (p @ p.T)  # `again` is p: `traced_once`
         return Inertia(
             self.mass,
             first + self.mass * p,
-            _turned(R, self.second, about_z) + moved,
-            _turned(R, self.rotary, about_z) + _complement(moved),
+            _rotate_symmetric(R, self.second, about_z) + moved,
+            _rotate_symmetric(R, self.rotary, about_z) + _complement(moved),
         )
 
     def moments_in_parent_frame(self, pose: RigidTransform) -> Inertia:
-        """The same, the usual inertia taken from the second moments: fewer products where both are wanted in full."""
-        return self._moments_seen_from(pose, pose.p, about_z=_about_z(pose.R))
+        """The same with J computed from Sigma: fewer products where all entries are needed."""
+        return self._moments_in_parent_frame(pose, pose.p, about_z=_is_about_z(pose.R))
 
     @traced_once
-    def _moments_seen_from(self, pose: RigidTransform, again: Array, about_z: bool) -> Inertia:
+    def _moments_in_parent_frame(
+        self, pose: RigidTransform, again: Array, about_z: bool
+    ) -> Inertia:
         R, p = pose
         first = R @ self.first
         second = (
-            _turned(R, self.second, about_z) + first @ p.T + again @ first.T + self.mass * (p @ p.T)
+            _rotate_symmetric(R, self.second, about_z)
+            + first @ p.T
+            + again @ first.T
+            + self.mass * (p @ p.T)
         )
         return Inertia.from_moments(self.mass, first + self.mass * p, second)
 
@@ -260,20 +270,21 @@ class Inertia:
 
     @traced_once
     def momentum(self, twists: Array) -> Array:
-        """The inertia times twists, J w + h x v and m v - h x w: momenta, or wrenches for accelerations."""
+        """J w + h x v and m v - h x w: the momenta of twists, or the wrenches of accelerations."""
         w, v = angular_and_linear(twists)
         h = skew(self.first)
         return concatenate(self.rotary @ w + h @ v, self.mass * v - h @ w)
 
     @traced_once
     def wrench(self, U: Array, a: Array) -> Array:
-        """The wrench that gives the frame's origin the acceleration a and the body the motion of U:
-        (J w' + w x J w + h x a, m a + U h)."""
+        """(J w' + w x J w + h x a, m a + U h): the wrench that moves the body with U, a.
+
+        a is the acceleration of the frame's origin.
+        """
         S = self.second
 
-        def twice(
-            i: int, j: int, k: int
-        ) -> Any:  # a component of 2 vect(U Sigma), products of one entry together
+        def twice(i: int, j: int, k: int) -> Scalar:
+            """A component of 2 vect(U Sigma), with the products of one entry collected."""
             return (
                 U[k, j] * S[j, j]
                 - U[j, k] * S[k, k]
@@ -282,5 +293,5 @@ class Inertia:
                 - U[j, i] * S[i, k]
             )
 
-        turning = concatenate(twice(0, 1, 2), twice(1, 2, 0), twice(2, 0, 1))
-        return concatenate(turning + skew(self.first) @ a, self.mass * a + U @ self.first)
+        moment = concatenate(twice(0, 1, 2), twice(1, 2, 0), twice(2, 0, 1))
+        return concatenate(moment + skew(self.first) @ a, self.mass * a + U @ self.first)

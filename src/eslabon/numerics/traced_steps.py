@@ -1,13 +1,13 @@
 """Steps of recursions, traced once.
 
-CasADi takes some fifteen microseconds for an operator in Python, whatever the size of the matrices, and one step of a
-recursion, such as the bracket of two twists, has ten of them. A step is traced for arguments of a shape once; from then on
-its graph is put in with the arguments at hand by a single call.
+CasADi takes about fifteen microseconds for one operator in Python, for matrices of any size, and
+one step of a recursion, such as the bracket of two twists, has ten of them. A step is traced once
+for each shape of its arguments; after that a single call inserts its graph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -18,20 +18,20 @@ from eslabon.numerics.scalars import casadi, is_symbolic
 
 P = ParamSpec("P")
 T = TypeVar("T")
-MOST = 500  # graphs of one step
-Leaf = Any  # a scalar or an array: what is no tuple and no dataclass
+MAX_GRAPHS = 500  # of one step, before they are traced anew
+Leaf = Any  # a scalar or an array: neither a tuple nor a dataclass
 
 
 def traced_once(formula: Callable[P, T]) -> Callable[P, T]:
-    """The same function, for symbols by a graph that is traced once for each shape of its arguments.
+    """Decorate a formula: for symbols, trace it once for each shape of its arguments.
 
-    Positional arguments and what is returned are arrays and scalars, or tuples and dataclasses of them; keywords are
-    choices, which belong to the shape. The formula must not look at the symbols themselves. Entries that turn out to be
-    zero with the arguments at hand are left out of the result, as they would have been.
+    Positional arguments and results are arrays and scalars, or tuples and dataclasses of them;
+    keyword arguments are choices and belong to the shape. The formula must not inspect the symbols.
+    Entries of a result that are zero for the given arguments are structural zeros.
 
-    CasADi simplifies sums and products as they are put in, so that a step costs no operation more than its formula would;
-    but for x + x, which is 2 x from the start and hides a number that is a factor of x. Two arguments with the same value
-    keep such a sum a sum.
+    CasADi simplifies sums and products when a graph is inserted, so that a step needs no more
+    operations than its formula would. The exception is x + x, which is traced as 2 x and then hides
+    a numeric factor of x: pass such an x as two arguments.
 
     >>> import casadi
     >>> square = traced_once(lambda x: x * x)
@@ -47,33 +47,38 @@ def traced_once(formula: Callable[P, T]) -> Callable[P, T]:
             return formula(*arguments, **choices)
         shape = (tuple(map(_shape, given)), *choices.items())
         if (graph := graphs.get(shape)) is None:
-            if len(graphs) == MOST:  # kinds of joints with ever other axes
+            if len(graphs) == MAX_GRAPHS:  # joint kinds with ever new axes
                 graphs.clear()
-            graph = graphs[shape] = _Graph.of(formula, arguments, given, choices)
-        made: T = graph(given)
-        return made
+            graph = graphs[shape] = _Graph.trace(formula, arguments, given, choices)
+        result: T = graph(given)
+        return result
 
     return inlined
 
 
 class _Graph(NamedTuple):
-    """A traced step: what it gives, and a sample of how that is arranged."""
+    """A traced step: a function of the leaves, and a sample of the result's structure."""
 
-    function: Any
-    sample: Any
+    function: casadi.Function
+    sample: object
 
     @staticmethod
-    def of(formula: Callable[..., Any], arguments: Any, given: list[Leaf], choices: Any) -> _Graph:
+    def trace(
+        formula: Callable[..., Any],
+        arguments: tuple[object, ...],
+        given: list[Leaf],
+        choices: Mapping[str, object],
+    ) -> _Graph:
         symbols = [casadi.SX.sym(f"x{k}", *_shape(x)) for k, x in enumerate(given)]
-        sample = formula(*_arranged(arguments, iter(symbols)), **choices)
+        sample = formula(*_rebuild(arguments, iter(symbols)), **choices)
         return _Graph(
             casadi.Function("step", symbols, [casadi.SX(x) for x in _leaves(sample)]), sample
         )
 
     def __call__(self, given: list[Leaf]) -> Any:
-        made = self.function.call(given, True, False)
-        return _arranged(
-            self.sample, iter([casadi.sparsify(x) if x.has_zeros() else x for x in made])
+        values = self.function.call(given, True, False)
+        return _rebuild(
+            self.sample, iter([casadi.sparsify(x) if x.has_zeros() else x for x in values])
         )
 
 
@@ -84,8 +89,8 @@ def _shape(x: Leaf) -> tuple[int, int]:
     return rows, columns
 
 
-def _leaves(x: Any) -> Iterator[Leaf]:
-    """The arrays and scalars of an argument, one after the other."""
+def _leaves(x: object) -> Iterator[Leaf]:
+    """The arrays and scalars of an argument, in order."""
     if isinstance(x, tuple):
         for part in x:
             yield from _leaves(part)
@@ -96,11 +101,11 @@ def _leaves(x: Any) -> Iterator[Leaf]:
         yield x
 
 
-def _arranged(sample: Any, leaves: Iterator[Leaf]) -> Any:
-    """Arrays and scalars arranged as those of a sample are."""
+def _rebuild(sample: Any, leaves: Iterator[Leaf]) -> Any:
+    """Arrays and scalars in the structure of a sample."""
     if isinstance(sample, tuple):
-        parts = [_arranged(x, leaves) for x in sample]
+        parts = [_rebuild(x, leaves) for x in sample]
         return type(sample)(*parts) if hasattr(sample, "_fields") else tuple(parts)
     if is_dataclass(sample) and not isinstance(sample, type):
-        return type(sample)(*(_arranged(getattr(sample, x.name), leaves) for x in fields(sample)))
+        return type(sample)(*(_rebuild(getattr(sample, x.name), leaves) for x in fields(sample)))
     return next(leaves)

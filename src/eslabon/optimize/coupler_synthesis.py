@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import MOST_SEED, Floats, count, finite, flag, positive
+from eslabon.arguments import MAX_SEED, Floats, count, finite, flag, positive
 from eslabon.errors import EslabonError, InputError, ModelError, format_value
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.mechanism import Mechanism
@@ -126,7 +126,7 @@ def coupler_curve(
         )
     name = chosen_frame(m, frame).name
     problem = CurveProblem(m, ranges, name, aim, turned, flag(full_turn, "full_turn"), demands, positive(tolerance, "tolerance"))  # fmt: skip
-    return _solved(problem, count(starts, "starts", 1), count(seed, "seed", most=MOST_SEED), {"iterations": iterations, "progress": progress})  # fmt: skip
+    return _solved(problem, count(starts, "starts", 1), count(seed, "seed", most=MAX_SEED), {"iterations": iterations, "progress": progress})  # fmt: skip
 
 
 def _one_direction(x: Floats) -> bool:

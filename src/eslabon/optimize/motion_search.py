@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import MOST_SEED, Floats, count, flag
+from eslabon.arguments import MAX_SEED, Floats, count, flag
 from eslabon.errors import (
     AssemblyError,
     EslabonError,
@@ -127,7 +127,7 @@ def motion(
         span,
         sought,
     )
-    rng = np.random.default_rng(count(seed, "seed", most=MOST_SEED))
+    rng = np.random.default_rng(count(seed, "seed", most=MAX_SEED))
     search = Search(m, task, formed, ends, count(iterations, "iterations", 1), progress)
     found = search.found(guesses(task, ends, search.first, count(starts, "starts", 1), rng))
     return _result(m, task, word, found)

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import (
-    MOST_SEED,
+    MAX_SEED,
     Floats,
     choice,
     count,
@@ -408,7 +408,7 @@ def sobol_starts(lower: Any, upper: Any, n: int, seed: int = 0) -> Floats:
 
     lower, upper = (np.atleast_1d(finite(x, "a bound")) for x in (lower, upper))
     power = max(0, int(np.ceil(np.log2(max(1, count(n, "starts", 0))))))
-    points = qmc.Sobol(len(lower), rng=count(seed, "seed", most=MOST_SEED)).random_base2(power)[:n]
+    points = qmc.Sobol(len(lower), rng=count(seed, "seed", most=MAX_SEED)).random_base2(power)[:n]
     return np.asarray(lower + points * (upper - lower))
 
 

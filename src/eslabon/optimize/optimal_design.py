@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import MOST_SEED, Floats, count, flag, positive
+from eslabon.arguments import MAX_SEED, Floats, count, flag, positive
 from eslabon.errors import EslabonError, InputError, ModelError, format_value
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import velocity_columns
@@ -93,7 +93,7 @@ def design(
     problem = DesignProblem(
         m, ranges, given, asked, demands, count(samples, "samples", 3), guess, flag(limits, "limits"), positive(tolerance, "tolerance")
     )  # fmt: skip
-    return _solved(problem, count(starts, "starts", 1), count(seed, "seed", most=MOST_SEED), {"iterations": iterations, "hessian": hessian, "progress": progress})  # fmt: skip
+    return _solved(problem, count(starts, "starts", 1), count(seed, "seed", most=MAX_SEED), {"iterations": iterations, "hessian": hessian, "progress": progress})  # fmt: skip
 
 
 def ranges_of(m: Mechanism, over: Any) -> dict[str, tuple[float, float]]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.answers import LISTED_NUMBERS, cell_text
 from eslabon.pages.elements import Markup, table
 from eslabon.sheets import Sheet, shown
 
@@ -44,12 +45,10 @@ STYLE = """
 .es-shown svg.es-spark { vertical-align: middle; display: inline-block; }
 """
 
-MANY = 8  # numbers of an array that are shown one by one
 ENTRIES = 36  # of a matrix that is shown whole
 DPI, SHOWN_DPI = 140, 70  # of a picture: two points of it for one of the page
 TOGETHER = 14  # curves in one table
 POINTS = 160  # of a small curve
-LONG = 240  # letters of a text that are shown
 
 
 # -- the frame ----------------------------------------------------------------------------------------------------------
@@ -59,7 +58,7 @@ def shown_in_notebook(thing: Any) -> str | None:
     """The HTML of a thing; None, and so its text, where that fails: a display never raises."""
     try:
         pieces = thing._pieces() if hasattr(thing, "_pieces") else attributes(thing)
-        return framed(titled(thing), *pieces)
+        return framed(titled(thing, fields_only=thing._shown_names[2]), *pieces)
     except Exception:
         return None
 
@@ -69,15 +68,12 @@ def framed(*pieces: str) -> str:
     return f'<div class="es-shown"><style>{STYLE}</style>{"".join(pieces)}</div>'
 
 
-def titled(thing: Any) -> str:
-    """The first line of a thing's text, without its angle brackets; nothing for what is told by its fields alone."""
-    if isinstance(thing, Mapping):
-        return ""
-    text = repr(thing)
-    if (
-        text.startswith(f"{type(thing).__name__}(") or thing._shown_names[2]
-    ):  # it says no more than the table
-        return f'<div class="es-title"><b>{escape(type(thing).__name__)}</b></div>'
+def titled(thing: object, fields_only: bool = False) -> str:
+    """The first line of a thing's text, without its angle brackets; only its type where the text says no more than
+    its fields."""
+    text, name = repr(thing), type(thing).__name__
+    if fields_only or text.startswith(f"{name}("):
+        return f'<div class="es-title"><b>{escape(name)}</b></div>'
     line = text.splitlines()[0].removeprefix("<").removesuffix(">")
     line = re.sub(r"; (print|see) .*", "", line)  # which is for those who see the text alone
     head, colon, rest = line.partition(":")
@@ -119,54 +115,9 @@ def cell(value: Any) -> str | float:
             for row in value.tolist()
         )
         return Markup(f'<table class="es-matrix">{rows}</table>')
-    if numbers and value.ndim == 1 and value.size > MANY and np.isfinite(value).all():
-        return Markup(f"{spark(value)} {escape(said(value))}")
-    return said(value)
-
-
-def said(value: Any) -> str:
-    """A value in a cell: few numbers one by one, of many how many and their range, of anything else the text, shortened.
-
-    >>> import numpy as np
-    >>> said(np.array([1.0, 2.5])), said(np.arange(12.0).reshape(3, 4)), said(("a", "b"))
-    ('1 2.5', '3 x 4 numbers, 0 to 11', 'a, b')
-    """
-    if value is None:
-        return ""
-    if isinstance(value, np.ndarray) and value.ndim:
-        return _array(value)
-    if isinstance(value, slice):
-        return f"{value.start}:{value.stop}"
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.item()
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, complex):
-        return (
-            f"{value.real + 0.0:.6g}{value.imag:+.6g}i" if value.imag else f"{value.real + 0.0:.6g}"
-        )
-    if isinstance(value, int | float):
-        return shown(value)
-    if isinstance(value, str):
-        return _short(value)
-    if isinstance(value, Mapping):
-        return _short(", ".join(f"{key}: {said(x)}" for key, x in value.items()))
-    if type(value) in (tuple, list, set, frozenset):
-        return _short(", ".join(map(said, value)))
-    return _short(repr(value).splitlines()[0].removeprefix("<").removesuffix(">"))
-
-
-def _array(x: np.ndarray) -> str:
-    if x.ndim == 1 and x.size <= MANY:
-        return (" " if x.dtype.kind in "fiu" else ", ").join(map(said, x.tolist()))
-    size = " x ".join(map(str, x.shape))
-    if not x.size or x.dtype.kind not in "fiu":
-        return f"{size} {'truth values' if x.dtype.kind == 'b' else 'values'}"
-    return f"{size} numbers, {shown(x.min())} to {shown(x.max())}"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONG else f"{text[: LONG - 1].rstrip()}…"
+    if numbers and value.ndim == 1 and value.size > LISTED_NUMBERS and np.isfinite(value).all():
+        return Markup(f"{spark(value)} {escape(cell_text(value))}")
+    return cell_text(value)
 
 
 def matrix(title: str, values: Any, rows: Sequence[str], columns: Sequence[str]) -> str:
@@ -190,7 +141,7 @@ def linear_system(model: Any) -> Iterator[str]:
         Sheet(
             "poles",
             ("pole [1/s]", "magnitude [rad/s]"),
-            [(said(complex(s)), float(abs(s))) for s in poles],
+            [(cell_text(complex(s)), float(abs(s))) for s in poles],
         )
     )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import MOST
+from eslabon.arguments import MAX_COUNT
 from eslabon.displays import displayed
 from eslabon.paths.checks import (
     Floats,
@@ -268,7 +268,9 @@ def splined_cycloid(duration: float, nodes: int = 21) -> Law:
     >>> [round(float(law(0.05, order)), 5) for order in (0, 1, 2)]
     [0.00082, 0.04894, 1.95774]
     """
-    whole(nodes, 4, MOST, "the splined cycloid needs at least four nodes, a whole number; nodes")
+    whole(
+        nodes, 4, MAX_COUNT, "the splined cycloid needs at least four nodes, a whole number; nodes"
+    )
     tau, h = np.linspace(0.0, 1.0, nodes), 1.0 / (nodes - 1)
     accelerations = (2 / h) * np.tan(pi * h) * np.sin(2 * pi * tau)
     return Law(

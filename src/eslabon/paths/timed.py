@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import MOST
+from eslabon.arguments import MAX_COUNT
 from eslabon.displays import displayed
 from eslabon.paths.checks import Floats, PathError, numbers, positive, waiting, whole
 from eslabon.paths.laws import Law
@@ -85,7 +85,9 @@ class Timed(Generic[S]):
             )
         else:
             t = np.linspace(
-                0.0, self.duration, whole(n, 2, MOST, "a path is sampled at two or more points; n")
+                0.0,
+                self.duration,
+                whole(n, 2, MAX_COUNT, "a path is sampled at two or more points; n"),
             )
         made: S = self.samples(t, *self(t))
         return made
@@ -145,7 +147,7 @@ class Timed(Generic[S]):
     def repeat(self, times: int) -> Self:
         """The path several times over; it must end where and as fast as it starts."""
         times = whole(
-            times, 1, MOST, "a path is repeated a whole number of times, one or more; times"
+            times, 1, MAX_COUNT, "a path is repeated a whole number of times, one or more; times"
         )
         self._check_join(self, self)
         return self._joined((self,) * times, f"{self.title}, {times} times")

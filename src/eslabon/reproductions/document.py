@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from eslabon.language import Phrase, Verbatim, phrase, translated
+from eslabon.answers import Message
+from eslabon.language import Verbatim, phrase, translated
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Document:
     commands: tuple[str, ...] = field(default=())
     python: str = ""
 
-    def cited(self) -> Phrase:
+    def cited(self) -> Message:
         """Authors, title and where it appeared."""
         names = joined([name.split(". ")[-1] for name in self.authors])
         return phrase(

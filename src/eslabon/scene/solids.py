@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.errors import MissingDependencyError, ModelWarning, depth_of_user
+from eslabon.errors import MissingDependencyError, ModelWarning, user_stacklevel
 from eslabon.model import GROUND, Model
 from eslabon.model.items import Shape
 from eslabon.scene import primitives
@@ -220,14 +220,14 @@ def _solid(shape: Shape, m: Model) -> Solid | None:
 def _mesh(file: str, scale: Sequence[float], m: Model) -> Solid | None:
     if not Path(file).is_file():
         said = f"{m.name}: the mesh {file} is not there, and its body is drawn as a bar; `eslabon check` says where it belongs."
-        warnings.warn(said, ModelWarning, stacklevel=depth_of_user())
+        warnings.warn(said, ModelWarning, stacklevel=user_stacklevel())
         return None
     reader = trimesh()
     try:
         solid = reader.load(file, force="mesh")
     except Exception as error:  # whatever a reader of a foreign file says
         said = f"{m.name}: the mesh {file} cannot be read ({error}); its body is drawn as a bar."
-        warnings.warn(said, ModelWarning, stacklevel=depth_of_user())
+        warnings.warn(said, ModelWarning, stacklevel=user_stacklevel())
         return None
     solid.apply_transform(np.diag([*scale, 1.0]))
     return Solid(np.array(solid.vertices, dtype=float), np.array(solid.faces, dtype=np.int64))

@@ -20,7 +20,7 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.atomic_files import write
 from eslabon.errors import ReadError, format_value
-from eslabon.model.configuration import Column
+from eslabon.model.configuration import SignalColumn
 from eslabon.sheets import from_inert, inert
 from eslabon.simulate.simulated_motion import Motion, Occurrences, Statistics
 
@@ -114,7 +114,7 @@ def _from_npz(content: bytes, _: str) -> Motion:
         text, data
     ):  # before, the archive's own checksums had to do
         raise ValueError("its checksum is another one")
-    columns = {what: tuple(Column(*c) for c in own) for what, own in about["columns"].items()}
+    columns = {what: tuple(SignalColumn(*c) for c in own) for what, own in about["columns"].items()}
     events = {
         name: Occurrences(*(data[f"event{k}_{what}"] for what in Occurrences._fields))
         for k, name in enumerate(about["events"])
@@ -175,13 +175,15 @@ def _from_csv(content: bytes, stem: str) -> Motion:
     cells, *rows = csv.reader(io.StringIO((top + b"\r\n" + rest).decode(), newline=""))
     headings = [from_inert(cell) for cell in cells]
     values = np.array([[float(x) for x in row[:-1]] for row in rows]).reshape(-1, len(headings))
-    columns: dict[str, list[Column]] = {what: [] for what in QUANTITIES}
+    columns: dict[str, list[SignalColumn]] = {what: [] for what in QUANTITIES}
     places: dict[str, list[int]] = {what: [] for what in QUANTITIES}
     for k, heading in enumerate(headings[1:-3], start=1):
         parts = _HEADING.fullmatch(heading)
         if parts is None:
             raise ValueError(f"the heading {heading!r} names no joint")
-        columns[parts["what"]].append(Column(parts["joint"], parts["name"] or "", parts["unit"]))
+        columns[parts["what"]].append(
+            SignalColumn(parts["joint"], parts["name"] or "", parts["unit"])
+        )
         places[parts["what"]].append(k)
     if not places["asked"]:
         places["asked"], columns["asked"] = places["tau"], columns["tau"]

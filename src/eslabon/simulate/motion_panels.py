@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.model.configuration import Column
+from eslabon.model.configuration import SignalColumn
 from eslabon.plotting import axis_label, curves, panel_title, theme_at
 from eslabon.simulate.simulated_motion import Motion
 
@@ -58,11 +58,11 @@ def _mark_starts(ax: Any, lines: Sequence[Any]) -> None:
         ax.plot(*(x[:1] for x in line.get_data()), "o", color=line.get_color(), markersize=4)
 
 
-def _chosen(columns: tuple[Column, ...], joints: Joints) -> list[int]:
+def _chosen(columns: tuple[SignalColumn, ...], joints: Joints) -> list[int]:
     return [k for k, column in enumerate(columns) if joints is None or column.joint in joints]
 
 
-def _by_unit(columns: tuple[Column, ...], joints: Joints) -> dict[str, list[int]]:
+def _by_unit(columns: tuple[SignalColumn, ...], joints: Joints) -> dict[str, list[int]]:
     """The places of columns of each unit."""
     made: dict[str, list[int]] = {}
     for k in _chosen(columns, joints):
@@ -163,7 +163,7 @@ def phase(motion: Motion, joints: Joints) -> Iterator[Panel]:
             )
 
 
-def _plain(columns: tuple[Column, ...], joint: str) -> list[str]:
+def _plain(columns: tuple[SignalColumn, ...], joint: str) -> list[str]:
     return [c.name for c in columns if c.joint == joint]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.errors import depth_of_user, tell_of_singularity
+from eslabon.errors import report_singularity, user_stacklevel
 from eslabon.model import Model
 from eslabon.progress import Progress
 from eslabon.simulate import adaptive, fixed, run_options, step_formulas
@@ -203,7 +203,7 @@ def _motion(system: System, control: Control, method: str, made: Outcome, second
 
 
 def _warn(sentence: str) -> None:
-    warnings.warn(sentence, SimulationWarning, stacklevel=depth_of_user())
+    warnings.warn(sentence, SimulationWarning, stacklevel=user_stacklevel())
 
 
 def _past_singularities(motion: Motion, passages: Passages, singular: str) -> Motion:
@@ -218,7 +218,7 @@ def _past_singularities(motion: Motion, passages: Passages, singular: str) -> Mo
     )
     if singular == "error":
         raise SingularMotionError(sentence, motion.until(first.min()))
-    tell_of_singularity(singular, sentence)
+    report_singularity(singular, sentence)
     return motion
 
 

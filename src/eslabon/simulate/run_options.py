@@ -15,7 +15,7 @@ from eslabon.coordinates.closing import ROUND_OFF
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of, symbols_in
 from eslabon.coordinates.massless import refuse_massless, refuse_massless_values
 from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
-from eslabon.errors import SINGULAR_WORDS, AssemblyError, InputError, ModelError, format_value
+from eslabon.errors import SINGULAR_CHOICES, AssemblyError, InputError, ModelError, format_value
 from eslabon.formulas.applied_loads import check_external
 from eslabon.formulas.constrained.constraint_solvers import METHODS
 from eslabon.formulas.formulations.formulation import Formulation
@@ -49,7 +49,7 @@ def check_words(
     if not as_model(m).nv:
         raise ModelError(f"{m.name} has no joint that moves: there is nothing to simulate.")
     choice(method, "method", (*adaptive.METHODS, *step_formulas.METHODS))
-    choice(singular, "singular", SINGULAR_WORDS)
+    choice(singular, "singular", SINGULAR_CHOICES)
     flag(hold, "hold")
     if progress is not None:
         flag(progress, "progress")

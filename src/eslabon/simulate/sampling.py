@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import MOST_SEED, Floats, count, finite, floats, positive
+from eslabon.arguments import MAX_SEED, Floats, count, finite, floats, positive
 from eslabon.displays import displayed
 from eslabon.errors import InputError, format_value
 from eslabon.model import Model
@@ -101,7 +101,7 @@ def sampled(
     start = None if state is None else states_at_start(state)
     return Sampled(
         law, period, min(delay, period), start, increments, rates, _deviations(noise, "noise"),
-        _deviations(velocity_noise, "velocity_noise"), _deviations(force_noise, "force_noise"), count(seed, "seed", most=MOST_SEED),
+        _deviations(velocity_noise, "velocity_noise"), _deviations(force_noise, "force_noise"), count(seed, "seed", most=MAX_SEED),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from eslabon.arguments import Floats, floats
 from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, format_value, suggest
 from eslabon.model import Model
-from eslabon.model.configuration import Column, coordinate_columns, velocity_columns
+from eslabon.model.configuration import SignalColumn, coordinate_columns, velocity_columns
 from eslabon.pages import paragraph
 from eslabon.pages.notebook import in_groups
 from eslabon.plotting import saved
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
         return self._replace(tau=memory.acting, asked=memory.asked, state=memory.state)
 
 
-def columns(m: Model) -> dict[str, tuple[Column, ...]]:
+def columns(m: Model) -> dict[str, tuple[SignalColumn, ...]]:
     """The columns of q, v, a and tau."""
     v = velocity_columns(m)
     a = tuple(c._replace(unit=ACCELERATION[c.unit]) for c in v)
@@ -133,7 +133,7 @@ class Motion:
     x: Floats
     closure: Floats
     name: str
-    columns: Mapping[str, tuple[Column, ...]]
+    columns: Mapping[str, tuple[SignalColumn, ...]]
     events: Mapping[str, Occurrences]
     statistics: Statistics
     system: System | None  # what moved; None for a motion from a file

@@ -27,7 +27,7 @@ from eslabon.coordinates.partition import (
     partition_at,
     redundancy_is_constant,
 )
-from eslabon.errors import AssemblyError, ModelError, SingularityError, tell_of_singularity
+from eslabon.errors import AssemblyError, ModelError, SingularityError, report_singularity
 from eslabon.formulas.dynamics import equations_of_all_rows
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
 from eslabon.formulas.motion_state import StateFunction
@@ -169,7 +169,7 @@ class SecondLook:
             )
         if len(bad):
             which = f" in {len(bad)} of {conditions.size} states" if conditions.size > 1 else ""
-            tell_of_singularity(
+            report_singularity(
                 self.singular, f"{self.verb}: {self.m.name} is at a singular configuration{which}; the minimum-norm "
                 "solution is given.")  # fmt: skip
         for k in bad:
@@ -346,7 +346,7 @@ class SecondLook:
         a = a + root @ np.linalg.pinv(J @ root, rcond=np.sqrt(RANK)) @ (gamma - J @ a)
         left = float(np.abs(J @ a - gamma).max(initial=0.0))
         if not left < 1e-6 * max(1.0, float(np.abs(gamma).max(initial=0.0))):
-            tell_of_singularity(
+            report_singularity(
                 "error", f"forward_dynamics: no acceleration of {self.m.name} keeps its loops closed at these velocities "
                 f"(it violates them by {left:.3g}): branches meet at this configuration, and the motion keeps to none.")  # fmt: skip
         return a
@@ -359,7 +359,7 @@ class SecondLook:
         forces = np.linalg.lstsq(motions[:, places], motions @ needed, rcond=np.sqrt(RANK))[0]
         left = float(np.abs(motions[:, places] @ forces - motions @ needed).max(initial=0.0))
         if not left < 1e-6 * max(1.0, float(np.abs(needed).max(initial=0.0))):
-            tell_of_singularity(
+            report_singularity(
                 "error", f"inverse_dynamics: at this singular configuration no actuators' forces give {self.m.name} this "
                 f"motion ({left:.3g} N or N m is missing in a direction they do not reach).")  # fmt: skip
         return forces

@@ -14,7 +14,7 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.designs import Designs
 from eslabon.coordinates.partition import RANK, partition, retained_rows
 from eslabon.displays import displayed
-from eslabon.errors import SINGULAR_WORDS, tell_of_singularity
+from eslabon.errors import SINGULAR_CHOICES, report_singularity
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.solvers.derived_formulas import derivative_at, parameters_of
@@ -90,7 +90,7 @@ def condition_derivatives(
     At a singular configuration, and where singular values meet that part, there is none: an error, or NaN with
     `singular` "warn" or "ignore".
     """
-    how = choice("error" if singular is None else singular, "singular", SINGULAR_WORDS)
+    how = choice("error" if singular is None else singular, "singular", SINGULAR_CHOICES)
     rows, chosen = PARTS[choice(part, "part", PARTS)], frame_if_any(m, frame)
     named = parameters_of(m, by)
     lead, flat, designs = in_designs(m, q, parameters)
@@ -155,7 +155,7 @@ def _slopes(m: Model, kind: str, A: Floats, dA: Floats, number: int | None, how:
             if kinks[bad[0]]
             else "singular values meet there that the parameter parts"
         )
-        tell_of_singularity(
+        report_singularity(
             how, f"the {kind} condition of {m.name} has no derivative at this configuration{which}: {why}. Take one beside it, or "
             'let it be NaN with singular="ignore".')  # fmt: skip
     return made

@@ -12,7 +12,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, choice, flag, known_options, text
 from eslabon.coordinates.designs import each_design, one_design
-from eslabon.errors import SINGULAR_WORDS, ModelError
+from eslabon.errors import SINGULAR_CHOICES, ModelError
 from eslabon.model import Model
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def complete(
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Full q, v, a from the motion of joints, or of a frame with its `rates`."""
     if singular is not None:
-        choice(singular, "singular", SINGULAR_WORDS)
+        choice(singular, "singular", SINGULAR_CHOICES)
     if pose is not None or _given(words):
         from eslabon.solvers.targets import Target
         from eslabon.solvers.targets.following import complete_target

@@ -35,7 +35,7 @@ from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.model.configuration import difference, velocity_names
 from eslabon.model.memory import per_model
-from eslabon.numerics.pivoting import pivoted
+from eslabon.numerics.pivoting import pivot_columns
 from eslabon.solvers.assembly.prescription import scales, sizes
 from eslabon.solvers.batches import flattened
 
@@ -299,7 +299,7 @@ def reachable_twists(m: Model, frame: str, part: str) -> Span:
 def _oriented(basis: Floats) -> Floats:
     """The basis with the orientation of those components of a twist that tell its vectors apart best,
     in their order: singular vectors have signs that round-off decides."""
-    rows = sorted(pivoted(basis.T)[0][: basis.shape[1]])
+    rows = sorted(pivot_columns(basis.T)[0][: basis.shape[1]])
     return basis * np.where(
         np.arange(basis.shape[1]) == 0, np.sign(np.linalg.det(basis[rows])), 1.0
     )

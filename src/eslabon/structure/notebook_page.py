@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from eslabon.errors import EslabonError
 from eslabon.model import Model
+from eslabon.model.item_tables import item_tables
 from eslabon.pages import paragraph, picture, table
 from eslabon.pages.notebook import beside, drawn, folded
 from eslabon.sheets import Sheet
 from eslabon.structure.drawing import topology_svg
-from eslabon.structure.item_tables import sheets
 from eslabon.structure.mobility import degrees_of_freedom
 
 FEW = 12  # rows of a table that is shown unfolded
@@ -26,7 +26,11 @@ def mechanism_pieces(m: Model) -> Iterator[str]:
     yield beside(to_scale or topology, table(_numbers(m)))
     if to_scale:
         yield folded("topology", topology)
-    made = {sheet.title: sheet for sheet in sheets(m) if sheet.title != "totals"}
+    made = {
+        sheet.title: sheet
+        for sheet in map(Sheet.from_table, item_tables(m))
+        if sheet.title != "totals"
+    }
     for title, sheet in made.items():
         count = len(sheet.rows)
         yield folded(

@@ -6,10 +6,14 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from eslabon.model import Model
+from eslabon.model.item_tables import item_tables
+from eslabon.sheets import Sheet
 from eslabon.structure import mobility, topology_text
-from eslabon.structure.item_tables import sheets
 
-__all__ = ["describe", "sheets"]
+
+def sheets(m: Model) -> list[Sheet]:
+    """The tables of what a mechanism is made of."""
+    return [Sheet.from_table(table) for table in item_tables(m)]
 
 
 def describe(m: Model) -> RenderableType:

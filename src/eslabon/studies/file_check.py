@@ -12,7 +12,7 @@ from typing import Any
 
 from eslabon.errors import EslabonError, ModelWarning, ReadError, format_value
 from eslabon.files import read_file
-from eslabon.files.findings import QUOTED, Finding, Findings
+from eslabon.files.findings import QUOTED, CheckReport, Finding, Findings
 from eslabon.files.meshes import Packages, meshes
 from eslabon.mechanism import Mechanism
 from eslabon.model import Description, Model, ParameterExpression
@@ -24,7 +24,7 @@ from eslabon.model.validation import violations
 CLOSED = 1e-6  # metres or radians
 
 
-def check(path: str | Path, packages: Packages = None) -> list[Finding]:
+def check(path: str | Path, packages: Packages = None) -> CheckReport:
     """What is wrong ("error") and what is odd ("warning") in a file: a list of findings with level, file, line, sentence.
 
     Mistakes of the text come first, then those of the mechanism: names, references, the tree, numbers no body has. The line
@@ -60,7 +60,7 @@ def check(path: str | Path, packages: Packages = None) -> list[Finding]:
         findings.odd += _meshes(path, packages)
         sentences += _mesh_files(path, description)
     odd = [*findings.odd, *((s, findings.line(s)) for s in dict.fromkeys(sentences))]
-    return found + [Finding("warning", *_placed(path, s, line)) for s, line in odd]
+    return CheckReport([*found, *(Finding("warning", *_placed(path, s, line)) for s, line in odd)])
 
 
 def _meshes(path: Path, packages: Packages) -> Iterator[tuple[str, int]]:
@@ -161,7 +161,11 @@ def _odd(d: Description) -> Iterator[str]:
     elif not m.actuated:
         yield "no joint is actuated; name those that motors drive."
     if m.closed and not m.rheonomic:
-        yield from _all(lambda: _closing(m))
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            found = list(_all(lambda: _closing(m)))
+        said = (str(w.message) for w in told if issubclass(w.category, ModelWarning))
+        yield from dict.fromkeys((*(x.removeprefix(f"{m.name}: ") for x in said), *found))
 
 
 def _closing(m: Mechanism) -> Iterator[str]:

@@ -11,8 +11,9 @@ from html import escape, unescape
 from typing import Any
 
 from eslabon import pages
+from eslabon.answers import Message
 from eslabon.errors import EslabonError
-from eslabon.language import Phrase, catalogue, phrase, translated
+from eslabon.language import catalogue, phrase, translated
 from eslabon.sheets import Sheet, plain
 
 # What other rooms write into their drawings, with names and numbers in it.
@@ -92,7 +93,7 @@ class Section:
         """A text of a table in the study's language: as a whole, by its parts between semicolons, or its first word."""
         if self.language == "en" or not isinstance(text, str):
             return text
-        if isinstance(text, Phrase) or text in catalogue(self.language):
+        if isinstance(text, Message) or text in catalogue(self.language):
             return translated(text, self.language)
         if "; " in text:
             return "; ".join(map(self.word, text.split("; ")))

@@ -24,7 +24,7 @@ class Panel(NamedTuple):
 
 
 def by_unit(name: str, columns: Sequence[Any], values: np.ndarray, suffix: str = "") -> list[Panel]:
-    """A panel for each unit among columns of a motion (`Column`)."""
+    """A panel for each unit among columns of a motion (`SignalColumn`)."""
     made = []
     for unit in dict.fromkeys(c.unit for c in columns):
         own = {str(c): values[:, k] for k, c in enumerate(columns) if c.unit == unit}

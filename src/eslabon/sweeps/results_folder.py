@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eslabon.atomic_files import check_writable, replacing, write
+from eslabon.atomic_files import check_writable, replace_file, write
 from eslabon.errors import InputError, ReadError, format_value
 from eslabon.sweeps.chunks import Chunk
 from eslabon.sweeps.sweep_table import REASON, Column, SweepTable, arrow, schema_of
@@ -116,7 +116,7 @@ class ResultsFolder:
         )  # with every state of a design
         split = [c["name"] for c in self.manifest["columns"] if c["role"] != repeated]
         others = [name for name in rows.column_names if name not in split]
-        with replacing(self.file(chunk)) as file:
+        with replace_file(self.file(chunk)) as file:
             pyarrow.parquet.write_table(
                 rows.replace_schema_metadata(self._metadata(chunk)), file, compression="zstd", use_dictionary=others,
                 use_byte_stream_split=split, write_page_checksum=True,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import MOST_SEED, Floats, choice, count
+from eslabon.arguments import MAX_SEED, Floats, choice, count
 from eslabon.errors import InputError, format_value
 from eslabon.sweeps.variables import Variable, factors
 
@@ -102,7 +102,7 @@ def sampling_of(variables: Sequence[Variable], samples: Any, method: Any, seed: 
     """The points that a user asks for. Left out, the method is a grid where all variables have levels, else a Sobol sequence."""
     levels = all(x.levels for x in variables)
     method = choice("grid" if levels else "sobol", "method", METHODS) if method is None else choice(method, "method", METHODS)  # fmt: skip
-    seed = count(seed, "seed", most=MOST_SEED)
+    seed = count(seed, "seed", most=MAX_SEED)
     if method == "saltelli":
         rows = count(256 if samples is None else samples, "samples", 2)
         if rows & (rows - 1):

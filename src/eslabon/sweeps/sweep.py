@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, count, flag
-from eslabon.errors import InputError, ModelError, ModelWarning, depth_of_user, format_value
+from eslabon.errors import InputError, ModelError, ModelWarning, format_value, user_stacklevel
 from eslabon.measures import Measure, measure_of
 from eslabon.mechanism import Mechanism
 from eslabon.progress import Progress
@@ -234,7 +234,7 @@ class _Run:
             warnings.warn(
                 f"all {failed:,} designs of the first chunk failed: {reasons[0].as_py()}",
                 ModelWarning,
-                stacklevel=depth_of_user(),
+                stacklevel=user_stacklevel(),
             )
         self.done, self.failed = self.done + chunk.points, self.failed + failed
         left = self.sampling.points - self.done

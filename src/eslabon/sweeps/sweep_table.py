@@ -13,7 +13,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, file_path, known_words, text
 from eslabon.arguments import names as words
-from eslabon.atomic_files import replacing
+from eslabon.atomic_files import replace_file
 from eslabon.displays import displayed
 from eslabon.errors import InputError, MissingDependencyError, ReadError, format_value, suggest
 from eslabon.sheets import inert
@@ -248,7 +248,7 @@ class SweepTable:
         schema, batches = self._parts.schema, self.batches()
         if ending == ".csv":
             schema, batches = _inert_schema(schema), map(_inert_batch, batches)
-        with replacing(path) as file, writers[ending](file, schema) as writer:
+        with replace_file(path) as file, writers[ending](file, schema) as writer:
             for batch in batches:
                 writer.write_batch(batch)
         return Path(path)

@@ -8,7 +8,7 @@ from functools import partial
 from eslabon.compiler.llvm import machine
 from eslabon.compiler.llvm.emit import Kernel, Layout, has_loops, kernel, single_kernel
 from eslabon.compiler.program import Program
-from eslabon.progress import interruptible
+from eslabon.progress import run_interruptibly
 
 
 @dataclass(frozen=True)
@@ -38,5 +38,5 @@ def assembled_single(program: Program, quick: bool = False) -> Assembled:
 
 
 def _assembled(made: Kernel, length: int, quick: bool) -> Assembled:
-    code = interruptible(partial(machine.assemble, made.text, length, quick))
+    code = run_interruptibly(partial(machine.assemble, made.text, length, quick))
     return Assembled(code, made.name.removeprefix("@"), made.width, made.layout, made.scratch_size)

@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from eslabon.arguments import choice, flag
-from eslabon.coordinates.closing import CLOSED, close_each, residuals_at
+from eslabon.coordinates.closing import CLOSED, close_each, residuals_at, unclosed
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
 from eslabon.coordinates.partition import partition
-from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_singularity
+from eslabon.errors import SINGULAR_CHOICES, AssemblyError, ModelError, report_singularity
 from eslabon.formulas.kinematics.closure import row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
@@ -43,7 +43,7 @@ def assemble(
     With `continuation` the last axis of many values is a motion: each configuration follows from the one before. With
     `parameters` each configuration is one of a design of its own, which the way leads to too.
     """
-    choice(singular, "singular", SINGULAR_WORDS)
+    choice(singular, "singular", SINGULAR_CHOICES)
     for name, value in (("strict", strict), ("continuation", continuation), ("limits", limits)):
         flag(value, name)
     near = None
@@ -99,7 +99,7 @@ class Assembly:
         goal = self.admitted(goal)
         q, size, crossings = self._reached(begin, goal, designs)
         q, size = self._within(q, size, goal, designs)
-        open_ = ~(size < CLOSED)
+        open_ = unclosed(self.m, size)
         if self.strict and open_.any():
             flat = goal.reshape(size.size, *goal.shape[2:])
             refuse(
@@ -146,10 +146,11 @@ class Assembly:
     ) -> Floats:
         """Closed configurations next to q that keep some joints where they are; else, with all free, next to the guess."""
         found, size = solve_closure(self.m, holding, ranges, q, designs=designs)
-        lost = np.flatnonzero(~(size < CLOSED))
+        lost = np.flatnonzero(unclosed(self.m, size))
         if len(lost):
             near, error = close_each(self.m, guess[lost], designs[lost])
-            found[lost] = np.where((np.sqrt(error) < CLOSED)[:, None], near, guess[lost])
+            open_ = unclosed(self.m, np.sqrt(error))
+            found[lost] = np.where(open_[:, None], guess[lost], near)
         return found
 
     def started(self, begin: Floats, designs: Designs = DESCRIBED) -> tuple[Floats, Designs]:
@@ -166,7 +167,7 @@ class Assembly:
             described = ~(left < CLOSED) & ((before < CLOSED) | ~(left < NEARER * before))
             start[~described] = designs.values[~described]
             left = np.where(described, before, left)
-        lost = np.flatnonzero(~(left < CLOSED))
+        lost = np.flatnonzero(unclosed(m, left))
         if len(lost):  # one guess for all is closed once
             each, back = np.unique(
                 np.hstack([begin[lost], start[lost]]), axis=0, return_inverse=True
@@ -188,7 +189,7 @@ class Assembly:
         ]
         for row in range(int(rows.min()), lost.shape[1]):
             lanes = np.flatnonzero(lost[:, row])
-            if self.strict and row and not (size[lanes, row - 1] < CLOSED).all():
+            if self.strict and row and unclosed(self.m, size[lanes, row - 1]).any():
                 break
             before = q[lanes, row - 1] if row else q[lanes, row]
             q[lanes, row], size[lanes, row] = self._directly(
@@ -214,7 +215,7 @@ class Assembly:
         """The same from other starts for what is not there yet; each row finds the same in any batch."""
         rng = np.random.default_rng(0)
         for k in range(RESTARTS):
-            lost = np.flatnonzero(~(size < CLOSED))
+            lost = np.flatnonzero(unclosed(self.m, size))
             if not len(lost):
                 break
             away = np.tile(rng.normal(size=self.m.nv) * (0.1 + 0.1 * k), (len(lost), 1))
@@ -266,7 +267,7 @@ class Assembly:
     ) -> tuple[Floats, Floats]:
         """The same within the limits; what has another way of closing takes it, else it is refused."""
         q = self._turned(q)
-        out = np.argwhere((size < CLOSED) & ~self.ranges.contain(q))
+        out = np.argwhere(~unclosed(self.m, size) & ~self.ranges.contain(q))
         if not len(out):
             return q, size
         at = tuple(out.T)
@@ -278,7 +279,7 @@ class Assembly:
             found, left = solve_closure(self.m, self.given, self.ranges, begin, x, own)
         if self.given.frame is not None and q.shape[1] == 1:
             found, left = self._restarted(self.ranges, found, left, x, own)
-        lost = ~(left < CLOSED)
+        lost = unclosed(self.m, left)
         if self.strict and lost.any():
             where = tuple(out[int(np.argmax(lost))])
             many = f" ({int(lost.sum())} of {size.size} configurations)" if size.size > 1 else ""
@@ -316,7 +317,7 @@ def _tell(
         count = len({c.lane for c in crossings})
         which = "the configuration" if lanes == 1 else f"{count} of {lanes} configurations"
         sentence = f"on the way to {which} {m.name} has passed a singular configuration{at}, and may stand on another branch than its guess; give a guess on the branch you want, or see m.assembly_modes."  # fmt: skip
-    tell_of_singularity(singular, sentence)
+    report_singularity(singular, sentence)
 
 
 def _shown(given: Prescription, values: Floats) -> str:
@@ -333,7 +334,7 @@ def refuse(
 ) -> NoReturn:
     """Say which loop stays open, by how much, in which design, and what could be reached."""
     q = np.where(np.isfinite(q), q, m.home())
-    open_ = np.flatnonzero(~(size < CLOSED))
+    open_ = np.flatnonzero(unclosed(m, size))
     k = int(open_[0])
     many = (
         f" ({len(open_)} of {len(size)} configurations; this is number {k})"
@@ -377,7 +378,7 @@ def _nearest(m: Model, given: Prescription, q: Floats, goal: Floats, design: Des
         return "; give a guess nearer to a closed configuration"
     places, rows = given.coordinates(m), list(partition(m).rows)
     (begin,), (error,) = close_each(m, q[None], design.over(1), restarts=0)
-    if not np.sqrt(error) < CLOSED:
+    if unclosed(m, np.sqrt(error)):
         return "; if it closes in another way, m.assembly_modes finds it"
     closed = {"type": "eq", "fun": lambda x: residuals_at(m, normalize(m, x), design)[rows]}
     found = minimize(

@@ -13,11 +13,11 @@ from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
 from eslabon.coordinates.partition import generic, partition, retained_rows
 from eslabon.errors import (
-    SINGULAR_WORDS,
+    SINGULAR_CHOICES,
     AssemblyError,
     ModelError,
     SingularityError,
-    tell_of_singularity,
+    report_singularity,
 )
 from eslabon.formulas.inputs import Q, V
 from eslabon.formulas.kinematics.closure import equations, row_names
@@ -47,7 +47,7 @@ def complete(
         raise ModelError(f"{m.name} has no loops: the joints' motion is already complete.")
     choice(passive, "passive", PASSIVE)
     if singular is not None:
-        choice(singular, "singular", SINGULAR_WORDS)
+        choice(singular, "singular", SINGULAR_CHOICES)
     given = by_joints(m, joints)
     for x, name, what in ((va, "va", "velocities"), (aa, "aa", "accelerations")):
         if x is None:
@@ -77,7 +77,7 @@ def complete(
         *each, *designs.inputs
     )
     if not np.nanmin(condition, initial=1.0) > SINGULAR_PIVOT:
-        tell_of_singularity(
+        report_singularity(
             singular or "error", f"{m.name} is at a singular configuration for {', '.join(given.joints)} (or so near that nothing can be said): "
             "the other joints' velocities do not follow from theirs; prescribe other joints or another configuration.")  # fmt: skip
         v, a, left = _rank_by_rank(

@@ -16,7 +16,7 @@ from eslabon.arguments import choice, finite, states
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.designs import Designs, designs_of
-from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_singularity
+from eslabon.errors import SINGULAR_CHOICES, AssemblyError, ModelError, report_singularity
 from eslabon.formulas.inputs import Q, V
 from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.model import Model
@@ -110,7 +110,7 @@ def complete_at(
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """q, v, a of all joints at instants, from the motion of prescribed ones; what they leave open as in `complete`."""
     choice(passive, "passive", PASSIVE)
-    choice(singular, "singular", SINGULAR_WORDS)
+    choice(singular, "singular", SINGULAR_CHOICES)
     given = by_joints(m, joints)
     count = len(given.velocities(m))
     own = [
@@ -140,7 +140,7 @@ def _tell_open(
             "or with passive='minimum_norm' let them move as little as they can."
         )
     if (found < most).any():
-        tell_of_singularity(singular, f"{m.name} is at a singular configuration at one of the times, where velocities do not "
+        report_singularity(singular, f"{m.name} is at a singular configuration at one of the times, where velocities do not "
             "follow; take other times, or pass singular='warn' for the minimum-norm ones.")  # fmt: skip
 
 

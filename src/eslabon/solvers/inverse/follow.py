@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eslabon.arguments import choice, finite, flag, positive
-from eslabon.errors import SINGULAR_WORDS, InverseKinematicsError, format_value
+from eslabon.errors import SINGULAR_CHOICES, InverseKinematicsError, format_value
 from eslabon.model.configuration import integrate
 from eslabon.solvers.given_poses import checked_poses
 from eslabon.solvers.inverse.arm import Arm, arm_for
@@ -73,7 +73,7 @@ def follow(
     >>> motion.q.shape, bool(motion.distance.max() < 1e-10)
     ((101, 6), True)
     """
-    choice(singular, "singular", SINGULAR_WORDS)
+    choice(singular, "singular", SINGULAR_CHOICES)
     limits, strict, tolerance = (
         flag(limits, "limits"),
         flag(strict, "strict"),

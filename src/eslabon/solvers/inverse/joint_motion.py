@@ -15,7 +15,7 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import RANK
 from eslabon.displays import displayed
-from eslabon.errors import SINGULAR_WORDS, InputError, ModelError, tell_of_singularity
+from eslabon.errors import SINGULAR_CHOICES, InputError, ModelError, report_singularity
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
 from eslabon.model.configuration import (
@@ -158,7 +158,7 @@ def inverse_motion(
     >>> inverse_motion(m, T, V, [0.0] * 6, [0.2, 0.4], "tool", strict=False).v.round(9)
     array([1., 2.])
     """
-    choice(singular, "singular", SINGULAR_WORDS)
+    choice(singular, "singular", SINGULAR_CHOICES)
     if m.closed:
         if axis is not None or strict is not None or tolerance != TOLERANCE:
             raise ModelError(
@@ -278,4 +278,4 @@ def tell(
         )
     if sentences:
         advice = "Choose another configuration or path, or pass singular='ignore'."
-        tell_of_singularity(singular, " ".join([*sentences, advice]))
+        report_singularity(singular, " ".join([*sentences, advice]))

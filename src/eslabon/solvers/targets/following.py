@@ -12,13 +12,13 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import residuals_at
 from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import (
-    SINGULAR_WORDS,
+    SINGULAR_CHOICES,
     AssemblyError,
     InputError,
     InverseKinematicsError,
     ModelError,
     format_value,
-    tell_of_singularity,
+    report_singularity,
 )
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.model import Model
@@ -51,7 +51,7 @@ def complete_target(
     and `acceleration` are the rates of what is asked: of a position its three components, of planar coordinates x', y' and
     the angle's rate, of an orientation the angular velocity, of an axis the rate of its direction, in the order of the parts.
     """
-    choice(singular, "singular", SINGULAR_WORDS)
+    choice(singular, "singular", SINGULAR_CHOICES)
     reached = reach_along if flag(continuation, "continuation") else reach
     found = reached(m, targets, guess, limits=limits, parameters=parameters)
     made, asked = rates_at(m, targets, found.q, parameters, twist, velocity, acceleration)
@@ -110,7 +110,7 @@ def _rate(x: Any, name: str, count: int) -> Floats:
 def _tell(m: Model, made: Rates, asked: Floats, singular: str) -> None:
     """A singular configuration, or rates that no motion has."""
     if np.min(made.condition, initial=1.0) < SINGULAR:
-        tell_of_singularity(
+        report_singularity(
             singular,
             f"{m.name} is at a singular configuration (the reciprocal condition number is {np.min(made.condition):.2g}), where "
             "the motion asked for takes the joints without bound; ask for another, or pass singular='warn' for the "
@@ -147,7 +147,7 @@ def follow_target(
     >>> bool(motion.distance.max() < 1e-9), motion.q.shape
     (True, (101, 4))
     """
-    choice(singular, "singular", SINGULAR_WORDS)
+    choice(singular, "singular", SINGULAR_CHOICES)
     choice(part, "part", PARTS)
     t = _times(path, times)
     limits, strict, tolerance = (
@@ -311,7 +311,7 @@ def _tell_times(
         when += [float((t[k] + t[k + 1]) / 2) for k in passed]
     if when:
         many = f" (and {len(when) - 1} times more)" if len(when) > 1 else ""
-        tell_of_singularity(
+        report_singularity(
             singular,
             f"{m.name} meets a singular configuration at about t = {min(when):.4g} s{many}, where rates are those of minimum norm "
             "and another branch is as good. Choose another branch or path, or pass singular='ignore'.",

@@ -18,12 +18,12 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.designs import Designs, designs_of
 from eslabon.errors import (
-    SINGULAR_WORDS,
+    SINGULAR_CHOICES,
     AssemblyError,
     InputError,
     InverseKinematicsError,
     ModelError,
-    tell_of_singularity,
+    report_singularity,
 )
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.kinematics.closure import equations, row_names
@@ -131,13 +131,13 @@ def reach_along(
     if strict:
         _refuse(m, asked, made, lanes.left, limits, False, own)
     if (
-        choice(singular, "singular", SINGULAR_WORDS) != "ignore"
+        choice(singular, "singular", SINGULAR_CHOICES) != "ignore"
         and m.closed
         and (lanes.left < CLOSED).all()
     ):
         passed = conditions(m, lanes.q, parameters=parameters).crossings
         if len(passed):
-            tell_of_singularity(singular, f"between rows {passed[0]} and {passed[0] + 1} of the motion {m.name} passes a singular "
+            report_singularity(singular, f"between rows {passed[0]} and {passed[0] + 1} of the motion {m.name} passes a singular "
                 "configuration, where its branches meet; another way is as good.")  # fmt: skip
     return made
 

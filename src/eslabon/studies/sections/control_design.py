@@ -11,7 +11,7 @@ import numpy as np
 from eslabon.errors import EslabonError
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import (
-    Column,
+    SignalColumn,
     difference,
     integrate,
     velocity_columns,
@@ -187,7 +187,7 @@ def _response(subject: Subject, page: Section, key: str, run: Any, x0: np.ndarra
     away = np.asarray(difference(m, run.q, subject.point[0]))[:, own]
     units = velocity_units(m)
     heads = [
-        Column(name, "", "rad" if units[k] == "rad/s" else "m")
+        SignalColumn(name, "", "rad" if units[k] == "rad/s" else "m")
         for name, k in zip(lm.coordinates, own, strict=True)
     ]
     drawn = [panel._replace(name="error") for panel in by_unit("error", heads, away, ".error")]
@@ -299,7 +299,7 @@ def _tracking(subject: Subject, page: Section) -> None:
         error = np.asarray(difference(m, motion.q, run.q))
         own = [k for k, c in enumerate(velocity_columns(m)) if c.joint in m.actuated]
         heads = [
-            Column(c.joint, c.name, "rad" if c.unit == "rad/s" else "m")
+            SignalColumn(c.joint, c.name, "rad" if c.unit == "rad/s" else "m")
             for k, c in enumerate(velocity_columns(m))
             if k in own
         ]

@@ -10,7 +10,7 @@ import numpy as np
 from eslabon.errors import EslabonError
 from eslabon.language import phrase
 from eslabon.mechanism import Mechanism
-from eslabon.model.configuration import Column
+from eslabon.model.configuration import SignalColumn
 from eslabon.sheets import Sheet
 from eslabon.simulate.simulated_motion import columns
 from eslabon.studies.movement import Movement
@@ -98,7 +98,7 @@ def _actuators(m: Mechanism, motion: Movement, page: Section) -> None:
     )  # fmt: skip
 
 
-def _limit(m: Mechanism, column: Column) -> float | str:
+def _limit(m: Mechanism, column: SignalColumn) -> float | str:
     """The largest force that an actuator gives; nothing where none is said."""
     bound, own = (
         m.joint(column.joint).effort_limit,

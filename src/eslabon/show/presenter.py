@@ -1,0 +1,65 @@
+"""Answers as HTML for notebooks: a function for each type of block, chosen by
+`functools.singledispatch`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import singledispatch
+
+from eslabon.answers import Answer, Message, Panel, Source, Table
+from eslabon.pages import paragraph, table
+from eslabon.pages.notebook import cell, folded, framed, in_time, source_text, titled
+from eslabon.sheets import Sheet
+
+
+def notebook_html(answer: Answer) -> str | None:
+    """The HTML of an answer; None, and so its text, where that fails: a display never raises.
+
+    >>> import eslabon as es
+    >>> "0.00829" in notebook_html(es.load("five_bar").bodies[0])
+    True
+    """
+    try:
+        return framed(heading(answer), *map(block_html, answer.contents()))
+    except Exception:
+        return None
+
+
+@singledispatch
+def heading(answer: object) -> str:
+    """The line above the blocks of an answer."""
+    return titled(answer)
+
+
+@heading.register(dict)
+@heading.register(list)
+def _(answer: object) -> str:
+    return ""  # their text would only repeat the table
+
+
+@singledispatch
+def block_html(block: object) -> str:
+    """A block as a piece of a page."""
+    raise TypeError(f"a notebook has no way to show a block of type {type(block).__name__}")
+
+
+@block_html.register
+def _(block: Table) -> str:
+    rows = [tuple(map(cell, row)) for row in block.rows]
+    return table(Sheet.from_table(replace(block, rows=rows)))
+
+
+@block_html.register
+def _(block: Panel) -> str:
+    curves = ((name, block.unit, values) for name, values in block.curves.items())
+    return folded(block.title, in_time(block.x, curves), opened=True)
+
+
+@block_html.register
+def _(block: Source) -> str:
+    return folded(block.name, source_text(block.text))
+
+
+@block_html.register
+def _(block: Message) -> str:
+    return paragraph(block)
