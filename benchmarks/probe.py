@@ -74,7 +74,15 @@ def kernel(
         from eslabon.graph.evaluator import evaluate
         from eslabon.quantities import quantity
 
-    made = evaluate(m, quantity(m, verb), parameters, by=by, **options)
+    formula = quantity(m, verb)
+    try:
+        from eslabon.coordinates.massless import constraint_structure
+        from eslabon.verbs import options_of
+
+        given = {"prepare": constraint_structure, **options_of(m, formula, options)}
+    except ImportError:  # a base whose formulas found the structure themselves, and took words
+        given = options
+    made = evaluate(m, formula, parameters, by=by, **given)
     return getattr(made, "native", made)
 
 

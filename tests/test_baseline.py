@@ -61,11 +61,11 @@ def test_the_table_names_nothing_that_does_not_exist() -> None:
 
 
 def test_every_quantity_is_evaluated_and_counted() -> None:
-    from eslabon.formulas.quantities import CLOSED, QUANTITIES
+    from eslabon.formulas.quantities import QUANTITIES
 
-    assert {*calls.QUANTITIES, *calls.UNDER_FORCES.values()} == {*QUANTITIES, *CLOSED}
+    assert {*calls.QUANTITIES, *calls.UNDER_FORCES.values()} == {*QUANTITIES}
     counted = {call.name for call in calls.MECHANISM_CALLS if call.where("five_bar")}
-    assert {f"operations.{name}" for name in (*QUANTITIES, *CLOSED)} <= counted
+    assert {f"operations.{name}" for name in QUANTITIES} <= counted
 
 
 def test_names_are_unique_and_tolerances_have_reasons() -> None:

@@ -314,7 +314,7 @@ def test_equations_without_a_quantity_are_those_of_the_library(name):
 
 
 def test_long_equations_are_printed_on_demand(monkeypatch):
-    monkeypatch.setattr("eslabon.textbook.LIMIT", 10)
+    monkeypatch.setattr("eslabon.verbs.PRINTED_OPERATIONS", 10)
     with pytest.raises(es.ModelError, match="too many"):
         said("equations", "elbow")
     assert said("equations", "elbow", "--long")

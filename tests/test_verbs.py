@@ -9,6 +9,7 @@ import pytest
 
 import eslabon as es
 from eslabon.compiler.evaluate import evaluate
+from eslabon.coordinates.massless import constraint_structure
 from eslabon.formulas.quantities import quantity
 from eslabon.model.memory import FrozenDict
 from eslabon.verbs import NativeVerbs
@@ -355,7 +356,9 @@ def test_the_kind_of_an_error_does_not_depend_on_earlier_calls(first):
     q, v, tau = m.home() + np.array([0.0, 0.3, 0.0, 0.0]), np.zeros(m.nv), np.zeros(m.nu)
     calls = {
         "verb": lambda: m.forward_dynamics(q, v, tau),
-        "function": lambda: evaluate(m, quantity(m, "forward_dynamics"))(q, v, tau),
+        "function": lambda: evaluate(
+            m, quantity(m, "forward_dynamics"), prepare=constraint_structure
+        )(q, v, tau),
         "tolerance": lambda: m.forward_dynamics(q, v, tau, tolerance=1e-9),
         "derivative": lambda: m.derivative("forward_dynamics", "q", q, v, tau),
     }

@@ -30,6 +30,7 @@ from eslabon.errors import (
     user_stacklevel,
 )
 from eslabon.files.diagnostics import CheckReport
+from eslabon.formulas.motion_state import chosen_formulation
 from eslabon.formulas.quantities import SPECTRAL
 from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
@@ -37,6 +38,7 @@ from eslabon.model.schema import place_of
 from eslabon.model.validation import moving_bodies_weigh_nothing
 from eslabon.progress import announce
 from eslabon.verbs import (
+    ALL_FORMULATIONS,
     CallOptions,
     Named,
     NativeVerbs,
@@ -44,6 +46,8 @@ from eslabon.verbs import (
     forces_or_accelerations,
     hashable,
     options_of_derivative,
+    plain_graph,
+    textbook_equations,
     unhashable,
     verb,
 )
@@ -920,8 +924,8 @@ class Mechanism(model.Model):
     ) -> Floats:  # fmt: skip
         """The actuators' forces for a motion, `(..., nu)`.
 
-        `formulation` is how the equations of the tree are written: "newton_euler", "lagrange", "lie", "gibbs_appell",
-        "quaternion" or "bond_graph"; `constraints` is how loops are imposed on it: "multipliers", "elimination" or "udwadia_kalaba". Left
+        `formulation` is how the equations of the tree are written: "newton_euler", "lagrange" (or "kane": Lagrange's
+        equations in Kane's form), "lie", "gibbs_appell", "quaternion" or "bond_graph"; `constraints` is how loops are imposed on it: "multipliers", "elimination" or "udwadia_kalaba". Left
         out, the fastest are taken. Elimination keeps the `independent` coordinates that are named (joints, or velocities such
         as 'ball.wx'; see `independent_coordinates`), or selects good ones. With loops and more actuators than degrees of freedom, actuation redundancy is
         resolved by the least sum of `weights` times force squared (by minimum norm without weights); with fewer, see
@@ -1035,34 +1039,60 @@ class Mechanism(model.Model):
 
     @verb
     def mass_matrix(
-        self, q: ArrayLike, out: Out = None, threads: int | None = None, parameters: Named = None,
+        self,
+        q: ArrayLike,
+        formulation: str | None = None,
+        out: Out = None,
+        threads: int | None = None,
+        parameters: Named = None,
         **more: Unpack[CallOptions],
-    ) -> Floats:  # fmt: skip
-        """The mass matrix M, `(..., nv, nv)`, motors' own inertia included.
+    ) -> Floats:
+        """The mass matrix M, `(..., nv, nv)`, motors' own inertia included; of a closed mechanism,
+        that of its tree.
+
+        It is found by composite rigid bodies (CRBA), or by the `formulation` that is named, as in
+        `inverse_dynamics`.
 
         >>> import eslabon as es
         >>> es.load("cart_pole").mass_matrix([0.0, 0.0]).round(4)
         array([[1.1   , 0.05  ],
                [0.05  , 0.0333]])
         """
-        native = self._native["mass_matrix",]
+        try:
+            native = self._native["mass_matrix", formulation]
+        except LOOKUP_ERRORS:
+            raise unhashable(formulation=formulation) from None
         if more:
             return native(q, out=out, threads=threads, parameters=parameters, **more)
         return native(q, out=out, threads=threads, parameters=parameters)
 
     @verb
     def coriolis_matrix(
-        self, q: ArrayLike, v: ArrayLike, out: Out = None, threads: int | None = None, parameters: Named = None,
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        formulation: str | None = None,
+        out: Out = None,
+        threads: int | None = None,
+        parameters: Named = None,
         **more: Unpack[CallOptions],
-    ) -> Floats:  # fmt: skip
-        """The matrix C of Kane's form, `(..., nv, nv)`: C v are the velocity forces, and dM/dt - 2 C is skew.
+    ) -> Floats:
+        """The matrix C, `(..., nv, nv)`: C v are the velocity forces, and dM/dt - 2 C is skew.
+
+        These two facts leave a choice. Left out, and of "lagrange" (or "kane"), C is that of Kane's
+        form. Every other `formulation` gives the matrix of Christoffel's symbols: "quaternion" by
+        the derivatives of its Jacobians, the others by those of their own mass matrix, in
+        quasi-velocities by Koszul's formula.
 
         >>> import eslabon as es
         >>> es.load("double_pendulum").coriolis_matrix([0.0, 0.5], [1.0, 0.0]).round(4) + 0.0
         array([[ 0.    , -0.2397],
                [ 0.2397,  0.    ]])
         """
-        native = self._native["coriolis_matrix",]
+        try:
+            native = self._native["coriolis_matrix", formulation]
+        except LOOKUP_ERRORS:
+            raise unhashable(formulation=formulation) from None
         if more:
             return native(q, v, out=out, threads=threads, parameters=parameters, **more)
         return native(q, v, out=out, threads=threads, parameters=parameters)
@@ -1374,6 +1404,8 @@ class Mechanism(model.Model):
         from eslabon.simulate import simulate
 
         known_options("simulate", simulate, options)
+        if "formulation" in options:
+            options["formulation"] = chosen_formulation(options["formulation"], ALL_FORMULATIONS)
         return simulate(self, q0, v0, t, control, **options)
 
     def bond_graph(
@@ -1515,15 +1547,11 @@ class Mechanism(model.Model):
         Q[1] = tau
         Q[2] = 0
         """
-        from eslabon.textbook import equations
-
         with announce(f"writing equations of {self.name}"):
-            return equations(self, quantity, parameters, long, options)
+            return textbook_equations(self, quantity, parameters, long, options)
 
     def _graph(self, quantity: str, options: Mapping[str, Any]) -> Any:
-        from eslabon.textbook import graph
-
-        return graph(self, quantity_of(self, quantity), options)
+        return plain_graph(self, quantity_of(self, quantity), options)
 
 
 class Builder(model.Builder):

@@ -15,13 +15,30 @@ from typing import Any, ParamSpec, TypedDict, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import LOOKUP_ERRORS, choice, finite, floats, has_symbols, mapping, positive
+from eslabon.arguments import (
+    LOOKUP_ERRORS,
+    choice,
+    finite,
+    flag,
+    floats,
+    has_symbols,
+    mapping,
+    names,
+    positive,
+    text,
+)
+from eslabon.bonds.bond_graph_formulation import BOND_GRAPH
 from eslabon.compiler.evaluate import function_of
 from eslabon.compiler.formula import Formula, canonical_options, requested
 from eslabon.compiler.function import Function
-from eslabon.compiler.trace import expression
+from eslabon.compiler.program import simplified
+from eslabon.compiler.trace import expression, trace
+from eslabon.coordinates.massless import constraint_structure, structure
 from eslabon.errors import SINGULAR_CHOICES, ModelError, format_value, suggest
-from eslabon.formulas.quantities import CLOSED, quantity
+from eslabon.formulas import textbook_terms
+from eslabon.formulas.formulations.formulation import FORMULATIONS, Formulation
+from eslabon.formulas.motion_state import chosen_formulation
+from eslabon.formulas.quantities import QUANTITIES, quantity
 from eslabon.model import Model
 from eslabon.model.validation import TIME
 
@@ -57,6 +74,8 @@ class CallOptions(TypedDict, total=False):
     t: ArrayLike
 
 
+# Users may choose a mechanism's bond graph too, which formulas know nothing of.
+ALL_FORMULATIONS: Mapping[str, Formulation] = {**FORMULATIONS, "bond_graph": BOND_GRAPH}
 CALL_WORDS = ("out", "threads", "parameters", *CallOptions.__annotations__)
 
 
@@ -267,7 +286,13 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
                 f"{formula.name} of symbols is an expression; leave out and threads out."
             )
         request = requested(
-            self.m, formula, options, tuple(call.parameters), tuple(call.external), by
+            self.m,
+            formula,
+            options,
+            tuple(call.parameters),
+            tuple(call.external),
+            by,
+            constraint_structure,
         )
         return expression(self.m, request, (*arrays, *call.values))
 
@@ -281,7 +306,7 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
             from eslabon.formulas.applied_loads import check_external
 
             check_external(m, external)
-        request = requested(m, formula, options, parameters, external, by)
+        request = requested(m, formula, options, parameters, external, by, constraint_structure)
         if m.rheonomic and formula.timed and TIME not in parameters:
             name = formula.name.removesuffix("_along_closed").removesuffix("_along_frozen")
             asked = name if name == formula.name and by is None else f"the derivative of {name}"
@@ -323,6 +348,8 @@ def options_of(m: Model, formula: Formula, given: Mapping[str, Any]) -> dict[str
             raise ModelError(f"{formula.name} has no option '{option}'{suggest(option, words)}")
         elif option == "independent":
             made["partition"] = _partition(m, formula, value, given)
+        elif option == "formulation":
+            made[option] = chosen_formulation(value, ALL_FORMULATIONS)
         else:
             made[option] = check_weights(m, value) if option == "weights" else value
     return made
@@ -334,7 +361,7 @@ def _is_for_loops(formula: Formula, option: str, value: Any) -> bool:
         return False
     return (
         value is None
-        or formula.name in CLOSED
+        or (formula.name in QUANTITIES and bool(QUANTITIES[formula.name].loop_options))
         or option in formula.options
         or "partition" in formula.options
     )
@@ -370,3 +397,57 @@ def check_weights(m: Model, weights: Any) -> tuple[float, ...] | None:
             f"weights needs a positive number for each of the {m.nu} actuators; it is {format_value(weights)}."
         )
     return made
+
+
+# A quantity as a graph and as equations -----------------------------------------------------------
+
+PRINTED_OPERATIONS = 2500  # above which equations are of no use to a reader
+
+
+def plain_graph(
+    m: Model, formula: Formula, options: Mapping[str, Any], parameters: tuple[str, ...] = ()
+) -> Any:
+    """The graph of a formula as a `casadi.Function`; the time is an input where it counts."""
+    time = (TIME,) if m.rheonomic and formula.timed else ()
+    given = options_of(m, formula, options)
+    request = requested(m, formula, given, (*time, *parameters), prepare=constraint_structure)
+    return simplified(trace(m, request, checks=False))
+
+
+def textbook_equations(
+    m: Model,
+    name: str | None,
+    parameters: tuple[str, ...] | bool,
+    long: bool,
+    options: Mapping[str, Any],
+) -> Any:
+    """See `Mechanism.equations`."""
+    from eslabon.export import equations as printed
+
+    name = text(name, "quantity") if name is not None else textbook_terms.default_quantity(m)
+    partition = structure(m).partition if m.closed else None
+    formulas = textbook_terms.printed_formulas(m, name, partition)
+    letters = _letters(m, parameters)
+    graphs = [
+        plain_graph(m, formula, options if formula is formulas[-1] else {}, letters)
+        for formula in formulas
+    ]
+    operations = sum(f.n_instructions() for f in graphs)
+    if not flag(long, "long") and operations > PRINTED_OPERATIONS:
+        raise ModelError(
+            f"the {name} of {m.name} takes about {operations} operations, too many for anyone to "
+            "read; print it with long=True, or ask for c_source, or for a part of it, such as "
+            "mass_matrix or constraint."
+        )
+    stages = [
+        printed.Stage(f, textbook_terms.earlier_results(formula))
+        for f, formula in zip(graphs, formulas, strict=True)
+    ]
+    return printed.equations(stages, statement=textbook_terms.statement(m, name, partition))
+
+
+def _letters(m: Model, parameters: tuple[str, ...] | bool) -> tuple[str, ...]:
+    """Which parameters stay letters."""
+    if isinstance(parameters, bool):
+        return tuple(m.parameters) if parameters else ()
+    return names(parameters, "parameters")

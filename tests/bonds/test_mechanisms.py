@@ -11,7 +11,9 @@ from hypothesis import assume, given
 import eslabon as es
 from eslabon.bonds.equations import rates
 from eslabon.coordinates.massless import structure
-from eslabon.formulas.constrained import loops, trees
+from eslabon.formulas import dynamics
+from eslabon.formulas.motion_state import Method, MotionState
+from eslabon.verbs import ALL_FORMULATIONS
 from random_mechanisms import (
     MOVING,
     allowed,
@@ -35,11 +37,18 @@ def graph_rates(g, x, u, t=0.0):
     return numbers(lambda x, u, t: rates(g, x, u, t)[:1], x, u, np.array([t]))[0][:, 0]
 
 
+def state_of(m, q, v, **method):
+    return MotionState(m, q, v, Method(**method))
+
+
 def closed_dynamics(m, q, v, tau):
     """Accelerations, how far the state is from closure, and the reciprocal condition number."""
     known = structure(m)
     return numbers(
-        lambda q, v, tau: loops.forward_dynamics(m, q, v, tau, structure=known), q, v, tau
+        lambda q, v, tau: dynamics.forward_dynamics(state_of(m, q, v, structure=known), tau),
+        q,
+        v,
+        tau,
     )
 
 
@@ -50,11 +59,11 @@ def close(found, expected, size=1e-10):
 
 
 def equations_of_motion(m, name, q, v):
-    return trees.equations_of_motion(m, q, v, name, {})
+    return state_of(m, q, v, formulation=ALL_FORMULATIONS.get(name)).equations
 
 
 def inverse_dynamics(m, name, q, v, a):
-    return [trees.inverse_dynamics(m, q, v, a, name)]
+    return dynamics.inverse_dynamics(state_of(m, q, v, formulation=ALL_FORMULATIONS.get(name)), a)
 
 
 def acting(rng, kinds, branched=True):
@@ -115,9 +124,9 @@ def test_the_formulation_agrees_on_every_joint_kind(kind):
     close(terms[0][1], terms[1][1])
     close(*forces)
     g = m.bond_graph()
-    expected = numbers(lambda q, v, tau: trees.forward_dynamics(m, q, v, tau)[:1], q, v, tau)[0][
-        :, 0
-    ]
+    expected = numbers(
+        lambda q, v, tau: dynamics.forward_dynamics(state_of(m, q, v), tau)[:1], q, v, tau
+    )[0][:, 0]
     close(g.velocities(graph_rates(g, g.state(q, v), tau)), expected)
 
 
@@ -139,7 +148,7 @@ def test_graphs_of_drawn_trees_accelerate_as_forward_dynamics(state):
     assume(np.linalg.cond(M) < 1e6)
     g = drawn(m)
     tau = state.a[: m.nu]
-    bias = numbers(lambda q, v: trees.equations_of_motion(m, q, v, None, {}), q, v)[1][:, 0]
+    bias = numbers(lambda q, v: state_of(m, q, v).equations, q, v)[1][:, 0]
     force = np.zeros(m.nv)
     force[list(m.actuated_velocities)] = tau
     found = graph_rates(g, g.state(q, v), tau)

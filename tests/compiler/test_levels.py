@@ -112,7 +112,7 @@ def test_code_of_the_two_levels_is_kept_apart(
     for setting in ("0", "1", None, "", "0"):
         monkeypatch.delenv(SWITCH) if setting is None else monkeypatch.setenv(SWITCH, setting)
         places.append(cache._path("key"))
-        functions.append(evaluate(m, QUANTITIES["energy"]))
+        functions.append(evaluate(m, QUANTITIES["energy"].formula(closed=False)))
     assert levels == [0, 1]
     for found in (places, functions):
         assert found[0] == found[4]

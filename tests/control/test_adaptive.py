@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.formulas.constrained.trees import passive_regressor
+from eslabon.formulas.dynamics import passive_regressor
+from eslabon.formulas.motion_state import MotionState
 from eslabon.identification.parameters import inertial_parameters
 from eslabon.model.configuration import integrate
 from random_mechanisms import random_coordinates, random_tree
@@ -18,7 +19,9 @@ C = es.control
 
 def regressor(m):
     q, v, w, a = casadi.SX.sym("q", m.nq), *(casadi.SX.sym(name, m.nv) for name in "vwa")
-    f = casadi.Function("f", [q, v, w, a], [casadi.densify(passive_regressor(m, q, v, w, a))])
+    f = casadi.Function(
+        "f", [q, v, w, a], [casadi.densify(passive_regressor(MotionState(m, q, v), w, a))]
+    )
     return lambda *x: np.array(f(*x))
 
 

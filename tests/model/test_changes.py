@@ -7,8 +7,8 @@ from hypothesis import given
 
 import eslabon as es
 from eslabon.files.toml_format import read_toml, to_toml
-from eslabon.formulas.constrained.trees import joint_forces
 from eslabon.formulas.kinematics.tree import on_body, placements
+from eslabon.formulas.motion_state import MotionState
 from eslabon.model import KINDS
 from eslabon.model.configuration import integrate
 from random_mechanisms import random_builder, random_inertia, random_pose, random_tree
@@ -35,9 +35,11 @@ def places(m, joints, which):
 def forces(m, *motion):
     """The forces along every velocity, from the formula itself, for compiling takes longer."""
     symbols = [casadi.SX.sym(name, len(x)) for name, x in zip("qva", motion, strict=True)]
-    return np.array(casadi.Function("f", symbols, [joint_forces(m, *symbols, None, {})])(*motion))[
-        :, 0
-    ]
+    return np.array(
+        casadi.Function("f", symbols, [MotionState(m, *symbols[:2]).joint_forces(symbols[2])])(
+            *motion
+        )
+    )[:, 0]
 
 
 def pose(m, q, frame):

@@ -24,13 +24,13 @@ from eslabon.sheets import Sheet
 if TYPE_CHECKING:
     from eslabon.bond_graph.causal_paths import CausalPath
     from eslabon.bond_graph.graph_statics import SteadyState
+    from eslabon.bond_graph.graph_structure import Structure
     from eslabon.bond_graph.linear import LinearGraph
     from eslabon.bond_graph.motion import MotionTerms
     from eslabon.bond_graph.numbers import BondVariables
     from eslabon.bond_graph.observer_graph import ObserverGraph
     from eslabon.bond_graph.reachability import Reachability, StructuralRank
     from eslabon.bond_graph.simulation import Response
-    from eslabon.bond_graph.structure import Structure
     from eslabon.export.c_source import CSource
     from eslabon.export.equations import Equations
 
@@ -262,7 +262,7 @@ class BondGraph(Graph):
         [ 0,  0],
         [ 0,  0]])
         """
-        from eslabon.bond_graph.structure import Structure
+        from eslabon.bond_graph.graph_structure import Structure
 
         return Structure.of(self, preference)
 

@@ -41,7 +41,7 @@ def equations(
     """Print the equations of a quantity, with parameters as symbols.
 
     The default is the inverse dynamics or, for a mechanism with loops, the equations of motion."""
-    from eslabon.textbook import default_quantity
+    from eslabon.formulas.textbook_terms import default_quantity
 
     m = load(source)
     quantity = quantity or default_quantity(m)

@@ -58,9 +58,9 @@ def joints(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def quantities(ctx: typer.Context, incomplete: str) -> list[str]:
-    from eslabon.formulas.quantities import CLOSED, QUANTITIES
+    from eslabon.formulas.quantities import QUANTITIES
 
-    return [name for name in {**QUANTITIES, **CLOSED} if name.startswith(incomplete)]
+    return [name for name in QUANTITIES if name.startswith(incomplete)]
 
 
 def _names(ctx: typer.Context, incomplete: str, of: Any) -> list[str]:

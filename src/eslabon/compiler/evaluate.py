@@ -15,7 +15,15 @@ from functools import partial
 from typing import Any
 
 from eslabon.compiler import native
-from eslabon.compiler.formula import Formula, Owner, Request, in_family, remembered, requested
+from eslabon.compiler.formula import (
+    Formula,
+    Owner,
+    Prepare,
+    Request,
+    in_family,
+    remembered,
+    requested,
+)
 from eslabon.compiler.llvm.machine import optimization
 from eslabon.compiler.trace import trace
 from eslabon.progress import announce, preserve_interrupts
@@ -27,10 +35,11 @@ def evaluate(
     parameters: tuple[str, ...] = (),
     external: tuple[str, ...] = (),
     by: str | None = None,
+    prepare: Prepare | None = None,
     **options: Any,
 ) -> Any:
     """The native function of a formula: from memory, from disk, or traced and compiled."""
-    return function_of(owner, requested(owner, formula, options, parameters, external, by))
+    return function_of(owner, requested(owner, formula, options, parameters, external, by, prepare))
 
 
 def function_of(owner: Owner, request: Request) -> Any:

@@ -24,6 +24,7 @@ from eslabon.numerics.scalars import Expression
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 T = TypeVar("T")
+Prepare = Callable[[Any], Mapping[str, Any]]  # of an owner, options by name
 Bound = tuple[str, float]  # a comparison, such as "<=", and a limit
 
 
@@ -116,6 +117,8 @@ class Formula:
     external : what an input looks like whose name the caller chooses; the formula gets these as `external={name: symbols}`.
         None where it takes none.
     prepare : more options that the owner alone determines, found only when the formula is traced.
+    needs : the names of such options, of a formula that stands too low to know how they are found: then who asks for it
+        brings the rule, as the request's `prepare`.
     checks : further outputs with bounds that say whether the others mean anything.
     guards : what looks at the inputs.
     rare : whether it is mostly asked for a few states only, so that it is compiled quickly rather than well.
@@ -131,7 +134,7 @@ class Formula:
     outputs: tuple[Argument, ...]
     options: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     external: Argument | None = None
-    prepare: Callable[[Any], Mapping[str, Any]] | None = None
+    prepare: Prepare | None = None
     checks: tuple[Argument, ...] = ()
     guards: tuple[Guard, ...] = ()
     rare: bool = False
@@ -139,6 +142,7 @@ class Formula:
     states: int = 0
     varying: int = 0
     derivative: Callable[..., Any] | None = None
+    needs: tuple[str, ...] = ()
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -147,14 +151,15 @@ class Formula:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Which graph: a formula with its options' values, the external inputs and parameters that go in, and what it is
-    differentiated by."""
+    """Which graph: a formula with its options' values, the external inputs and parameters that go in, what it is
+    differentiated by, and the rule by which the options that it needs are found when it is traced."""
 
     formula: Formula
     options: tuple[tuple[str, Any], ...] = ()
     parameters: tuple[str, ...] = ()
     external: tuple[str, ...] = ()
     by: str | None = None
+    prepare: Prepare | None = None
 
     def inputs(self, owner: Owner) -> list[Argument]:
         """What goes in: the formula's own inputs, then external ones, then parameters."""
@@ -189,11 +194,11 @@ class Request:
 
     def _sized(self, owner: Owner, x: Argument) -> Argument:
         """An argument as native code knows it."""
-        return replace(
-            x,
-            shape=x.shape(owner, **dict(self.options)) if callable(x.shape) else x.shape,
-            tangent=None,
-        )
+        given = dict(self.options)
+        if self.formula.needs:
+            given["prepare"] = self.prepare
+        shape = x.shape(owner, **given) if callable(x.shape) else x.shape
+        return replace(x, shape=shape, tangent=None)
 
     def guards(self, owner: Owner) -> list[Guard]:
         """Those that apply here."""
@@ -208,6 +213,7 @@ class Request:
             self.parameters,
             self.external,
             self.by,
+            self.prepare,
         )
 
     def key(self, owner: Owner) -> str:
@@ -223,9 +229,10 @@ def requested(
     parameters: tuple[str, ...] = (),
     external: tuple[str, ...] = (),
     by: str | None = None,
+    prepare: Prepare | None = None,
 ) -> Request:
     """A request with every option in its place, refused where the formula or the owner has no such thing, or where a value
-    cannot be told from another one."""
+    cannot be told from another one. `prepare` is left out where the formula does not need it."""
     for option in options:
         if option not in formula.options:
             raise ModelError(
@@ -246,7 +253,8 @@ def requested(
             f"{formula.name} of {owner.name} does not depend on '{by}'{suggest(by, known)}"
         )
     values = tuple((name, options.get(name, default)) for name, default in formula.options.items())
-    request = Request(formula, values, parameters, external, by)
+    rule = prepare if formula.needs else formula.prepare
+    request = Request(formula, values, parameters, external, by, rule)
     request.identity  # noqa: B018 - which looks at every value
     return request
 

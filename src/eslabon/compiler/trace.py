@@ -35,7 +35,11 @@ def trace(owner: Owner, request: Request, checks: bool = True) -> Any:
             request.by
         )  # a parameter of the owner, which gets its value at the end
     traced = owner.with_symbols(values) if values else owner
-    options = {**dict(request.options), **(formula.prepare(owner) if formula.prepare else {})}
+    options = {**dict(request.options), **(request.prepare(owner) if request.prepare else {})}
+    if lacking := [name for name in formula.needs if name not in options]:
+        raise TypeError(
+            f"{formula.name} needs {', '.join(lacking)}: pass prepare with its request."
+        )
     if external:
         options["external"] = external
     wanted = (*formula.outputs, *(formula.checks if checks else ()))

@@ -22,8 +22,9 @@ from eslabon.control.reference_motion import Reference
 from eslabon.control.reference_motion import reference as reference_of
 from eslabon.errors import ModelError
 from eslabon.formulas.applied_loads import joint_resistance, motor_inertia, wrenches
-from eslabon.formulas.constrained.trees import passive_regressor
-from eslabon.formulas.formulations.lagrange import virtual_work
+from eslabon.formulas.dynamics import passive_regressor
+from eslabon.formulas.formulations.body_jacobians import virtual_work
+from eslabon.formulas.motion_state import MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import difference
 from eslabon.solvers.inertial_parameters import BaseParameters, base_parameters
@@ -102,7 +103,7 @@ def adaptive(
         error, slip = difference(m, qd, q)[own, :], (vd - v)[own, :]
         vr = whole_velocities(m, q, vd[own, :] + w * error)
         ar = reference_accelerations(m, q, v, vr, ad[own, :] + w * slip)
-        Y = passive_regressor(m, q, v, vr, ar)[:, list(base.columns)]
+        Y = passive_regressor(MotionState(m, q, v), vr, ar)[:, list(base.columns)]
         s = v - vr
         known = (
             joint_resistance(m, q, v)

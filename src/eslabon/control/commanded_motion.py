@@ -10,12 +10,13 @@ from typing import Any
 
 from eslabon.coordinates.massless import structure
 from eslabon.errors import ModelError
-from eslabon.formulas.constrained import loops, trees
+from eslabon.formulas import dynamics
 from eslabon.formulas.constrained.constraint_solvers import actuator_forces
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.closure import Closure
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.linear_solvers import OrthogonalFactors
+from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, velocity_names
 from eslabon.numerics.scalars import Expression, casadi
@@ -121,11 +122,10 @@ def velocity_coefficients(m: Model, q: Expression) -> Expression:
 
 def forces_for(m: Model, q: Expression, v: Expression, a: Expression) -> Expression:
     """The actuators' forces that give the commanded velocities the accelerations a, whatever the others do."""
+    s = MotionState(m, q, v, Method(structure=structure(m.nominal)))
     if fully_actuated(m):
-        return actuators(
-            m, q, trees.joint_forces(m, q, v, whole_accelerations(m, q, v, a), None, {})
-        )
-    return loops.hybrid_dynamics(m, q, v, spread(m, a), structure=structure(m.nominal))[0]
+        return actuators(m, q, s.joint_forces(whole_accelerations(m, q, v, a)))
+    return dynamics.hybrid_dynamics(s, spread(m, a))[0]
 
 
 def actuators(m: Model, q: Expression, needed: Expression) -> Expression:

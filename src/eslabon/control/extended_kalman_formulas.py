@@ -16,11 +16,13 @@ from eslabon.compiler.formula import Argument, Formula
 from eslabon.control.kalman_formulas import corrected, packed, predicted, unpacked
 from eslabon.control.measurements import displacement
 from eslabon.coordinates.massless import structure
-from eslabon.formulas.derivatives.linearization import linear_model
+from eslabon.formulas.derivatives.linearization import linear_terms
 from eslabon.formulas.derivatives.measured_outputs import Output
-from eslabon.formulas.kinematics.closure import Partition, equations
+from eslabon.formulas.kinematics.closure import equations
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.linear_solvers import OrthogonalFactors
+from eslabon.formulas.motion_state import Method, MotionState
+from eslabon.formulas.structure import Partition
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
 from eslabon.numerics.scalars import Expression, casadi
@@ -142,7 +144,7 @@ class Filter:
         """A, and the intensity of process noise along the states."""
         m, n, through = self.m, self.design.n, self.design.through
         q, v = x[: m.nq], x[m.nq :]
-        made = linear_model(m, q, v, tau, self.design.partition, structure=structure(m.nominal))
+        made = linear_terms(self._state(q, v), tau)
         W = casadi.SX(casadi.DM(self.design.process))
         if through == "states":
             return casadi.vec(casadi.horzcat(made.A, W))
@@ -156,10 +158,11 @@ class Filter:
     def _output_matrix(self, x: Expression) -> Expression:
         m, d = self.m, self.design
         q, v = x[: m.nq], x[m.nq :]
-        made = linear_model(
-            m, q, v, zeros(m.nu), d.partition, d.outputs, structure=structure(m.nominal)
-        )
-        return casadi.vec(made.C)
+        return casadi.vec(linear_terms(self._state(q, v), zeros(m.nu), d.outputs).C)
+
+    def _state(self, q: Expression, v: Expression) -> MotionState:
+        known = structure(self.m.nominal)
+        return MotionState(self.m, q, v, Method(structure=known, partition=self.design.partition))
 
     def _independent_map(self, q: Expression) -> Expression:
         """N of dq = N x: how all joints move with the independent ones."""

@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.coordinates.massless import refuse_massless, structure
+from eslabon.coordinates.massless import constraint_structure, refuse_massless, structure
 from eslabon.errors import MissingDependencyError, ModelError
 from eslabon.formulas.inputs import TAU, Q
-from eslabon.formulas.quantities import structure_of
 from eslabon.linear.measured import actuator_names
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, velocity_names
@@ -138,21 +137,23 @@ def independent_joints(m: Model) -> tuple[str, ...]:
 
 def independent_motion(m: Model, q: Any, own: Any, tau: Any, *, structure: Any) -> list[Any]:
     """Velocities and accelerations of all joints from the independent velocities and the actuators' forces."""
-    from eslabon.formulas.constrained.loops import forward_dynamics
+    from eslabon.formulas.dynamics import forward_dynamics
     from eslabon.formulas.kinematics.closure import equations
     from eslabon.formulas.kinematics.symbols import zeros
     from eslabon.formulas.linear_solvers import OrthogonalFactors
+    from eslabon.formulas.motion_state import Method, MotionState
 
     p = structure.partition
     i, e = list(p.independent), list(p.dependent)
     J, v = equations(m, q, None, p.rows).J, zeros(m.nv)
     v[i, :] = own
     v[e, :] = OrthogonalFactors(J[:, e]).solve(-J[:, i] @ own)
-    return [v, forward_dynamics(m, q, v, tau, structure=structure)[0]]
+    s = MotionState(m, q, v, Method(structure=structure))
+    return [v, forward_dynamics(s, tau)[0]]
 
 
 MOTION = Formula(
     "motion_of_independent_states", independent_motion,
     (Q, Argument("own", lambda m: (len(structure(m).partition.independent),), "independent velocities"), TAU),
-    (Argument("v", lambda m: (m.nv,)), Argument("a", lambda m: (m.nv,))), prepare=structure_of,
+    (Argument("v", lambda m: (m.nv,)), Argument("a", lambda m: (m.nv,))), prepare=constraint_structure,
 )  # fmt: skip

@@ -10,8 +10,8 @@ from eslabon.control.commanded_motion import actuators, commanded, require_full,
 from eslabon.control.control_law import ControlLaw
 from eslabon.control.gains import matrix
 from eslabon.control.reference_motion import reference as reference_of
-from eslabon.formulas.constrained.trees import joint_forces
 from eslabon.formulas.kinematics.symbols import zeros
+from eslabon.formulas.motion_state import MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import difference
 
@@ -45,7 +45,7 @@ def pd_gravity(m: Model, reference: Any, Kp: ArrayLike, Kd: ArrayLike) -> Contro
         now = m.with_time(t)
         qd, vd, _ = followed.beside(t, q, v)
         push = P @ difference(m, qd, q)[own, :] + D @ (vd - v)[own, :]
-        weight = joint_forces(now, q, zeros(m.nv), zeros(m.nv), None, {})
+        weight = MotionState(now, q, zeros(m.nv)).joint_forces(zeros(m.nv))
         return actuators(now, q, weight + spread(m, push))
 
     return ControlLaw(law, m=m, title="pd_gravity")

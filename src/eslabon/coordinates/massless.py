@@ -13,8 +13,10 @@ from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.partition import generic, partition, retained_rows
 from eslabon.errors import ModelError
+from eslabon.formulas.dynamics import mass_matrix
 from eslabon.formulas.inputs import Q
-from eslabon.formulas.kinematics.closure import Partition, Structure
+from eslabon.formulas.motion_state import MotionState
+from eslabon.formulas.structure import Partition, Structure
 from eslabon.model import Model
 from eslabon.model.memory import per_model
 
@@ -25,9 +27,7 @@ LIGHT = 1e-7  # of the same: a motion that M resists so little is better held by
 
 def tree_masses(m: Model, q: Any) -> Any:
     """The mass matrix of the tree."""
-    from eslabon.formulas.constrained.trees import mass_matrix
-
-    return mass_matrix(m, q)
+    return mass_matrix(MotionState.at_rest(m, q))
 
 
 MASSES = Formula(
@@ -39,9 +39,16 @@ MASSES = Formula(
 def structure(m: Model) -> Structure:
     """What the formulas of dynamics are to know of a model's numbers."""
     floor = tuple((NOTHING / LEAST * _scale(m) ** 2).tolist())
+    p = partition(m) if m.closed else Partition((), tuple(range(m.nv)), ())
+    passive = tuple(k for k in p.independent if k not in m.actuated_velocities)
     if not m.closed:
-        return Structure(Partition((), tuple(range(m.nv)), ()), floor=floor)
-    return Structure(partition(m), retained_rows(m), stiffening(m), row_sizes(m), floor)
+        return Structure(p, floor=floor, passive=passive)
+    return Structure(p, retained_rows(m), stiffening(m), row_sizes(m), floor, passive)
+
+
+def constraint_structure(m: Model) -> Mapping[str, Structure]:
+    """The structure as an option: the rule that requests of dynamics bring, by which it is found when they are traced."""
+    return {"structure": structure(m)}
 
 
 @per_model

@@ -11,7 +11,8 @@ from eslabon.arguments import names as names_of
 from eslabon.coordinates.closing import close, close_from, jacobian_at, unclosed
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import ModelError, suggest
-from eslabon.formulas.kinematics.closure import Partition, row_names
+from eslabon.formulas.kinematics.closure import row_names
+from eslabon.formulas.structure import Partition
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, velocity_names
 from eslabon.model.memory import per_model

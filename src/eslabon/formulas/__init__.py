@@ -1,1 +1,2 @@
-"""What mechanisms bring to the compiler: their inputs, the guards of these, and the table of quantities."""
+"""What mechanisms bring to the compiler: their inputs, the guards of these, and the table of
+quantities."""

@@ -1,4 +1,5 @@
-"""What acts on a mechanism besides its motors: wrenches, springs between points, and the joints' own springs and friction."""
+"""What acts on a mechanism besides its motors: wrenches, springs between points, and the joints'
+own springs and friction."""
 
 from __future__ import annotations
 
@@ -16,14 +17,20 @@ from eslabon.model import GROUND, End, Model, Pose, Spring, Wrench
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import RigidTransform, cross
 
-CREEP = 1e-3  # rad/s or m/s, over which Coulomb friction changes its sign: a jump would stop every adaptive method
-TOUCHING = 1e-60  # m^2, added to the square of a spring's length so that it has a direction, and derivatives, at zero too
+Wrenches = Mapping[str, Expression]  # moment and force, by the name of what they act on
+# rad/s or m/s, over which Coulomb friction changes its sign: a jump would stop every adaptive
+# method
+CREEP = 1e-3
+# m^2, added to the square of a spring's length so that it has a direction, and derivatives, at zero
+# too
+TOUCHING = 1e-60
 
 
 def wrenches(
     m: Model, q: Expression, v: Expression, external: Mapping[str, Expression]
 ) -> dict[str, Expression]:
-    """By body, the moment and force on it in its own axes about its own origin: the model's and the caller's."""
+    """By body, the moment and force on it in its own axes about its own origin: the model's and the
+    caller's."""
     total = given_wrenches(m, q, external)
     for body, wrench in spring_wrenches(m, q, v).items():
         _add(total, body, wrench)
@@ -33,7 +40,8 @@ def wrenches(
 def given_wrenches(
     m: Model, q: Expression, external: Mapping[str, Expression]
 ) -> dict[str, Expression]:
-    """Those that are told: the model's own, and the caller's on bodies, frames and open wrenches."""
+    """Those that are told: the model's own, and the caller's on bodies, frames and open
+    wrenches."""
     total: dict[str, Expression] = {}
     if not (m.wrenches or external):
         return total
@@ -84,7 +92,8 @@ def check_external(m: Model, names: tuple[str, ...]) -> None:
             continue
         if name in (w.name for w in m.wrenches):
             raise ModelError(
-                f"{m.name}: the wrench '{name}' is constant; a body, a frame or a wrench without values takes one."
+                f"{m.name}: the wrench '{name}' is constant; a body, a frame or a wrench without "
+                "values takes one."
             )
         if name == GROUND:
             raise ModelError(
@@ -105,14 +114,14 @@ def _constant(wrench: Wrench) -> tuple[Expression, Expression]:
 def _pull(
     m: Model, spring: Spring, q: Expression, v: Expression, placed: Mapping[str, RigidTransform]
 ) -> Expression:
-    """The force on the first end of a spring, along the span between its ends: (k (1 - rest / length) + c rate / length)
-    span. Where the ends coincide it is zero: there a compressed spring is in balance, if an unstable one, for no direction
-    is better than another."""
+    """The force on the first end of a spring, along the span between its ends: (k (1 - rest /
+    length) + c rate / length) span. Where the ends coincide it is zero: there a compressed spring
+    is in balance, if an unstable one, for no direction is better than another."""
     span, k = _span(spring, placed), spring.stiffness
     share = k - k * spring.length / _length(span) if _nonzero(spring.length) else k
     if _nonzero(spring.damping):
         along = casadi.jtimes(span, q, coordinate_rates(m, q) @ v)
-        share += spring.damping * casadi.dot(span, along) / _squared(span)
+        share += spring.damping * casadi.dot(span, along) / _squared_length(span)
     return share * span
 
 
@@ -121,12 +130,12 @@ def _span(spring: Spring, placed: Mapping[str, RigidTransform]) -> Expression:
     return _point(spring.second, placed) - _point(spring.first, placed)
 
 
-def _squared(span: Expression) -> Expression:
+def _squared_length(span: Expression) -> Expression:
     return casadi.dot(span, span) + TOUCHING
 
 
 def _length(span: Expression) -> Expression:
-    return casadi.sqrt(_squared(span))
+    return casadi.sqrt(_squared_length(span))
 
 
 def _point(end: End, placed: Mapping[str, RigidTransform]) -> Expression:
@@ -141,8 +150,8 @@ def _nonzero(x: object) -> bool:
 def joint_resistance(m: Model, q: Expression, v: Expression) -> Expression:
     """What joints oppose to their motion: springs, viscous and Coulomb friction.
 
-    Coulomb friction is F tanh(v / CREEP): F sign(v) to the last digit above 0.02 rad/s, and a stiff creep where a joint
-    would stick.
+    Coulomb friction is F tanh(v / CREEP): F sign(v) to the last digit above 0.02 rad/s, and a stiff
+    creep where a joint would stick.
     """
     force = zeros(m.nv)
     for joint in m.joints:

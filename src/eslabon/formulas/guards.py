@@ -1,4 +1,5 @@
-"""What a mechanism refuses of the numbers that users give: parameters no mechanism can have, quaternions of length zero."""
+"""What a mechanism refuses of the numbers that users give: parameters no mechanism can have,
+quaternions of length zero."""
 
 from __future__ import annotations
 
@@ -61,8 +62,8 @@ def _refuse_quaternion(
     joint = min(own, key=lambda name: float(own[name]))
     which = f" in state {int(np.nanargmin(lengths))}" if np.ndim(lengths) else ""
     raise InputError(
-        f"{request.formula.name}: the quaternion of '{joint}' has length zero{which}, which is no orientation; the "
-        "identity is (1, 0, 0, 0)."
+        f"{request.formula.name}: the quaternion of '{joint}' has length zero{which}, which is no "
+        "orientation; the identity is (1, 0, 0, 0)."
     )
 
 

@@ -1,4 +1,5 @@
-"""The inputs of a mechanism's formulas: coordinates, velocities, accelerations, actuators' forces, wrenches on bodies."""
+"""The inputs of a mechanism's formulas: coordinates, velocities, accelerations, actuators' forces,
+wrenches on bodies."""
 
 from __future__ import annotations
 

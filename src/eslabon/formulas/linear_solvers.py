@@ -1,8 +1,9 @@
 """Factors of matrices, unrolled into the graph: of a mass matrix, and of one that has no symmetry.
 
-M = L^T D L with L of unit lower triangle, eliminated from the last velocity to the first: on a tree numbered from the
-ground outward this order makes no new entries (Featherstone), and a positive definite M needs no pivoting. Each pivot is
-inverted once. Other matrices are factorised by reflections, which need no pivoting either.
+M = L^T D L with L of unit lower triangle, eliminated from the last velocity to the first: on a tree
+numbered from the ground outward this order makes no new entries (Featherstone), and a positive
+definite M needs no pivoting. Each pivot is inverted once. Other matrices are factorised by
+reflections, which need no pivoting either.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ from eslabon.compiler import operators
 from eslabon.formulas.kinematics.symbols import constant, zeros
 from eslabon.numerics.scalars import Expression, casadi
 
-# Entries of a factor times right-hand sides, from which on loops in native code are faster than unrolled code.
+# Entries of a factor times right-hand sides, from which on loops in native code are faster than
+# unrolled code.
 MANY = 3000
-SHORT = 400  # the same, up to which a loop is slower than straight code even where others are loops: a column alone, mostly
-FEW = 6  # rows of a matrix up to which its inverse is cheaper than solving for more sides than it has rows
+# the same, up to which a loop is slower than straight code even where others are loops: a column
+# alone, mostly
+SHORT = 400
+# rows of a matrix up to which its inverse is cheaper than solving for more sides than it has rows
+FEW = 6
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class Factors:
 
     def solve(self, b: Expression) -> Expression:
         """x with M x = b, for one right-hand side or several."""
-        return self.outward(self.scaled(self.inward(b)))
+        return self.outward(self.over_pivots(self.inward(b)))
 
     def solve_negative(self, b: Expression) -> Expression:
         """x with M x = -b."""
@@ -44,7 +49,7 @@ class Factors:
             x[:k, :] -= self.rows[k] @ x[k, :]
         return x
 
-    def scaled(self, b: Expression) -> Expression:
+    def over_pivots(self, b: Expression) -> Expression:
         """D^-1 b."""
         return casadi.vertcat(
             zeros(0, b.shape[1]), *(b[k, :] * pivot for k, pivot in enumerate(self.inverse))
@@ -58,7 +63,8 @@ class Factors:
         return x
 
     def unit_energy(self) -> Expression:
-        """w = L^-1 D^-1/2 (1, ..., 1), for which w^T M w = n: long where some motion has next to no inertia."""
+        """w = L^-1 D^-1/2 (1, ..., 1), for which w^T M w = n: long where some motion has next to no
+        inertia."""
         return self.outward(_roots(self.inverse))
 
     def pivot_condition(self, floor: Sequence[float] = ()) -> Expression:
@@ -72,7 +78,8 @@ class Factors:
 
 @dataclass(frozen=True)
 class LoopFactors:
-    """The same factors, packed, computed and used by loops in native code (`compiler.operators`)."""
+    """The same factors, packed, computed and used by loops in native code
+    (`compiler.operators`)."""
 
     rows: operators.Rows
     packed: Expression
@@ -80,13 +87,13 @@ class LoopFactors:
 
     def solve(self, b: Expression) -> Expression:
         """x with M x = b, for one right-hand side or several."""
-        return self._solved(b, negative=False)
+        return self._solve(b, negative=False)
 
     def solve_negative(self, b: Expression) -> Expression:
         """x with M x = -b."""
-        return self._solved(b, negative=True)
+        return self._solve(b, negative=True)
 
-    def _solved(self, b: Expression, negative: bool) -> Expression:
+    def _solve(self, b: Expression, negative: bool) -> Expression:
         if self.rows.size * b.shape[1] > SHORT:
             return operators.solved(self.rows, self.packed, b, negative)
         f = operators.MatrixOperator("solve", self.rows, b.shape[1], negative)
@@ -119,13 +126,14 @@ def _roots(inverse: Sequence[Expression]) -> Expression:
 
 
 def condition(w: Expression, sizes: Sequence[Expression], floor: Sequence[float]) -> Expression:
-    """w^T M w / sum (size_k + floor_k) w_k^2 for the w of `unit_energy`: one where M is diagonal, round-off or NaN where
-    it is singular.
+    """w^T M w / sum (size_k + floor_k) w_k^2 for the w of `unit_energy`: one where M is diagonal,
+    round-off or NaN where it is singular.
 
-    Sizes are those of the terms that were added up to the diagonal of M, which make the quotient independent of units;
-    it is at least the smallest eigenvalue of the M so scaled. A pivot alone would not do: the smallest one of a singular
-    M is round-off divided by the square of the smallest component of the motion without inertia, up to 1e-8. `floor` is
-    what counts as nothing, for entries that are zero but for round-off.
+    Sizes are those of the terms that were added up to the diagonal of M, which make the quotient
+    independent of units; it is at least the smallest eigenvalue of the M so scaled. A pivot alone
+    would not do: the smallest one of a singular M is round-off divided by the square of the
+    smallest component of the motion without inertia, up to 1e-8. `floor` is what counts as nothing,
+    for entries that are zero but for round-off.
     """
     n = len(sizes)
     if not n:
@@ -139,12 +147,14 @@ def condition(w: Expression, sizes: Sequence[Expression], floor: Sequence[float]
 def pivot_condition(
     inverse: Sequence[Expression], diagonal: Sequence[Expression], floor: Sequence[float]
 ) -> Expression:
-    """n / sum (M_kk + floor_k) / D_k: one where M is diagonal, small where a motion has little inertia of its own.
+    """n / sum (M_kk + floor_k) / D_k: one where M is diagonal, small where a motion has little
+    inertia of its own.
 
-    A pivot D_k, measured by its own diagonal entry, is what is left of a motion's inertia when all motions farther
-    out follow as they like; no choice of units changes it. For trees, whose forward dynamics it makes no longer. It
-    is an upper bound: round-off where the motion without inertia moves the innermost of its joints as much as the
-    others, as two axes that coincide do; larger the less that joint takes part.
+    A pivot D_k, measured by its own diagonal entry, is what is left of a motion's inertia when all
+    motions farther out follow as they like; no choice of units changes it. For trees, whose forward
+    dynamics it makes no longer. It is an upper bound: round-off where the motion without inertia
+    moves the innermost of its joints as much as the others, as two axes that coincide do; larger
+    the less that joint takes part.
     """
     if not inverse:
         return casadi.SX(1)
@@ -188,8 +198,9 @@ class Reflection:
     tail: Expression
     scale: Expression
 
-    def applied(self, b: Expression) -> Expression:
-        """The product with b, whose entries in these rows it changes, for each column that has one."""
+    def apply(self, b: Expression) -> Expression:
+        """The product with b, whose entries in these rows it changes, for each column that has
+        one."""
         return self.among(self.rows, b)
 
     def among(self, rows: Sequence[int], b: Expression) -> Expression:
@@ -203,7 +214,8 @@ class Reflection:
 
 @dataclass(frozen=True)
 class Pivot:
-    """A row of R: its place, its column with the inverse of the entry there, and the columns that come later with theirs."""
+    """A row of R: its place, its column with the inverse of the entry there, and the columns that
+    come later with theirs."""
 
     row: int
     column: int
@@ -215,9 +227,9 @@ class Pivot:
 class OrthogonalFactors:
     """A = Q R of a matrix with at least as many rows as columns, by Householder's reflections.
 
-    The columns with entries in the fewest rows come first, so that each reflection changes few rows. Their order follows from
-    the pattern and never from numbers. There is no pivoting: no more digits are lost than the condition number of A takes.
-    Rows in excess are met by least squares.
+    The columns with entries in the fewest rows come first, so that each reflection changes few
+    rows. Their order follows from the pattern and never from numbers. There is no pivoting: no more
+    digits are lost than the condition number of A takes. Rows in excess are met by least squares.
 
     >>> A, b = casadi.SX.sym("A", 3, 3), casadi.SX.sym("b", 3)
     >>> f = casadi.Function("f", [A, b], [OrthogonalFactors(A).solve(b)])
@@ -251,7 +263,7 @@ class OrthogonalFactors:
         """A x = b, for one right-hand side or several."""
         y = casadi.SX(b)
         for reflection in self.reflections:
-            y = reflection.applied(y)
+            y = reflection.apply(y)
         x = zeros(self.A.shape[1], b.shape[1])
         for pivot in reversed(self.pivots):
             x[pivot.column, :] = pivot.inverse * (
@@ -266,7 +278,7 @@ class OrthogonalFactors:
             x[pivot.row, :] = pivot.inverse * left[pivot.column, :]
             left[pivot.later, :] -= pivot.entries.T @ x[pivot.row, :]
         for reflection in reversed(self.reflections):
-            x = reflection.applied(x)
+            x = reflection.apply(x)
         return x
 
     def for_many(self) -> OrthogonalFactors:
@@ -275,9 +287,10 @@ class OrthogonalFactors:
 
     @property
     def condition(self) -> Expression:
-        """The square of a reciprocal condition number, NaN or next to nothing where A is singular: the least eigenvalue of
-        A^T A, as small as w^T A^T A w / w^T w finds it, against its largest diagonal entry. R w has as many entries 1, with the
-        sign that makes the diagonal of R positive, as in `Factors.unit_energy`."""
+        """The square of a reciprocal condition number, NaN or next to nothing where A is singular:
+        the least eigenvalue of A^T A, as small as w^T A^T A w / w^T w finds it, against its largest
+        diagonal entry. R w has as many entries 1, with the sign that makes the diagonal of R
+        positive, as in `Factors.unit_energy`."""
         if not self.pivots:
             return casadi.SX(1)
         w = zeros(len(self.pivots))
@@ -303,7 +316,8 @@ class Inverted(OrthogonalFactors):
 
 
 def _column_of_fewest_rows(A: Expression) -> tuple[int, list[int]]:
-    """The column with entries in the fewest rows, the first of these, and its rows; any row of one without entries."""
+    """The column with entries in the fewest rows, the first of these, and its rows; any row of one
+    without entries."""
     ends, rows = A.sparsity().colind(), A.sparsity().row()
     columns = [rows[a:b] for a, b in pairwise(ends)]
     k = min(range(len(columns)), key=lambda j: len(columns[j]))
@@ -311,8 +325,8 @@ def _column_of_fewest_rows(A: Expression) -> tuple[int, list[int]]:
 
 
 def _reflection(rows: list[int], x: Expression) -> tuple[Reflection, Expression]:
-    """What turns a column x into one with a first entry alone, and the inverse of that. It has the other sign than x has, so
-    that nothing cancels."""
+    """What turns a column x into one with a first entry alone, and the inverse of that. It has the
+    other sign than x has, so that nothing cancels."""
     length = casadi.copysign(casadi.norm_2(x), x[0])
     first, inverse = x[0] + length, 1 / length
     return Reflection(rows, x[1:] * (1 / first), first * inverse), -inverse

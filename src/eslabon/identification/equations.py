@@ -12,15 +12,15 @@ from __future__ import annotations
 from typing import Any
 
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.coordinates.massless import structure
+from eslabon.coordinates.massless import constraint_structure, structure
 from eslabon.formulas.applied_loads import CREEP
-from eslabon.formulas.constrained import trees
-from eslabon.formulas.constrained.loops import check_actuation
+from eslabon.formulas.dynamics import regressor
 from eslabon.formulas.inputs import TAU, A, Q, V
 from eslabon.formulas.kinematics import closure
-from eslabon.formulas.kinematics.closure import Partition, Structure
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.linear_solvers import OrthogonalFactors, factors
+from eslabon.formulas.motion_state import MotionState, check_actuation
+from eslabon.formulas.structure import Partition, Structure
 from eslabon.identification.parameters import NO_TERMS, Terms
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
@@ -42,7 +42,7 @@ def full_regressor(
         column = casadi.SX(m.nv, 1)
         column[k] = signals[kind][k]
         columns.append(column)
-    return casadi.horzcat(trees.regressor(m, q, v, a), *columns)
+    return casadi.horzcat(regressor(MotionState(m, q, v), a), *columns)
 
 
 def loop_motion(
@@ -76,7 +76,8 @@ def linear_equations(
     """N^T Y, what the model leaves of the forces N^T (B tau - f), N^T B, and the reciprocal condition number squared."""
     N, _, condition = loop_motion(m, q, None, structure.partition)
     Y = full_regressor(m, q, v, a, terms)
-    left = trees.actuation(m, tau) - trees.joint_forces(m, q, v, a, None, {})
+    s = MotionState(m, q, v)
+    left = s.actuation(tau) - s.joint_forces(a)
     B = N[list(m.actuated_velocities), :].T
     return [casadi.densify(x) for x in (N.T @ Y, N.T @ left, B, condition)]
 
@@ -95,7 +96,7 @@ def actuator_regressor(
     Y, p, driven = full_regressor(m, q, v, a, terms), structure.partition, m.actuated_velocities
     if not m.closed:
         return casadi.densify(Y[list(driven), :])
-    check_actuation(m, p)
+    check_actuation(m, structure)
     N, _, _ = loop_motion(m, q, None, p)
     work, A = N.T @ Y, N[list(driven), :].T
     if driven != p.independent:
@@ -137,10 +138,6 @@ def excitation_gradient(
     return [casadi.densify(x) for x in (Y, by_i, by_v, by_a, condition)]
 
 
-def _structure(m: Model) -> dict[str, Any]:
-    return {"structure": structure(m)}
-
-
 def independent(m: Model) -> tuple[int, ...]:
     """The places of the independent velocities: along them go the equations."""
     return structure(m).partition.independent
@@ -162,19 +159,19 @@ VI, AI = (
 LINEAR_EQUATIONS = Formula(
     "linear_equations", linear_equations, (Q, V, A, TAU),
     (Argument("Y", _table), Argument("left", _dof), Argument("B", lambda m, **_: (len(independent(m)), m.nu)), CONDITION),
-    {"terms": NO_TERMS}, prepare=_structure,
+    {"terms": NO_TERMS}, prepare=constraint_structure,
 )  # fmt: skip
 ACTUATOR_REGRESSOR = Formula(
     "actuator_regressor", actuator_regressor, (Q, V, A),
     (Argument("Y", lambda m, terms=NO_TERMS: (m.nu, 10 * len(m.bodies) + len(terms.listed()))),), {"terms": NO_TERMS},
-    prepare=_structure,
+    prepare=constraint_structure,
 )  # fmt: skip
 INDEPENDENT_MOTION = Formula(
     "independent_motion", independent_motion, (Q, VI, AI),
-    (Argument("v", lambda m: (m.nv,)), Argument("a", lambda m: (m.nv,)), CONDITION), prepare=_structure, rare=True,
+    (Argument("v", lambda m: (m.nv,)), Argument("a", lambda m: (m.nv,)), CONDITION), prepare=constraint_structure, rare=True,
 )  # fmt: skip
 EXCITATION_GRADIENT = Formula(
     "excitation_gradient", excitation_gradient, (Q, VI, AI, Argument("weight", _table)),
     (Argument("Y", _table), Argument("by_q", _dof), Argument("by_v", _dof), Argument("by_a", _dof), CONDITION),
-    {"terms": NO_TERMS}, prepare=_structure,
+    {"terms": NO_TERMS}, prepare=constraint_structure,
 )  # fmt: skip

@@ -16,6 +16,7 @@ import numpy as np
 from eslabon.arguments import Floats, finite
 from eslabon.compiler.evaluate import evaluate, function_of
 from eslabon.compiler.formula import requested
+from eslabon.coordinates.massless import constraint_structure
 from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, format_value
 from eslabon.formulas.quantities import quantity
@@ -74,7 +75,7 @@ def equations_of(
 
 def model_forces(m: Model, q: Any, v: Any, a: Any) -> Floats:
     """The actuators' forces by the model, for motions that keep the loops closed."""
-    request = requested(m, quantity(m, "inverse_dynamics"))
+    request = requested(m, quantity(m, "inverse_dynamics"), prepare=constraint_structure)
     f = checked(m, request) if request.formula.checks else function_of(m, request)
     forces: Floats = f(q, v, a)
     return forces

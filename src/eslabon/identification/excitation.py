@@ -273,9 +273,9 @@ def _impossible(m: Model) -> AssemblyError:
 
 def driven_joints(m: Model) -> tuple[str, ...]:
     """The joints of the independent velocities, each of which an actuator moves."""
-    from eslabon.formulas.constrained.loops import check_actuation
+    from eslabon.formulas.motion_state import check_actuation
 
-    check_actuation(m, structure(m).partition)
+    check_actuation(m, structure(m))
     places = independent(m)
     owners = [
         j

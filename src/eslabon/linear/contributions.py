@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, instance, known_words
-from eslabon.compiler.formula import Argument, Formula
+from eslabon.compiler.formula import Argument
 from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.formulas.derivatives.body_contributions import linear_contributions
-from eslabon.formulas.guards import INPUT_GUARDS
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
-from eslabon.formulas.kinematics.closure import Partition
-from eslabon.formulas.quantities import CLOSURE, structure_of
+from eslabon.formulas.motion_state import StateFunction
+from eslabon.formulas.quantities import Checks, Quantity
+from eslabon.formulas.structure import Partition
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model import Model
 from eslabon.plotting import legend, panel_title, panels, saved
@@ -128,9 +128,8 @@ def contributions(lm: LinearModel) -> Contributions:
     instance(lm, "lm", LinearModel, "a linear model, as m.linearize gives one")
     m, call = lm.layout.model, lm.layout.request
     sources = _sources(m, lm.layout.partition, call.external)
-    values = call(
-        CONTRIBUTIONS, {"partition": lm.layout.partition, "sources": sources}, lm.q, lm.v, lm.tau
-    )
+    options = {"partition": lm.layout.partition, "sources": sources}
+    values = call(CONTRIBUTIONS.formula(m.closed), options, lm.q, lm.v, lm.tau)
     return Contributions(m.name, (*(b.name for b in m.bodies), *sources), lm.coordinates, *values)
 
 
@@ -160,11 +159,15 @@ def _weight_shape(m: Model, partition: Partition, **_: Any) -> tuple[int, ...]:
     return (len(m.bodies), n, n)
 
 
-CONTRIBUTIONS = Formula(
-    "linear_contributions", linear_contributions, (Q, V, TAU),
+CONTRIBUTIONS = Quantity(
+    "linear_contributions",
+    StateFunction(linear_contributions),
+    (Q, V, TAU),
     (*(Argument(x, _shape) for x in MATRICES), Argument("weight", _weight_shape)),
-    {"partition": None, "sources": ()}, WRENCH, structure_of, CLOSURE, INPUT_GUARDS, timed=True,
-)  # fmt: skip
+    {"partition": None, "sources": ()},
+    external=WRENCH,
+    checks=Checks.MASS,
+)
 
 
 # -- how it looks -----------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, positive
 from eslabon.displays import displayed
 from eslabon.errors import InputError, MissingDependencyError
-from eslabon.formulas.kinematics.closure import Partition
+from eslabon.formulas.structure import Partition
 from eslabon.model import Model
 from eslabon.pages import paragraph
 from eslabon.pages.notebook import linear_system

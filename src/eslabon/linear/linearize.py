@@ -15,13 +15,15 @@ from eslabon.compiler.evaluate import function_of
 from eslabon.compiler.formula import Argument, Formula, requested
 from eslabon.coordinates.closing import jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
+from eslabon.coordinates.massless import constraint_structure, structure
 from eslabon.coordinates.partition import partition_at, partition_by
 from eslabon.errors import ModelError, SingularityError, suggest
+from eslabon.formulas.derivatives import linearization
 from eslabon.formulas.derivatives.measured_outputs import Output
-from eslabon.formulas.guards import INPUT_GUARDS
 from eslabon.formulas.inputs import TAU, WRENCH, A, Q, V
-from eslabon.formulas.kinematics.closure import Partition
-from eslabon.formulas.quantities import CLOSURE, MASS, structure_of
+from eslabon.formulas.motion_state import StateFunction
+from eslabon.formulas.quantities import Checks, Quantity
+from eslabon.formulas.structure import Partition
 from eslabon.linear.linear_model import Layout, LinearModel
 from eslabon.linear.measured import actuator_names, measured, state_names
 from eslabon.model import Model, as_model
@@ -31,18 +33,6 @@ from eslabon.model.validation import TIME
 from eslabon.solvers.closure_checks import checked
 
 MATRICES = ("U", "V", "W", "F", "A", "B", "C", "D")
-
-
-def _traced(name: str) -> Any:
-    """A formula of `dynamics.linearized`, which loads CasADi: only when it is traced."""
-
-    def formula(*arguments: Any, **options: Any) -> list[Any]:
-        from eslabon.formulas.derivatives import linearization
-
-        made: list[Any] = getattr(linearization, name)(*arguments, **options)
-        return made
-
-    return formula
 
 
 def _shape(name: str) -> Any:
@@ -60,38 +50,75 @@ def _shape(name: str) -> Any:
     return shape
 
 
-def _formula(
-    name: str, inputs: tuple[Argument, ...], values: tuple[str, ...], checks: tuple[Argument, ...] = CLOSURE, **options: Any
-) -> Formula:  # fmt: skip
-    outputs = tuple(Argument(x, _shape(x)) for x in values)
-    return Formula(
-        name, _traced(name), inputs, outputs, {"partition": None, **options}, WRENCH, structure_of, checks, INPUT_GUARDS,
-        timed=checks == CLOSURE,
-    )  # fmt: skip
+def _row(
+    name: str,
+    function: Callable[..., Any],
+    inputs: tuple[Argument, ...],
+    values: tuple[str, ...],
+    checks: Checks = Checks.MASS,
+    **options: Any,
+) -> Quantity:
+    return Quantity(
+        name,
+        StateFunction(function),
+        inputs,
+        tuple(Argument(x, _shape(x)) for x in values),
+        {"partition": None, **options},
+        external=WRENCH,
+        checks=checks,
+    )
 
 
 MEASURED, TERMS = ("C", "D"), ("U", "V", "W", "F", "position_map", "velocity_map")
-CLOSED = _formula(
-    "linearized", (Q, V, TAU), ("A", "B", "a", *MEASURED, *TERMS, "needed"), outputs=()
-)
+LINEAR_MODEL = _row(
+    "linear_model",
+    linearization.linear_model,
+    (Q, V, TAU),
+    ("A", "B", "a", *MEASURED, *TERMS, "needed"),
+    outputs=(),
+).formula(closed=True)
 # The matrices of trees are larger than what they are made of: what is the same in every state is left out, and U, V and W wait
 # until somebody asks.
-TREE = _formula(
-    "linearized_tree", (Q, V, TAU), ("A", "B", "a", *MEASURED, "needed"), MASS, outputs=()
+TREE_MODEL = _row(
+    "linear_model_of_tree",
+    linearization.linear_model_of_tree,
+    (Q, V, TAU),
+    ("A", "B", "a", *MEASURED, "needed"),
+    outputs=(),
+).formula(closed=False)
+PLAIN_TREE_MODEL = _row(
+    "linear_model_of_plain_tree",
+    linearization.linear_model_of_plain_tree,
+    (Q, V, TAU),
+    ("a_by_x", "a_by_u", "a", "needed"),
+    outputs=(),
+).formula(closed=False)
+TREE_TERMS = _row(
+    "linear_terms_of_tree",
+    linearization.linear_terms_of_tree,
+    (Q, V, A),
+    ("U", "V", "W"),
+    Checks.NONE,
+).formula(closed=False)
+HOLDING = _row(
+    "holding_forces", linearization.holding_forces, (Q, V, A), ("F", "needed"), Checks.CLOSURE
 )
-PLAIN_TREE = _formula(
-    "linearized_plain_tree", (Q, V, TAU), ("a_by_x", "a_by_u", "a", "needed"), MASS, outputs=()
-)
-TREE_TERMS = _formula("tree_terms", (Q, V, A), ("U", "V", "W"), ())
-HOLDING = _formula("holding", (Q, V, A), ("F", "needed"))
-SENSITIVITY = _formula(
+SENSITIVITY = _row(
     "linear_sensitivity",
+    linearization.linear_sensitivity,
     (
-        Q, V, TAU, Argument("value", ()), Argument("moved", _shape("needed")), Argument("sped", _shape("needed")),
+        Q,
+        V,
+        TAU,
+        Argument("value", ()),
+        Argument("moved", _shape("needed")),
+        Argument("sped", _shape("needed")),
         Argument("forced", lambda m, **_: (m.nu,)),
     ),
-    (*MATRICES, "a"), outputs=(), parameter=None,
-)  # fmt: skip
+    (*MATRICES, "a"),
+    outputs=(),
+    parameter=None,
+)
 
 
 def linearize(
@@ -145,11 +172,11 @@ def linearize(
 
 def _formula_of(m: Model, outputs: tuple[Output, ...]) -> Formula:
     if m.closed:
-        return CLOSED
+        return LINEAR_MODEL
     return (
-        PLAIN_TREE
+        PLAIN_TREE_MODEL
         if not outputs and not any(j.kind.has_quaternion for j in m.description.joints)
-        else TREE
+        else TREE_MODEL
     )
 
 
@@ -237,7 +264,9 @@ def _native(
     m: Model, formula: Formula, options: tuple[tuple[str, Any], ...], parameters: tuple[str, ...],
     external: tuple[str, ...], tolerance: float | None,
 ) -> Any:  # fmt: skip
-    request = requested(m, formula, dict(options), parameters, external)
+    request = requested(
+        m, formula, dict(options), parameters, external, prepare=constraint_structure
+    )
     return checked(m, request, tolerance) if formula.checks else function_of(m, request)
 
 
@@ -268,8 +297,7 @@ def _partitions(call: _Call, chosen: Partition | None, q: Floats) -> Iterator[Pa
 
 @per_model
 def _own(m: Model) -> Partition:
-    found: Partition = structure_of(m)["structure"].partition
-    return found
+    return structure(m).partition
 
 
 def _holding_forces(call: _Call, p: Partition, outputs: Any, q: Floats, v: Floats) -> Floats:
@@ -283,7 +311,8 @@ def _holding_forces(call: _Call, p: Partition, outputs: Any, q: Floats, v: Float
 def _forces_of(call: _Call, p: Partition, q: Floats, v: Floats, a: ArrayLike) -> Floats:
     """The actuators' forces that go with accelerations: F tau = N^T (M v' + h)."""
     m = call.m
-    F, needed = call(HOLDING, {"partition": p}, q, v, states(a, "a", m.nv, m.name, "velocities"))
+    accelerations = states(a, "a", m.nv, m.name, "velocities")
+    F, needed = call(HOLDING.formula(m.closed), {"partition": p}, q, v, accelerations)
     tau = _least_forces(F, needed)
     left = np.abs(np.einsum("...ij,...j->...i", F, tau) - needed).max(initial=0.0)
     if left > 1e-6 * max(1.0, float(np.abs(needed).max(initial=0.0))):
@@ -379,7 +408,8 @@ def sensitivity(
         np.zeros(n) if x is None else x
         for x, n in ((moved, lm.dof), (sped, lm.dof), (forced, m.nu))
     )
-    made = call.without(parameter)(SENSITIVITY, asked, lm.q, lm.v, lm.tau, value, *steps)
+    formula = SENSITIVITY.formula(m.closed)
+    made = call.without(parameter)(formula, asked, lm.q, lm.v, lm.tau, value, *steps)
     found = dict(zip((*MATRICES, "a"), made, strict=True))
     for name in ("C", "D"):
         if name in layout.constant:

@@ -21,6 +21,7 @@ from eslabon.coordinates.partition import RANK
 from eslabon.formulas import steady
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
 from eslabon.formulas.kinematics.closure import row_names
+from eslabon.formulas.motion_state import StateFunction
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
 from eslabon.solvers.assembly.prescription import scales
@@ -40,16 +41,16 @@ def _rows(m: Model) -> int:
 
 
 FORCES = Formula(
-    "steady_forces", steady.steady_forces, (Q, V, TAU),
+    "steady_forces", StateFunction(steady.steady_forces), (Q, V, TAU),
     (Argument("g", lambda m: (m.nv,)), Argument("phi", lambda m: (_rows(m),)), Argument("J", lambda m: (_rows(m), m.nv))),
     external=WRENCH, rare=True,
 )  # fmt: skip
 STIFFNESS = Formula(
-    "steady_stiffness", steady.steady_stiffness, (Q, V, Argument("multipliers", lambda m: (_rows(m),))),
+    "steady_stiffness", StateFunction(steady.steady_stiffness), (Q, V, Argument("multipliers", lambda m: (_rows(m),))),
     (Argument("K", lambda m: (m.nv, m.nv)),), external=WRENCH, rare=True,
 )  # fmt: skip
 TERMS = Formula(
-    "steady_terms", steady.steady_terms, (Q, V),
+    "steady_terms", StateFunction(steady.steady_terms), (Q, V),
     (
         Argument("M", lambda m: (m.nv, m.nv)), Argument("D", lambda m: (m.nv, m.nv)),
         Argument("G", lambda m: (_rows(m), m.nv)), Argument("T", lambda m: (m.nv, m.nv)), Argument("potential", ()),

@@ -8,7 +8,7 @@ from typing import Any
 
 from eslabon.arguments import known_words, mapping
 from eslabon.errors import ModelError, format_value, suggest
-from eslabon.formulas.quantities import CLOSED, QUANTITIES
+from eslabon.formulas.quantities import QUANTITIES
 from eslabon.measures.called_function import Called
 from eslabon.measures.closed_loop_damping import ClosedLoopDamping
 from eslabon.measures.condition import Condition
@@ -75,10 +75,9 @@ def _named(name: str, options: dict[str, Any]) -> Measure:
     if name in MEASURES:
         _check_options(name, MEASURES[name], options)
         return MEASURES[name](**options)
-    tabled = {**QUANTITIES, **CLOSED}
-    if name not in tabled:
+    if name not in QUANTITIES:
         raise ModelError(
-            f"there is no measure or quantity {format_value(name)}{suggest(name, [*MEASURES, *tabled])}"
+            f"there is no measure or quantity {format_value(name)}{suggest(name, [*MEASURES, *QUANTITIES])}"
         )
     return Quantity(name, **options)
 

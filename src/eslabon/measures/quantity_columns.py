@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eslabon.compiler.formula import Formula
+from eslabon.compiler.formula import Formula, requested
+from eslabon.coordinates.massless import constraint_structure
 from eslabon.formulas.kinematics.closure import row_names
 from eslabon.measures.labels import FORCE, actuator_units
 from eslabon.model import Model
@@ -37,8 +38,9 @@ def parts_of(m: Model, formula: Formula) -> list[Part]:
     ['kinetic', 'potential']
     """
     found: list[Part] = []
-    for number, output in enumerate(formula.outputs):
-        size = output.shape(m) if callable(output.shape) else output.shape
+    request = requested(m, formula, prepare=constraint_structure)
+    for number, output in enumerate(request.outputs(m)[: request.values]):
+        size = output.shape
         own = _named(m, output.name) or [
             (f"[{','.join(str(k + 1) for k in at)}]", ANY) for at in np.ndindex(*size)
         ]

@@ -15,9 +15,10 @@ from eslabon.compiler.calls import inlined
 from eslabon.coordinates.massless import structure
 from eslabon.coordinates.partition import generic
 from eslabon.errors import InputError, ModelError, format_value, suggest
-from eslabon.formulas.constrained import loops, trees
+from eslabon.formulas import dynamics
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.linear_solvers import OrthogonalFactors
+from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import lengths_of_quaternions
 from eslabon.numerics.scalars import casadi
@@ -104,7 +105,9 @@ def instant(
     cost = function("cost", [q, v, a, tau, jerk], [integrand])
     if not m.closed:
         none, sought = casadi.SX(0, 1), sym("reactions", 0)
-        forces = function("forces", [q, v, a], [trees.inverse_dynamics(m, q, v, a), casadi.SX(1)])
+        forces = function(
+            "forces", [q, v, a], [*dynamics.inverse_dynamics(MotionState(m, q, v), a), casadi.SX(1)]
+        )
         acting, near, terms, left = forces(q, v, a)[0], casadi.SX(1), [none, none], none
     else:
         held = Loops(own, q, v, a)
@@ -166,7 +169,8 @@ class Loops:
         self.m, self.q, self.v, self.a, known = own.m, q, v, a, structure(own.m)
         self.partition = p = known.partition
         self.phi, self.J, self.gamma, _ = closure.equations(own.m, q, v, p.rows)
-        self.needed = trees.joint_forces(own.m, q, v, a, None, {})
+        self.state = MotionState(own.m, q, v, Method(structure=known))
+        self.needed = self.state.joint_forces(a)
         self.square = set(own.m.actuated_velocities) == set(p.independent)
 
     @property
@@ -183,9 +187,7 @@ class Loops:
 
     def forces(self) -> Any:
         """The actuators' forces by virtual work."""
-        return loops.inverse_dynamics(self.m, self.q, self.v, self.a, structure=structure(self.m))[
-            0
-        ]
+        return dynamics.inverse_dynamics(self.state, self.a)[0]
 
     def acting(self, reactions: Any) -> Any:
         """The actuators' forces beside reactions that are sought."""

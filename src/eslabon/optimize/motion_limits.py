@@ -112,7 +112,7 @@ class Driven:
 def driven(m: Model) -> Driven:
     """The joints of the independent velocities; refused where no actuator moves one, or where they are no plain numbers."""
     from eslabon.coordinates.massless import structure
-    from eslabon.formulas.constrained.loops import check_actuation
+    from eslabon.formulas.motion_state import check_actuation
 
     if m.rheonomic:
         raise ModelError(
@@ -122,7 +122,7 @@ def driven(m: Model) -> Driven:
     places = structure(m).partition.independent
     if not places:
         raise ModelError(f"{m.name} has no degree of freedom that could move.")
-    check_actuation(m, structure(m).partition)
+    check_actuation(m, structure(m))
     joints = [j for j in m.joints if set(range(m.nv)[m.velocities[j.name]]) & set(places)]
     for j in joints:
         if j.kind.has_quaternion:

@@ -12,7 +12,9 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.coordinates.massless import structure
 from eslabon.displays import displayed
-from eslabon.formulas.constrained import loops, trees
+from eslabon.formulas import dynamics
+from eslabon.formulas.formulations.formulation import LAGRANGE
+from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.mechanism import Mechanism
 from eslabon.numerics.scalars import casadi
 from eslabon.optimize.motion_equations import Instant, mapped
@@ -22,7 +24,7 @@ from eslabon.optimize.motion_spline import MotionSpline
 from eslabon.optimize.motion_starts import Guess, another_end
 
 FINER = 10  # instants of the verification for one of the program
-ANOTHER = "lagrange"  # the formulation that forces are computed by a second time
+ANOTHER = LAGRANGE  # the formulation that forces are computed by a second time
 SAME = 1e-6  # of the largest force: how near the two are
 SOME = 40  # instants at which they are compared
 RESERVE = 1e-5  # of a bound: what is left of it, besides what peaks rise between instants
@@ -216,7 +218,7 @@ def unconfirmed(m: Mechanism, own: Seen, end: Floats, another: Any) -> str | Non
     size = max(float(np.abs(own.tau).max(initial=0.0)), 1e-300)
     off = float(np.abs(again - own.tau[some]).max(initial=0.0))
     if not off <= SAME * size:
-        return f"by the formulation '{ANOTHER}' its forces differ by {off:.3g} from those of the motion."
+        return f"by the formulation '{ANOTHER.name}' its forces differ by {off:.3g} from those of the motion."
     if m.closed and not (left := float(np.abs(m.constraint(own.q)).max())) <= CLOSED:
         return f"it violates loop closure by {left:.3g} (m or rad)."
     return another_end(m, own.q[-1], end)
@@ -225,8 +227,6 @@ def unconfirmed(m: Mechanism, own: Seen, end: Floats, another: Any) -> str | Non
 def by_another_formulation(m: Mechanism) -> Any:
     """The forces of a motion by another formulation, as a CasADi function."""
     q, v, a = (casadi.SX.sym(name, k) for name, k in (("q", m.nq), ("v", m.nv), ("a", m.nv)))
-    if m.closed:
-        tau = loops.inverse_dynamics(m, q, v, a, ANOTHER, "multipliers", structure=structure(m))[0]
-    else:
-        tau = trees.inverse_dynamics(m, q, v, a, ANOTHER)
+    method = Method(ANOTHER, "multipliers", structure(m))
+    tau = dynamics.inverse_dynamics(MotionState(m, q, v, method), a)[0]
     return casadi.Function("another", [q, v, a], [casadi.densify(tau)])

@@ -9,22 +9,22 @@ constraints depend on the time, the mechanism is that of the time.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from eslabon.compiler.calls import inlined, subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.massless import structure
-from eslabon.formulas.constrained import loops, trees
-from eslabon.formulas.constrained.trees import (
-    actuation,
-    forward_dynamics,
-    joint_forces,
-    mass_matrix,
+from eslabon.formulas import dynamics
+from eslabon.formulas.derivatives.state_derivatives import (
+    JointForces,
+    forward_dynamics_derivatives,
 )
-from eslabon.formulas.derivatives.state_derivatives import forward_dynamics_derivatives
+from eslabon.formulas.formulations.formulation import Formulation
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.linear_solvers import factors
+from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
 from eslabon.numerics.scalars import Expression, casadi
@@ -41,31 +41,35 @@ def size(m: Model, law: Any = None, sampling: Any = None, **_: Any) -> tuple[int
     return (m.nq + m.nv + (law.size if law else 0) + (3 * m.nu if sampling else 0),)
 
 
+def _at(
+    m: Model, t: Expression, q: Expression, v: Expression, method: Method, external: External
+) -> MotionState:
+    """The state of motion at a time, its constraints regularized where they are dependent."""
+    if not m.closed:
+        return MotionState(m, q, v, method, external or {})
+    known, share = structure(m.nominal), projection.regularization(m)
+    method = replace(method, structure=known, regularization=share)
+    return MotionState(m.with_time(t), q, v, method, external or {})
+
+
 def accelerations(
-    m: Model, t: Expression, q: Expression, v: Expression, tau: Expression, external: External = None, formulation: str | None = None,
-    constraints: str | None = None, stops: Stops = (),
-) -> Expression:  # fmt: skip
-    """Forward dynamics, of a tree or with loops, regularized where the constraints are dependent.
+    m: Model,
+    t: Expression,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    external: External = None,
+    formulation: Formulation | None = None,
+    constraints: str | None = None,
+    stops: Stops = (),
+) -> Expression:
+    """Forward dynamics, regularized where the constraints are dependent.
 
     Elimination needs other independent coordinates on the way (`System.rates`); what it gives are the same accelerations.
     """
-    push = stop_forces(m, q, v, stops)
-    if not m.closed:
-        return forward_dynamics(m, q, v, tau, formulation, external, joint_forces=push)[0]
     way = "udwadia_kalaba" if constraints == "udwadia_kalaba" else "multipliers"
-    known, share = structure(m.nominal), projection.regularization(m)
-    return loops.forward_dynamics(
-        m.with_time(t),
-        q,
-        v,
-        tau,
-        formulation,
-        way,
-        external,
-        structure=known,
-        regularization=share,
-        joint_forces=push,
-    )[0]
+    s = _at(m, t, q, v, Method(formulation, way), external)
+    return dynamics.forward_dynamics(s, tau, stop_forces(m, q, v, stops))[0]
 
 
 def rates(
@@ -110,12 +114,8 @@ def rates_jacobian(
         coordinate_rates(m, q),
     )
     push = casadi.densify(zeros(m.nv) + push)
-    by_push = casadi.jacobian(push, q) @ N, casadi.jacobian(push, v)
-    share = projection.regularization(m) if m.closed else ()
-    found = forward_dynamics_derivatives(
-        m.with_time(t) if m.closed else m, q, v, forces, external, structure=structure(m.nominal), regularization=share,
-        joint_forces=push, joint_forces_by=by_push,
-    )  # fmt: skip
+    besides = JointForces(push, casadi.jacobian(push, q) @ N, casadi.jacobian(push, v))
+    found = forward_dynamics_derivatives(_at(m, t, q, v, Method(), external), forces, besides)
     back = casadi.diag(1 / casadi.sum1(N * N).T) @ N.T
     by_state = casadi.horzcat(found.a_by["q"] @ back, found.a_by["v"], zeros(m.nv, own.numel()))
     by_forces = found.a_by["tau"] @ casadi.jacobian(casadi.densify(zeros(m.nu) + forces), x)
@@ -125,12 +125,12 @@ def rates_jacobian(
 
 def momenta(m: Model, q: Expression, v: Expression) -> Expression:
     """p = M v."""
-    return mass_matrix(m, q) @ v
+    return dynamics.mass_matrix(MotionState(m, q, v)) @ v
 
 
 def momentum_velocities(m: Model, q: Expression, p: Expression) -> Expression:
     """v with M v = p."""
-    return factors(mass_matrix(m, q)).solve(p)
+    return factors(dynamics.mass_matrix(MotionState.at_rest(m, q))).solve(p)
 
 
 def momentum_rates(
@@ -145,24 +145,32 @@ def momentum_rates(
 
     Where velocities are rates of coordinates this is -dH/dq plus the applied forces: Hamilton's equation.
     """
-    force = actuation(m, tau) + stop_forces(m, q, v, stops)
+    s = MotionState(m, q, v, external=external or {})
+    force = s.actuation(tau) + stop_forces(m, q, v, stops)
     change = casadi.jtimes(inlined(momenta(m, q, v)), q, coordinate_rates(m, q) @ v)
-    return force + change - joint_forces(m, q, v, zeros(m.nv), None, external or {})
+    return force + change - s.joint_forces(zeros(m.nv))
 
 
 def energy(m: Model, q: Expression, v: Expression, stops: Stops = ()) -> Expression:
     """Kinetic and potential energy; the latter counts what the stops' springs hold."""
-    return trees.energy(m, q, v) + casadi.vertcat(0, stop_energy(m, q, stops))
+    return dynamics.energy(MotionState(m, q, v)) + casadi.vertcat(0, stop_energy(m, q, stops))
 
 
 def coupling_forces(
-    m: Model, t: Expression, q: Expression, v: Expression, tau: Expression, external: External = None, formulation: str | None = None, stops: Stops = ()
-) -> Expression:  # fmt: skip
+    m: Model,
+    t: Expression,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    external: External = None,
+    formulation: Formulation | None = None,
+    stops: Stops = (),
+) -> Expression:
     """The force that each coupling exerts on its joint: of a driven one, that of its drive."""
-    known, push = structure(m.nominal), stop_forces(m, q, v, stops)
-    return loops.coupling_forces_under_forces(
-        m.with_time(t), q, v, tau, formulation, None, external, structure=known, joint_forces=push
-    )[0]
+    method = Method(formulation, structure=structure(m.nominal))
+    s = MotionState(m.with_time(t), q, v, method, external or {})
+    motion = dynamics.motion_under_forces(s, tau, stop_forces(m, q, v, stops))
+    return dynamics.coupling_forces(s, motion)[0]
 
 
 def _along_v(m: Model, **_: Any) -> tuple[int]:

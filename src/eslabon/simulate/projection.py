@@ -20,11 +20,12 @@ from eslabon.coordinates.closing import CLOSURE
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.massless import row_sizes, stiffening
 from eslabon.coordinates.partition import partition, redundancy_is_constant, retained_rows
-from eslabon.formulas.constrained.trees import mass_matrix
+from eslabon.formulas.dynamics import mass_matrix
 from eslabon.formulas.kinematics.ball_loops import aligned_loops
 from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.formulas.kinematics.symbols import symmetric
 from eslabon.formulas.linear_solvers import factors
+from eslabon.formulas.motion_state import MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize
 from eslabon.model.validation import TIME
@@ -74,11 +75,11 @@ def projected(m: Model, x: Expression, corrections: int = CORRECTIONS) -> Expres
 
 def _least_change(m: Model, q: Expression, J: Expression) -> Callable[[Expression], Expression]:
     """The least step of the velocities, in the metric of M, that makes a given change of the constraints."""
-    tree = factors(mass_matrix(m, q) + stiffening(m.nominal) * (J.T @ J))
+    tree = factors(mass_matrix(MotionState.at_rest(m, q)) + stiffening(m.nominal) * (J.T @ J))
     across = tree.inward(J.T)
-    square = symmetric(across.T @ tree.scaled(across))
+    square = symmetric(across.T @ tree.over_pivots(across))
     solver = factors(square + casadi.diag(casadi.SX(list(regularization(m)))))
-    return lambda change: tree.outward(tree.scaled(across @ solver.solve(change)))
+    return lambda change: tree.outward(tree.over_pivots(across @ solver.solve(change)))
 
 
 def violations(m: Model, x: Expression) -> list[Expression]:

@@ -18,8 +18,9 @@ from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
 from eslabon.errors import SINGULAR_CHOICES, AssemblyError, InputError, ModelError, format_value
 from eslabon.formulas.applied_loads import check_external
 from eslabon.formulas.constrained.constraint_solvers import METHODS
-from eslabon.formulas.constrained.trees import FORMULATIONS
-from eslabon.formulas.kinematics.closure import Partition
+from eslabon.formulas.formulations.formulation import Formulation
+from eslabon.formulas.motion_state import chosen_formulation
+from eslabon.formulas.structure import Partition
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
 from eslabon.numerics.scalars import casadi
@@ -168,15 +169,14 @@ def parameters_of(m: Model, parameters: Any) -> dict[str, Floats]:
 
 def formulation_of(
     m: Model, formulation: Any, constraints: Any, independent: Any, method: str, stops: bool
-) -> tuple[str | None, str | None, Partition | None]:
+) -> tuple[Formulation | None, str | None, Partition | None]:
     """How the equations are written and the loops imposed, and which coordinates are independent by the caller's choice, if
     there is such a way for this mechanism and method."""
-    if formulation is not None:
-        choice(formulation, "formulation", FORMULATIONS)
-        refuse(
-            method == "symplectic",
-            "the symplectic method has its own equations; leave formulation out.",
-        )
+    written = chosen_formulation(formulation)
+    refuse(
+        written is not None and method == "symplectic",
+        "the symplectic method has its own equations; leave formulation out.",
+    )
     if constraints is not None:
         choice(constraints, "constraints", METHODS)
         refuse(not m.closed, f"{m.name} has no loops; leave constraints out.")
@@ -188,7 +188,7 @@ def formulation_of(
     refuse(fixed and constraints == "elimination", f"elimination re-selects the independent coordinates of {m.name} on the "
         f"way, which {method} in native code cannot; use an adaptive method, or other constraints.")  # fmt: skip
     return (
-        formulation,
+        written,
         constraints,
         None if independent is None else partition_by(m, independent, constraints),
     )

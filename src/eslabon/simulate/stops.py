@@ -18,8 +18,9 @@ from eslabon.coordinates.closing import close
 from eslabon.coordinates.designs import DESCRIBED, Designs, depended_on, symbols_in
 from eslabon.displays import displayed
 from eslabon.errors import InputError, format_value
-from eslabon.formulas.constrained.trees import mass_matrix
+from eslabon.formulas.dynamics import mass_matrix
 from eslabon.formulas.kinematics.symbols import zeros
+from eslabon.formulas.motion_state import MotionState
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.model.configuration import limits
@@ -108,9 +109,8 @@ def _refuse_inertias(m: Model, names: tuple[str, ...], k: Floats, c: Floats) -> 
 
     def shown_at_home(m: Model) -> Expression:
         homes = [casadi.SX(x) for j in m.joints for x in j.home or ()]
-        return casadi.vertcat(
-            *homes, casadi.vec(casadi.SX(mass_matrix(m, casadi.SX.sym("q", m.nq))))
-        )
+        at_rest = MotionState.at_rest(m, casadi.SX.sym("q", m.nq))
+        return casadi.vertcat(*homes, casadi.vec(casadi.SX(mass_matrix(at_rest))))
 
     if changing := sorted({*symbols_in(m, names, shown_at_home), *depended_on(m, names)}):
         one = ", ".join(

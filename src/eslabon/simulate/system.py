@@ -13,9 +13,11 @@ from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Formula, requested
 from eslabon.coordinates.designs import DESCRIBED, Designs
+from eslabon.coordinates.massless import constraint_structure
 from eslabon.errors import ModelError
-from eslabon.formulas.kinematics.closure import Partition
-from eslabon.formulas.quantities import QUANTITIES, quantity
+from eslabon.formulas.formulations.formulation import Formulation
+from eslabon.formulas.quantities import quantity
+from eslabon.formulas.structure import Partition
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities
 from eslabon.model.validation import TIME
@@ -37,7 +39,7 @@ class System:
     m: Model
     external: Mapping[str, Floats] = field(default_factory=dict)
     parameters: Mapping[str, Floats] = field(default_factory=dict)
-    formulation: str | None = None
+    formulation: Formulation | None = None
     constraints: str | None = None
     partition: Partition | None = None
     limit: tuple[float, ...] = ()
@@ -108,9 +110,9 @@ class System:
         }
         timed = (TIME,) if m.rheonomic else ()
         inputs = (*timed, *self.parameters)
-        accelerations = checked(
-            m, requested(m, quantity(m, "forward_dynamics"), words, inputs, names), np.inf
-        )
+        formula = quantity(m, "forward_dynamics")
+        request = requested(m, formula, words, inputs, names, prepare=constraint_structure)
+        accelerations = checked(m, request, np.inf)
 
         def rates(t: float, x: Floats, tau: Floats) -> Floats:
             x = self.projected(x, t)
@@ -145,7 +147,9 @@ class System:
             )
         formula = quantity(m, "reactions_under_forces" if m.closed else "reactions")
         timed = (TIME,) if m.rheonomic else ()
-        call: Any = checked(m, requested(m, formula, {}, (*timed, *self.parameters), external))
+        inputs = (*timed, *self.parameters)
+        request = requested(m, formula, {}, inputs, external, prepare=constraint_structure)
+        call: Any = checked(m, request)
         wrenches = [w[..., None, :] for w in self.external.values()]
         values = [np.broadcast_to(t, q.shape[:-1])] * len(timed) + [
             p[..., None] for p in self.parameters.values()
@@ -156,7 +160,7 @@ class System:
     def energy(self, q: Floats, v: Floats) -> Floats:
         """Kinetic and potential energy along a motion, (..., times, 2)."""
         both: Floats = self.function(
-            motion_equations.ENERGY if self.stops else QUANTITIES["energy"], along=True
+            motion_equations.ENERGY if self.stops else quantity(self.m, "energy"), along=True
         )(q, v)
         return both
 

@@ -28,10 +28,11 @@ from eslabon.coordinates.partition import (
     redundancy_is_constant,
 )
 from eslabon.errors import AssemblyError, ModelError, SingularityError, report_singularity
-from eslabon.formulas.constrained.loops import equations_of_all_rows
+from eslabon.formulas.dynamics import equations_of_all_rows
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
-from eslabon.formulas.kinematics.closure import HeldMotion, Partition
+from eslabon.formulas.motion_state import StateFunction
 from eslabon.formulas.quantities import OPENED, POOR, constraints
+from eslabon.formulas.structure import HeldMotion, Partition
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.solvers.held_motion import held_at
@@ -45,9 +46,9 @@ MINIMUM_NORM = (
     "forward_dynamics",
 )  # what has an answer at a singular configuration
 LINEAR = (
-    "linearized",
-    "linearized_tree",
-    "linearized_plain_tree",
+    "linear_model",
+    "linear_model_of_tree",
+    "linear_model_of_plain_tree",
     "linear_sensitivity",
     "state_matrix",
     "input_matrix",
@@ -63,7 +64,7 @@ OF_MASS = (
 
 EQUATIONS = Formula(
     "all_equations",
-    equations_of_all_rows,
+    StateFunction(equations_of_all_rows),
     (Q, V, TAU),
     (
         Argument("M", lambda m, **_: (m.nv, m.nv)),
@@ -118,7 +119,7 @@ class SecondLook:
         """What users asked for."""
         if self.name != self.request.formula.name:
             return f"the derivative of {self.name}"
-        return "linearize" if self.name.startswith(("linear", "holding")) else self.name
+        return "linearize" if self.name.startswith(("linear", "holding_forces")) else self.name
 
     def __call__(self, arrays: list[Any], results: list[Floats]) -> list[Floats]:
         """The values of all states of a call, of which some do not keep the bounds. What is given no number has none."""
@@ -270,7 +271,7 @@ class SecondLook:
     @cached_property
     def reselects(self) -> bool:
         """Whether the answer depends on which rows or velocities count as independent, so that others may do better."""
-        if self.name in (*LINEAR, "holding") or self._chosen == "held":
+        if self.name in (*LINEAR, "holding_forces") or self._chosen == "held":
             return (
                 self.given is not None
             )  # the same velocities from other rows; other velocities make another model

@@ -8,6 +8,7 @@ from typing import Any
 from eslabon.arguments import choice, names, text
 from eslabon.compiler.evaluate import function_of
 from eslabon.compiler.formula import Formula, requested
+from eslabon.coordinates.massless import constraint_structure
 from eslabon.errors import ModelError, format_value
 from eslabon.formulas.quantities import along_closed, along_frozen, quantity
 from eslabon.model import Model
@@ -78,6 +79,6 @@ def derivative_at(
 ) -> Any:
     """The numbers of a derivative at states, and for values of parameters."""
     formula, left = derived(m, quantity(m, name, following=along == "closed"), by, along, held)
-    request = requested(m, formula, options, tuple(parameters), (), left)
+    request = requested(m, formula, options, tuple(parameters), (), left, constraint_structure)
     f = checked(m, request) if formula.checks else function_of(m, request)
     return f(*arrays, *parameters.values())

@@ -23,8 +23,9 @@ from eslabon.coordinates.partition import (
     velocities_of,
 )
 from eslabon.errors import ModelError, format_value, suggest
-from eslabon.formulas.kinematics.closure import HeldMotion, row_names
+from eslabon.formulas.kinematics.closure import row_names
 from eslabon.formulas.quantities import quantity
+from eslabon.formulas.structure import HeldMotion
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.memory import per_model

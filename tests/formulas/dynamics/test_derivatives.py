@@ -10,14 +10,15 @@ import eslabon as es
 from cases import rate_along
 from eslabon.compiler.calls import inlined
 from eslabon.coordinates.massless import structure
-from eslabon.formulas.constrained import loops, trees
+from eslabon.formulas import dynamics
 from eslabon.formulas.constrained.constraint_solvers import (
-    Constrained,
-    LoopMultipliers,
+    ConstrainedMass,
     Multipliers,
+    NativeMultipliers,
 )
 from eslabon.formulas.derivatives import rnea_derivatives, state_derivatives
 from eslabon.formulas.kinematics.links import serial
+from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.model.configuration import integrate
 from eslabon.simulate import motion_equations
 from oracles import Oracle, pin
@@ -79,7 +80,7 @@ def test_the_recursion_is_the_derivative_of_the_graph(kind):
     rng = np.random.default_rng(MOVING.index(kind))
     m = random_tree(rng, [kind, "revolute", kind, "fixed", "prismatic", kind])
     given = q, v, a = symbols(m)
-    tau = casadi.densify(trees.joint_forces(m, q, v, a, None, {}))
+    tau = casadi.densify(MotionState(m, q, v).joint_forces(a))
     graph = state_derivatives.along(m, tau, q), casadi.jacobian(tau, v), casadi.jacobian(tau, a)
     tree = serial(m)
     ways = [f(m, tree, q, v, a) for f in (rnea_derivatives.of_links, rnea_derivatives.in_ground)]
@@ -119,7 +120,8 @@ def test_every_force_is_differentiated():
     found = m.forward_dynamics_derivatives(q, v, tau, external=wrench)
     differences = slopes(m, lambda *x: m.forward_dynamics(*x, external=wrench), q, v, tau)
     given, external = symbols(m, "tau"), {"body2": casadi.SX(wrench["body2"])}
-    a = casadi.densify(trees.forward_dynamics(m, *given, external=external)[0])
+    s = MotionState(m, *given[:2], external=external)
+    a = casadi.densify(dynamics.forward_dynamics(s, given[2])[0])
     graph = values(
         given,
         [state_derivatives.along(m, a, given[0]), *(casadi.jacobian(a, x) for x in given[1:])],
@@ -131,12 +133,13 @@ def test_every_force_is_differentiated():
         near(got, difference, 1e-8)
         near(got, exact)
     given, accelerations = symbols(m), rng.normal(size=m.nv)
-    forces = casadi.densify(trees.inverse_dynamics(m, *given, external=external))
+    s = MotionState(m, *given[:2], external=external)
+    forces = casadi.densify(dynamics.inverse_dynamics(s, given[2])[0])
     graph = (
         state_derivatives.along(m, forces, given[0]),
         *(casadi.jacobian(forces, x) for x in given[1:]),
     )
-    found = state_derivatives.tree_force_derivatives(m, *given, external)
+    found = state_derivatives.inverse_dynamics_derivatives(s, given[2])
     numbers = q, v, accelerations
     for got, want in zip(
         values(given, found, *numbers), values(given, graph, *numbers), strict=True
@@ -239,8 +242,8 @@ def test_a_motion_without_mass_is_refused():
 
 
 def by_graph(m, given, structure):
-    a = loops.forward_dynamics(m, *given, structure=structure)[0]
     q, v, tau = given
+    a = dynamics.forward_dynamics(MotionState(m, q, v, Method(structure=structure)), tau)[0]
     return [
         state_derivatives.along(m, a, q),
         casadi.jacobian(casadi.densify(a), v),
@@ -258,15 +261,14 @@ def test_loops_of_every_kind(cut):
     ]
     m, q = random_closed(rng, kinds, [cut])
     given, known = symbols(m, "tau"), structure(m)
-    found = state_derivatives.forward_dynamics_derivatives(m, *given, structure=known)
+    s = MotionState(m, *given[:2], Method(structure=known))
+    found = state_derivatives.forward_dynamics_derivatives(s, given[2])
     numbers = *state(rng, m, q), rng.normal(size=m.nu)
     want = values(given, by_graph(m, given, known), *numbers)
     for got, expected in zip(values(given, found.a_by.values(), *numbers), want, strict=True):
         near(got, expected, 1e-9)
     X, Y = rng.normal(size=(2, m.nv, 2))
-    some = state_derivatives.forward_dynamics_derivatives(
-        m, *given, structure=known, directions={"x": (X, Y)}
-    )
+    some = state_derivatives.forward_dynamics_derivatives(s, given[2], directions={"x": (X, Y)})
     near(values(given, [some.a_by["x"]], *numbers)[0], want[0] @ X + want[1] @ Y, 1e-9)
 
 
@@ -321,10 +323,8 @@ def test_factors_by_loops_are_the_same_factors(penalty, regularization, columns)
     A, J = rng.normal(size=(n, n)), rng.normal(size=(rows, n))
     f, gap = rng.normal(size=(n, columns)), rng.normal(size=(rows, columns))
     M = casadi.SX(A @ A.T + np.eye(n))
-    given = Constrained(
-        M, casadi.SX(n, 1), casadi.SX(J), casadi.SX(rows, 1), None, penalty, regularization
-    )
-    ways = [way(given) for way in (Multipliers, LoopMultipliers)]
+    given = ConstrainedMass(M, casadi.SX(J), None, penalty, regularization)
+    ways = [Multipliers(given), NativeMultipliers(given, columns)]
     a, other = (
         np.array(casadi.evalf(way.compensate(casadi.SX(f), casadi.SX(gap)))) for way in ways
     )
@@ -332,10 +332,7 @@ def test_factors_by_loops_are_the_same_factors(penalty, regularization, columns)
     for way in ways:
         x, reaction = (np.array(casadi.evalf(y)) for y in way.solve(casadi.SX(-f), casadi.SX(-gap)))
         near(x, a), near(np.array(casadi.DM(M)) @ x - J.T @ reaction, -f, 1e-9)
-    conditions = [
-        float(casadi.evalf(way(given).condition)) for way in (Multipliers, LoopMultipliers)
-    ]
-    near(conditions[0], conditions[1])
+    near(*(float(casadi.evalf(way.condition)) for way in ways))
 
 
 def test_closed_inverse_dynamics():
@@ -367,7 +364,8 @@ def test_a_driven_mechanism():
     timed = m.with_time(t)
     rng = np.random.default_rng(9)
     numbers = random_coordinates(rng, m), rng.normal(size=m.nv), rng.normal(size=m.nu)
-    found = state_derivatives.forward_dynamics_derivatives(timed, *given, structure=known)
+    s = MotionState(timed, *given[:2], Method(structure=known))
+    found = state_derivatives.forward_dynamics_derivatives(s, given[2])
     for got, want in zip(
         values(given, found.a_by.values(), *numbers),
         values(given, by_graph(timed, given, known), *numbers),

@@ -6,7 +6,7 @@ import pytest
 
 import eslabon as es
 from covering import FORMULATIONS
-from eslabon.formulas.constrained.trees import articulated_pays
+from eslabon.formulas.dynamics import articulated_bodies_pay
 from eslabon.formulas.kinematics.links import reduced_links
 from facts import agree
 from random_mechanisms import random_builder, random_tree
@@ -15,7 +15,7 @@ from random_mechanisms import random_builder, random_tree
 @pytest.mark.parametrize("branched", [True, False])
 def test_articulated_bodies_are_for_long_chains(branched, rng):
     m = random_builder(rng, ["revolute"] * 20, branched).build()
-    assert articulated_pays(reduced_links(m)) is not branched
+    assert articulated_bodies_pay(reduced_links(m)) is not branched
 
 
 def test_wrenches_by_body_frame_and_name_in_every_formulation(rng):

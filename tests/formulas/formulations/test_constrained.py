@@ -8,10 +8,15 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.formulas.constrained.constraint_solvers import METHODS, Constrained, actuator_forces
-from eslabon.formulas.kinematics.closure import Partition, constraint, equations, row_names
+from eslabon.formulas.constrained.constraint_solvers import (
+    METHODS,
+    ConstrainedMass,
+    actuator_forces,
+)
+from eslabon.formulas.kinematics.closure import constraint, equations, row_names
 from eslabon.formulas.kinematics.tree import coordinate_rates
 from eslabon.formulas.linear_solvers import factors
+from eslabon.formulas.structure import Partition
 from eslabon.model import KINDS
 from eslabon.model.configuration import normalize
 from eslabon.model.parameter_expressions import parameter
@@ -129,10 +134,12 @@ def test_every_method_for_constraints_solves_the_equations_of_motion(name, optio
     M, f, gamma = A @ A.T + np.eye(N), rng.normal(size=N), rng.normal(size=ROWS)
     K = np.block([[M, -J.T], [J, np.zeros((ROWS, ROWS))]])
     want = np.linalg.solve(K, np.concatenate([f, gamma]))
-    found = METHODS[name](Constrained(*map(sx, (M, f, J, gamma)), PARTITION, **options))
-    np.testing.assert_allclose(numbers(found.a), want[:N], atol=1e-9)
-    np.testing.assert_allclose(numbers(found.reaction), want[N:], atol=1e-9)
-    assert 0 < float(found.condition) <= 1
+    solver = METHODS[name](ConstrainedMass(sx(M), sx(J), PARTITION, **options), 1)
+    a, reaction = solver.solve(sx(f), sx(gamma))
+    np.testing.assert_allclose(numbers(a), want[:N], atol=1e-9)
+    np.testing.assert_allclose(numbers(reaction), want[N:], atol=1e-9)
+    np.testing.assert_allclose(numbers(solver.compensate(-sx(f), -sx(gamma))), want[:N], atol=1e-9)
+    assert 0 < float(solver.condition) <= 1
 
 
 POOR = 1e-8  # where verbs refuse an answer, or look for other independent coordinates
@@ -143,10 +150,8 @@ DRAWS = 1000
 def conditions(name, penalty=0.0):
     """The reciprocal condition number of a method for any M and J, many at once."""
     M, J = casadi.SX.sym("M", N, N), casadi.SX.sym("J", ROWS, N)
-    terms = (M, casadi.SX.ones(N), J, casadi.SX.ones(ROWS))
-    f = casadi.Function(
-        "f", [M, J], [METHODS[name](Constrained(*terms, PARTITION, penalty=penalty)).condition]
-    )
+    solver = METHODS[name](ConstrainedMass(M, J, PARTITION, penalty), 1)
+    f = casadi.Function("f", [M, J], [solver.condition])
     return lambda M, J: np.array(f.map(DRAWS)(np.hstack(M), np.hstack(J))).ravel()
 
 

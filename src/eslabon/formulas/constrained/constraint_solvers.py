@@ -1,18 +1,25 @@
-"""Trees with loops: three methods to impose the constraints, and the actuators' forces by virtual work.
+"""Methods to impose constraints on a tree, behind one protocol, and actuator forces by virtual
+work.
 
-A tree obeys M v' = f + J^T lambda with J v' = gamma, where M and the force f, the velocity forces taken off, come from a
-formulation of the tree, J and gamma from independent rows of the constraints. The methods differ in how they get rid of
-lambda, and agree.
+A tree with loops obeys M v' = f + J^T lambda and J v' = gamma, where M and the force f come from a
+formulation of the tree, J and gamma from independent rows of the constraints. The methods differ in
+how they treat lambda, and agree:
+
+    multipliers      the range-space method: lambda from J M^-1 J^T, then v'
+    elimination      the null-space method: dependent velocities are eliminated by v = N v_i
+    udwadia_kalaba   the generalised inverse of J M^-1/2
+
+A tree is the case of no rows: then lambda is empty, and all methods solve M v' = f.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
 from eslabon.compiler import operators
-from eslabon.formulas.kinematics.closure import Partition
 from eslabon.formulas.kinematics.symbols import symmetric, zeros
 from eslabon.formulas.linear_solvers import (
     MANY,
@@ -24,95 +31,108 @@ from eslabon.formulas.linear_solvers import (
     factors_for,
     loop_factors,
 )
+from eslabon.formulas.structure import Partition
 from eslabon.numerics.scalars import Expression, casadi
 
-LIGHT = 1e-5  # how much less the reciprocal condition number of M counts than that of the constraints, which is squared
+# How much less the reciprocal condition number of M counts than that of the constraints, which is
+# squared.
+MASS_WEIGHT = 1e-5
 
 
 @dataclass(frozen=True)
-class Constrained:
-    """The terms of M v' = force + J^T lambda, J v' = gamma, which of them are independent, and what helps to solve them.
+class ConstrainedMass:
+    """M and J of M v' = f + J^T lambda, J v' = gamma, and what helps to solve these equations.
 
-    `penalty` is a rho for which M + rho J^T J is invertible where M alone is not, as with a slender rod between hinges;
-    since J v' = gamma, adding rho J^T J to M and rho J^T gamma to the forces changes no motion. `regularization` on the
-    diagonal of J M^-1 J^T keeps lambda finite where rows become dependent (Bayo and Avello's penalty). `floor` is the
-    inertia that counts as nothing.
+    `penalty` is a rho for which M + rho J^T J is invertible where M alone is not, as with a slender
+    rod between hinges; since J v' = gamma, adding rho J^T J to M and rho J^T gamma to the forces
+    changes no motion. `regularization` on the diagonal of J M^-1 J^T keeps lambda finite where rows
+    become dependent (Bayo and Avello's penalty). `floor` is the inertia that counts as none.
     """
 
     M: Expression
-    force: Expression
     J: Expression
-    gamma: Expression
     partition: Partition
     penalty: float = 0.0
     regularization: Sequence[float] = ()
     floor: Sequence[float] = ()
 
-    def penalized(self) -> Constrained:
-        """The same motion from M + rho J^T J."""
-        if not self.penalty:
-            return self
-        rho, Jt = self.penalty, self.J.T
-        return replace(
-            self,
-            M=self.M + rho * (Jt @ self.J),
-            force=self.force + rho * (Jt @ self.gamma),
-            penalty=0.0,
-        )
+    @property
+    def rows(self) -> int:
+        """The number of constraint rows: none for a tree."""
+        return self.J.shape[0]
+
+    @cached_property
+    def penalized_mass(self) -> Expression:
+        """M + rho J^T J."""
+        return self.M + self.penalty * (self.J.T @ self.J) if self.penalty else self.M
+
+    def penalized_force(self, f: Expression, gamma: Expression) -> Expression:
+        """f + rho J^T gamma, with which M + rho J^T J gives the same motion."""
+        return f + self.penalty * (self.J.T @ gamma) if self.penalty else f
 
 
-class Solution(NamedTuple):
-    """Accelerations, the constraint forces lambda, and the reciprocal condition number."""
+class ConstraintSolver(Protocol):
+    """A method for constraints at a state. It serves any forces and gammas, of one column or
+    several."""
 
-    a: Expression
-    reaction: Expression
-    condition: Expression
+    def solve(self, f: Expression, gamma: Expression) -> tuple[Expression, Expression]:
+        """v' and lambda with M v' = f + J^T lambda and J v' = gamma."""
+
+    def compensate(self, excess: Expression, gap: Expression) -> Expression:
+        """The changes of v' that cancel forces and second derivatives of the constraints in
+        excess."""
+
+    @property
+    def condition(self) -> Expression:
+        """The reciprocal condition number; with constraints it is squared."""
 
 
 class Multipliers:
-    """The factors of M v' = f + J^T lambda, J v' = gamma, that serve any f and gamma, one column or several:
-    (J M^-1 J^T) lambda = gamma - J M^-1 f. With M = L^T D L only L^-T J^T is needed, which has few entries."""
+    """The range-space method: (J M^-1 J^T) lambda = gamma - J M^-1 f.
 
-    def __init__(self, c: Constrained) -> None:
-        self.given, held = c, c.penalized()
-        self.tree = factors(held.M)
-        self.across = self.tree.inward(held.J.T)
-        self.light = self.tree.scaled(self.across).T
+    With M = L^T D L only L^-T J^T is needed, which has few entries.
+    """
+
+    def __init__(self, c: ConstrainedMass) -> None:
+        self.given = c
+        self.tree = factors(c.penalized_mass)
+        self.across = self.tree.inward(c.J.T)
+        self.light = self.tree.over_pivots(self.across).T
         self.W = symmetric(self.light @ self.across)
-        self.solver = factors(_regularized(self.W, c.regularization))
+        self.solver = factors(_add_regularization(self.W, c.regularization))
 
     def solve(self, f: Expression, gamma: Expression) -> tuple[Expression, Expression]:
         """v' and lambda."""
-        c = self.given
-        force = self.tree.inward(f + c.penalty * (c.J.T @ gamma) if c.penalty else f)
-        reaction = _refined(self.solver, self.W, gamma - self.light @ force, c.regularization)
-        return self.tree.outward(self.tree.scaled(force + self.across @ reaction)), reaction
+        force = self.tree.inward(self.given.penalized_force(f, gamma))
+        right = gamma - self.light @ force
+        reaction = _solve_refined(self.solver, self.W, right, self.given.regularization)
+        return self.tree.outward(self.tree.over_pivots(force + self.across @ reaction)), reaction
 
     def compensate(self, excess: Expression, gap: Expression) -> Expression:
-        """The changes of v' that make up for forces and second derivatives of the constraints in excess."""
+        """The changes of v' that cancel forces and second derivatives in excess."""
         return self.solve(-excess, -gap)[0]
 
     @property
     def condition(self) -> Expression:
-        return joint_condition(_spread(self.solver), self.tree.condition(self.given.floor))
+        return _condition(self.given, self.solver, self.tree)
 
 
-class LoopMultipliers:
-    """The same by loops in native code, for large mechanisms and many columns.
+class NativeMultipliers:
+    """The range-space method by loops in native code, for large mechanisms and many columns.
 
-    With Y = M^-1 J^T and W = J Y the changes of v' follow from forces and gaps in excess by the blocks
+    With Y = M^-1 J^T and W = J Y the changes of v' follow from forces and gaps in excess by blocks
 
         A12^T = W^-1 Y^T,    A11 = M^-1 - Y A12^T,    dv' = -A11 excess - A12 gap,
 
-    which are as wide as v', so that each column costs one product with its own entries, of which there are few.
+    which are as wide as v', so that each column costs one product with its few own entries.
     """
 
-    def __init__(self, c: Constrained) -> None:
-        self.given, held = c, c.penalized()
-        self.tree = factors_for(held.M, held.M.shape[0])
+    def __init__(self, c: ConstrainedMass, columns: int) -> None:
+        self.given, mass = c, c.penalized_mass
+        self.tree = factors_for(mass, mass.shape[0] if c.rows else columns)
         self.Y = self._over_mass(c.J.T)
-        self.W = self._less(-c.J, self.Y, zeros(c.J.shape[0], c.J.shape[0]))
-        self.solver = loop_factors(_regularized(self.W, c.regularization))
+        self.W = self._less(-c.J, self.Y, zeros(c.rows, c.rows))
+        self.solver = loop_factors(_add_regularization(self.W, c.regularization))
 
     def _over_mass(self, b: Expression) -> Expression:
         return self.tree.solve(b if isinstance(self.tree, Factors) else casadi.densify(b))
@@ -123,7 +143,7 @@ class LoopMultipliers:
             return c - A @ b
         return operators.multiplied(operators.entries(A), A, b, c)
 
-    def _held(self, right: Expression) -> Expression:
+    def _over_constraints(self, right: Expression) -> Expression:
         """W^-1 of right-hand sides."""
         found = self.solver.solve(right)
         for _ in range(2 if self.given.regularization else 0):
@@ -132,17 +152,20 @@ class LoopMultipliers:
 
     def solve(self, f: Expression, gamma: Expression) -> tuple[Expression, Expression]:
         """v' and lambda."""
-        c = self.given
-        free = self._over_mass(f + c.penalty * (c.J.T @ gamma) if c.penalty else f)
-        reaction = self._held(self._less(c.J, free, gamma))
+        free = self._over_mass(self.given.penalized_force(f, gamma))
+        if not self.given.rows:
+            return free, zeros(0, f.shape[1])
+        reaction = self._over_constraints(self._less(self.given.J, free, gamma))
         return self._less(-self.Y, reaction, free), reaction
 
     def compensate(self, excess: Expression, gap: Expression) -> Expression:
-        """The changes of v' that make up for forces and second derivatives of the constraints in excess."""
+        """The changes of v' that cancel forces and second derivatives in excess."""
         n, k = excess.shape
+        if not self.given.rows:
+            return self.tree.solve_negative(excess)
         if k < n:
             return self.solve(-excess, -gap)[0]
-        across = self._held(casadi.densify(self.Y.T))
+        across = self._over_constraints(casadi.densify(self.Y.T))
         within = self._less(self.Y, across, casadi.densify(self._over_mass(casadi.SX.eye(n))))
         return self._less(
             casadi.vertcat(excess, gap).T, casadi.vertcat(within, across), zeros(k, n)
@@ -150,91 +173,158 @@ class LoopMultipliers:
 
     @property
     def condition(self) -> Expression:
-        return joint_condition(_spread(self.solver), self.tree.condition(self.given.floor))
+        return _condition(self.given, self.solver, self.tree)
 
 
-def multipliers_for(c: Constrained, columns: int) -> Multipliers | LoopMultipliers:
-    """The factors that are best for so many right-hand sides."""
-    rows = c.J.shape[0]
-    return (LoopMultipliers if rows * rows * columns > 2 * MANY else Multipliers)(c)
+def multipliers(c: ConstrainedMass, columns: int = 1) -> ConstraintSolver:
+    """The range-space method that is best for so many right-hand sides."""
+    if columns == 1:
+        return Multipliers(c)
+    large = c.rows**2 * columns > 2 * MANY if c.rows else operators.lower(c.M).size * columns > MANY
+    return NativeMultipliers(c, columns) if large else Multipliers(c)
 
 
-def multipliers(given: Constrained) -> Solution:
-    """Lagrange's multipliers first, then the accelerations."""
-    found = Multipliers(given)
-    return Solution(*found.solve(given.force, given.gamma), found.condition)
+class UdwadiaKalaba:
+    """v' = a + M^-1/2 (J M^-1/2)^+ (gamma - J a), a = M^-1 f, with L of M = L^T D L as its root."""
+
+    def __init__(self, c: ConstrainedMass, columns: int = 1) -> None:
+        self.given = c
+        self.tree = factors(c.penalized_mass)
+        self.half = casadi.diag(casadi.sqrt(casadi.vertcat(zeros(0), *self.tree.inverse)))
+        self.root = self.half @ self.tree.inward(c.J.T)  # M^-1/2 J^T
+        self.W = symmetric(self.root.T @ self.root)
+        self.solver = factors(_add_regularization(self.W, c.regularization))
+
+    def solve(self, f: Expression, gamma: Expression) -> tuple[Expression, Expression]:
+        """v' and lambda."""
+        a = self.tree.solve(self.given.penalized_force(f, gamma))
+        right = gamma - self.given.J @ a
+        reaction = _solve_refined(self.solver, self.W, right, self.given.regularization)
+        return a + self.tree.outward(self.half @ (self.root @ reaction)), reaction
+
+    def compensate(self, excess: Expression, gap: Expression) -> Expression:
+        """The changes of v' that cancel forces and second derivatives in excess."""
+        return self.solve(-excess, -gap)[0]
+
+    @property
+    def condition(self) -> Expression:
+        return _condition(self.given, self.solver, self.tree)
 
 
-def udwadia_kalaba(given: Constrained) -> Solution:
-    """v' = a + M^-1/2 (J M^-1/2)^+ (gamma - J a), a = M^-1 f, with the factor L of M = L^T D L as its root."""
-    c = given.penalized()
-    tree = factors(c.M)
-    half = casadi.diag(casadi.sqrt(casadi.vertcat(zeros(0), *tree.inverse)))  # D^-1/2
-    a, root = tree.solve(c.force), half @ tree.inward(c.J.T)  # M^-1/2 J^T
-    W = symmetric(root.T @ root)
-    solver = factors(_regularized(W, c.regularization))
-    reaction = _refined(solver, W, c.gamma - c.J @ a, c.regularization)
-    a = a + tree.outward(half @ (root @ reaction))
-    return Solution(a, reaction, joint_condition(_spread(solver), tree.condition(c.floor)))
+class Elimination:
+    """The null-space method: the explicit equations of Gibbs and Appell (Díaz, eq. 4 corrected).
 
+    The dependent velocities follow from the independent ones, v = N v_i with N = [1; -X] and
+    X = Phi_e^-1 Phi_i, and v' = N v_i' + d with d = [0; Phi_e^-1 b], b being gamma. With the blocks
+    D of the mass matrix
 
-def elimination(c: Constrained) -> Solution:
-    """The explicit equations of Gibbs and Appell (Díaz, eq. 4 corrected): the independent accelerations first.
+        S v_i' = f_i - X^T f_e + (X^T D_ee - D_ie) Phi_e^-1 b,
+        S = D_ii + X^T D_ee X - D_ie X - X^T D_ei,
 
-    X = Phi_e^-1 Phi_i,  S = D_ii + X^T D_ee X - D_ie X - X^T D_ei,
-    S v'_i = f_i - X^T f_e + (X^T D_ee - D_ie) Phi_e^-1 b,  v'_e = Phi_e^-1 b - X v'_i.
+    which is (N^T M N) v_i' = N^T (f - M d). For many columns small Phi_e are inverted.
     """
-    i, e = list(c.partition.independent), list(c.partition.dependent)
-    Phi_e = OrthogonalFactors(c.J[:, e])
-    X, drift = Phi_e.solve(c.J[:, i]), Phi_e.solve(c.gamma)
-    D_ee, D_ei, D_ie, D_ii = c.M[e, e], c.M[e, i], c.M[i, e], c.M[i, i]
-    S = factors(D_ii + X.T @ D_ee @ X - D_ie @ X - X.T @ D_ei)
-    a = zeros(c.M.shape[0])
-    a[i, :] = S.solve(c.force[i, :] - X.T @ c.force[e, :] + (X.T @ D_ee - D_ie) @ drift)
-    a[e, :] = drift - X @ a[i, :]
-    reaction = Phi_e.solve_transposed((c.M @ a - c.force)[e, :])
-    floor = [c.floor[k] for k in i] if c.floor else ()
-    sizes = [
-        D_ii[k, k] + casadi.dot(X[:, k] ** 2, casadi.diag(D_ee)) for k in range(len(i))
-    ]  # of what adds up to S
-    return Solution(a, reaction, joint_condition(Phi_e.condition, S.condition(floor, sizes)))
+
+    def __init__(self, c: ConstrainedMass, columns: int = 1) -> None:
+        self.given = c
+        i, e = self.independent, self.dependent
+        Phi_e = OrthogonalFactors(c.J[:, e])
+        self.Phi_e = Phi_e.for_many() if c.rows and columns > 1 else Phi_e
+        self.N = zeros(c.M.shape[0], len(i))
+        self.N[i, :] = casadi.SX.eye(len(i))
+        if c.rows:
+            self.N[e, :] = -self.Phi_e.solve(c.J[:, i])
+
+    @property
+    def independent(self) -> list[int]:
+        """The places of the independent velocities."""
+        return list(self.given.partition.independent)
+
+    @property
+    def dependent(self) -> list[int]:
+        """The places of the dependent velocities."""
+        return list(self.given.partition.dependent)
+
+    @cached_property
+    def reduced_mass(self) -> Factors:
+        """The factors of S = N^T M N."""
+        return factors(symmetric(self.N.T @ self.given.M @ self.N))
+
+    def dependent_motion(self, right: Expression) -> Expression:
+        """Velocities of all joints with J v = right, those of the independent ones zero."""
+        v = zeros(self.N.shape[0], right.shape[1])
+        if self.given.rows:
+            v[self.dependent, :] = self.Phi_e.solve(right)
+        return v
+
+    def multipliers_of(self, left: Expression) -> Expression:
+        """lambda with J^T lambda = left in the dependent rows."""
+        return self.Phi_e.solve_transposed(left[self.dependent, :])
+
+    def solve(self, f: Expression, gamma: Expression) -> tuple[Expression, Expression]:
+        """v' and lambda."""
+        d, M = self.dependent_motion(gamma), self.given.M
+        a = self.N @ self.reduced_mass.solve(self.N.T @ (f - M @ d)) + d
+        return a, self.multipliers_of(M @ a - f)
+
+    def compensate(self, excess: Expression, gap: Expression) -> Expression:
+        """The changes of v' that cancel forces and second derivatives in excess."""
+        return self.solve(-excess, -gap)[0]
+
+    @property
+    def condition(self) -> Expression:
+        c, i = self.given, self.independent
+        floor = [c.floor[k] for k in i] if c.floor else ()
+        if not c.rows:
+            return self.reduced_mass.pivot_condition(floor)
+        # the sizes of what adds up to the diagonal of S
+        sizes = [casadi.dot(self.N[:, k] ** 2, casadi.diag(c.M)) for k in range(len(i))]
+        return joint_condition(self.Phi_e.condition, self.reduced_mass.condition(floor, sizes))
 
 
-METHODS: dict[str, Callable[[Constrained], Solution]] = {
+ConstraintMethod = Callable[[ConstrainedMass, int], ConstraintSolver]
+METHODS: dict[str, ConstraintMethod] = {
     "multipliers": multipliers,
-    "elimination": elimination,
-    "udwadia_kalaba": udwadia_kalaba,
+    "elimination": Elimination,
+    "udwadia_kalaba": UdwadiaKalaba,
 }
 
 
-def _regularized(W: Expression, regularization: Sequence[float]) -> Expression:
+def _add_regularization(W: Expression, regularization: Sequence[float]) -> Expression:
     return W + casadi.diag(casadi.SX(list(regularization))) if regularization else W
 
 
-def _refined(
+def _solve_refined(
     solver: Factors, W: Expression, right: Expression, regularization: Sequence[float]
 ) -> Expression:
-    """lambda with W lambda = right; two more steps take back what the regularization changes."""
+    """lambda with W lambda = right; two more steps undo the effect of the regularization."""
     reaction = solver.solve(right)
     for _ in range(2 if regularization else 0):
         reaction = reaction + solver.solve(right - W @ reaction)
     return reaction
 
 
-def _spread(solver: Factors | LoopFactors) -> Expression:
-    """The least eigenvalue, as small as `Factors.unit_energy` finds it, against the largest pivot."""
-    if not solver.inverse:
-        return casadi.SX(1)
+def _condition(
+    c: ConstrainedMass, constraints: Factors | LoopFactors, tree: Factors | LoopFactors
+) -> Expression:
+    """That of M alone for a tree, which makes forward dynamics no longer; else that of both."""
+    if not c.rows:
+        return tree.pivot_condition(c.floor)
+    return joint_condition(_smallest_eigenvalue(constraints), tree.condition(c.floor))
+
+
+def _smallest_eigenvalue(solver: Factors | LoopFactors) -> Expression:
+    """The smallest eigenvalue, as `Factors.unit_energy` bounds it, over the largest pivot."""
     return casadi.mmin(casadi.vertcat(*solver.inverse)) / casadi.sumsqr(solver.unit_energy())
 
 
 def joint_condition(constraints: Expression, mass: Expression) -> Expression:
     """One reciprocal condition number of both, in which a NaN of either shows."""
-    return 1 / (1 / constraints + LIGHT / mass)
+    return 1 / (1 / constraints + MASS_WEIGHT / mass)
 
 
 class Effort(NamedTuple):
-    """Actuators' forces, the constraint forces that go with them, and the reciprocal condition number."""
+    """Actuator forces, the constraint forces that go with them, and the reciprocal condition
+    number."""
 
     forces: Expression
     reaction: Expression
@@ -249,25 +339,30 @@ def actuator_forces(
     weights: Sequence[float] | None,
     method: str,
 ) -> Effort:
-    """The actuators' forces u that, with the constraint forces, are the forces `needed` in every joint:
-    B u + J^T lambda = needed. Where that leaves a choice, u^T W u is least.
+    """The actuator forces u that, with the constraint forces, are the forces `needed` in all
+    joints.
 
-    By elimination this is virtual work (`virtual_work`). Otherwise it is the stationary point of u^T W u / 2 under these
-    equations: with multipliers mu, u = W^-1 B^T mu and B W^-1 B^T mu + J^T lambda = needed, J mu = 0, which any method for
-    constraints solves for the virtual displacement mu.
+    B u + J^T lambda = needed. Where that leaves a choice (actuation redundancy), u^T W u is
+    minimal.
+
+    By elimination this is virtual work (`virtual_work_forces`). Otherwise it is the stationary
+    point of u^T W u / 2 under these equations: with multipliers mu, u = W^-1 B^T mu and B W^-1 B^T
+    mu + J^T lambda = needed, J mu = 0, which any method for constraints solves for the virtual
+    displacement mu.
     """
     B = zeros(J.shape[1], len(actuated))
     for k, place in enumerate(actuated):
         B[place, k] = 1
     if method == "elimination":
-        return virtual_work(needed, J, p, actuated, B, weights)
+        return virtual_work_forces(needed, J, p, actuated, B, weights)
     compliance = casadi.diag(1 / casadi.SX(list(weights or [1.0] * len(actuated))))
     rho = len(actuated) / sum(weights or [1.0] * len(actuated)) if actuated else 1.0
-    found = METHODS[method](Constrained(B @ compliance @ B.T, needed, J, zeros(J.shape[0]), p, rho))
-    return Effort(compliance @ B.T @ found.a, -found.reaction, found.condition)
+    solver = METHODS[method](ConstrainedMass(B @ compliance @ B.T, J, p, rho), 1)
+    mu, reaction = solver.solve(needed, zeros(J.shape[0]))
+    return Effort(compliance @ B.T @ mu, -reaction, solver.condition)
 
 
-def virtual_work(
+def virtual_work_forces(
     needed: Expression,
     J: Expression,
     p: Partition,
@@ -275,8 +370,8 @@ def virtual_work(
     B: Expression,
     weights: Sequence[float] | None,
 ) -> Effort:
-    """Virtual motions that keep the loops closed are v = N v_i with N = [1; rho], rho = -Phi_e^-1 Phi_i (Yime, eq. 44, its
-    sign restored); so N^T B u = N^T needed (eqs. 42-46)."""
+    """Virtual motions that keep the loops closed are v = N v_i with N = [1; rho] and rho =
+    -Phi_e^-1 Phi_i (Yime, eq. 44, its sign restored); so N^T B u = N^T needed (eqs. 42-46)."""
     i, e = list(p.independent), list(p.dependent)
     Phi_e = OrthogonalFactors(J[:, e])
     work, condition = (

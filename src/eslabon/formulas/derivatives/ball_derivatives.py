@@ -1,19 +1,23 @@
-"""Derivatives of what cut ball joints hold, from the same pass outward as their closure equations (`ball_loops`).
+"""Derivatives of what cut ball joints hold, from the same pass outward as their closure equations
+(`ball_loops`).
 
-With p the first frame's origin, of velocity nu and acceleration c, and s' the angular half of S', an axis l between the
-two frames changes, as seen from the body that carries the loops,
+With p the first frame's origin, of velocity nu and acceleration c, and s' the angular half of S',
+an axis l between the two frames changes, as seen from the body that carries the loops,
 
     r   by  pi(S_l)
     r'  by  w_l x nu + pi(S'_l)
-    r'' by  w_l x c + pi(S''_l) + 2 s'_l x nu     and with its velocity by  pi(S'_l + V_l x S_l) + 2 w_l x nu
+    r'' by  w_l x c + pi(S''_l) + 2 s'_l x nu
+        and with its velocity by  pi(S'_l + V_l x S_l) + 2 w_l x nu
 
-with the sign of its side. The second frame, of angular velocity w2 and acceleration s2, turns: in its rows
+with the sign of its side. The second frame, of angular velocity w2 and acceleration s2, turns: in
+its rows
 
     r' - w2 x r    and    r'' - 2 w2 x r' - s2 x r + w2 x (w2 x r)
 
-stand in place of r' and r''. Along motions that keep the loops closed this makes no difference. Of two axes, x nearer to the
-second frame, d(J^T lambda)_x / dq_y and d(J^T lambda)_y / dq_x are both -w_x . (pi(S_y) x R2 lambda). Within a joint x is
-the row on the second frame's side, and the column on the first one's.
+stand in place of r' and r''. Along motions that keep the loops closed this makes no difference. Of
+two axes, x nearer to the second frame, d(J^T lambda)_x / dq_y and d(J^T lambda)_y / dq_x are both
+-w_x . (pi(S_y) x R2 lambda). Within a joint x is the row on the second frame's side, and the column
+on the first one's.
 """
 
 from __future__ import annotations
@@ -39,7 +43,8 @@ class BallDerivatives(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A joint of constant S, or a part of one: its places among the velocities, and how its axes are carried."""
+    """A joint of constant S, or a part of one: its places among the velocities, and how its axes
+    are carried."""
 
     places: list[int]
     axes: Axes
@@ -52,7 +57,7 @@ def parts_of(m: Model, x: Carried, v: Expression, a: Expression) -> list[Part]:
     for kind in x.joint.kind.in_series():
         own, S = places[first : first + kind.nv], x.S[:, first : first + kind.nv]
         twist = S @ v[own]
-        made.append(Part(own, Axes.carried(S, V, A, twist)))
+        made.append(Part(own, Axes.of_joint(S, V, A, twist)))
         V, A = V + twist, A + S @ a[own] + ad(V, twist)
         first += kind.nv
     return made
@@ -68,8 +73,9 @@ class BallSensitivities:
     def derivatives(
         self, ball: Ball, reaction: Expression, turning: bool, aligned: bool
     ) -> BallDerivatives:
-        """For the forces of its three rows. Without `turning` they are right along motions that keep the loops closed;
-        `aligned` rows are in the axes of the carrying body, and so are their forces."""
+        """For the forces of its three rows. Without `turning` they are right along motions that
+        keep the loops closed; `aligned` rows are in the axes of the carrying body, and so are their
+        forces."""
         nv, R2 = self.m.nv, ball.R2
         speed, gap_q, gap_v = (zeros(3, nv) for _ in range(3))
         nu, c = ball.point_motion
@@ -80,11 +86,13 @@ class BallSensitivities:
             parts = self.parts[x.joint.name]
             for part in parts[::-1] if sign > 0 else parts:
                 y, k = part.axes, part.places
-                pi, W = sign * ball.moved(x, y.S), sign * angular_and_linear(y.S)[0]
-                rate = sign * ball.moved(x, y.rate) - cross(nu, W)
+                pi, W = sign * ball.motion_by_twist(x, y.S), sign * angular_and_linear(y.S)[0]
+                rate = sign * ball.motion_by_twist(x, y.rate) - cross(nu, W)
                 twice = sign * angular_and_linear(y.rate)[0]
-                second = sign * ball.moved(x, y.second) - cross(c, W) - cross(2 * nu, twice)
-                drift = sign * ball.moved(x, y.drift) - cross(2 * nu, W)
+                second = (
+                    sign * ball.motion_by_twist(x, y.second) - cross(c, W) - cross(2 * nu, twice)
+                )
+                drift = sign * ball.motion_by_twist(x, y.drift) - cross(2 * nu, W)
                 if turning:
                     second -= cross(2 * w2, rate) + spin @ pi
                     rate, drift = rate - cross(w2, pi), drift - cross(2 * w2, pi)
@@ -98,7 +106,8 @@ class BallSensitivities:
     def _forces(
         self, order: Sequence[tuple[Part, int, Expression]], held: Expression
     ) -> Expression:
-        """d(J^T lambda)/dq of axes from the second frame on, for the force R2 lambda that the point carries."""
+        """d(J^T lambda)/dq of axes from the second frame on, for the force R2 lambda that the point
+        carries."""
         forces = zeros(self.m.nv, self.m.nv)
         if not order:
             return forces

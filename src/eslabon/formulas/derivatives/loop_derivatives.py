@@ -1,12 +1,13 @@
-"""Derivatives of what loops hold: of the constraint forces J^T lambda, and of the first and second derivatives J v + Phi_t
-and J v' - gamma of the closure equations, by q and v.
+"""Derivatives of what loops hold: of the constraint forces J^T lambda, and of the first and second
+derivatives J v + Phi_t and J v' - gamma of the closure equations, by q and v.
 
-Around a loop the axes S of its joints, seen from the cut joint's second frame, are a chain that starts at its first
-frame. As in `sensitivities`, a change of q_l leaves what lies between its axis and the second frame as it is, and changes
-the relative twist by S'_l and the relative acceleration by S''_l - V x S'_l. With Phi' = G V and W = G^T lambda,
+Around a loop the axes S of its joints, seen from the cut joint's second frame, are a chain that
+starts at its first frame. As in `sensitivities`, a change of q_l leaves what lies between its axis
+and the second frame as it is, and changes the relative twist by S'_l and the relative acceleration
+by S''_l - V x S'_l. With Phi' = G V and W = G^T lambda,
 
     d(Phi') / dq_l         = dPhi'/dpose S_l + G S'_l
-    d(J^T lambda)_k / dq_l = S_k . (dW/dpose S_l + S_l x* W)             the second term if axis l carries axis k along
+    d(J^T lambda)_k / dq_l = S_k . (dW/dpose S_l + S_l x* W)    the second term if l carries k along
     d(Phi'') / dq_l        = dPhi''/dpose S_l + (dPhi''/dV - G ad_V) S'_l + G S''_l
     d(Phi'') / dv_l        = (dPhi''/dV - G ad_V) S_l + G (S'_l + V_l x S_l).
 """
@@ -25,15 +26,18 @@ from eslabon.formulas.kinematics.closure import equations
 from eslabon.formulas.kinematics.loop_motion import Circuit, circuits, closing
 from eslabon.formulas.kinematics.symbols import stack, zeros
 from eslabon.formulas.kinematics.tree import coordinate_rates
+from eslabon.formulas.motion_state import MotionState
 from eslabon.model import Loop, Model
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import ad, ad_dual
 
-FEW = 24  # axes around all loops, up to which unrolled code, which leaves out what is zero, is the faster
+# axes around all loops, up to which unrolled code, which leaves out what is zero, is the faster
+FEW = 24
 
 
 class LoopDerivatives(NamedTuple):
-    """At constant v, v' and lambda: of J v + Phi_t by q, of J^T lambda by q, and of J v' - gamma by q and by v."""
+    """At constant v, v' and lambda: of J v + Phi_t by q, of J^T lambda by q, and of J v' - gamma by
+    q and by v."""
 
     speed_q: Expression
     forces_q: Expression
@@ -42,17 +46,13 @@ class LoopDerivatives(NamedTuple):
 
 
 def derivatives(
-    m: Model,
-    q: Expression,
-    v: Expression,
-    a: Expression,
-    reaction: Expression,
-    rows: Sequence[int],
-    aligned: tuple[str, ...] = (),
-    turning: bool = True,
+    s: MotionState, a: Expression, reaction: Expression, turning: bool = True
 ) -> LoopDerivatives:
-    """The derivatives for some rows of the constraints, in their order; `reaction` is lambda of these. Loops are `aligned` as
-    in `closure.equations`; without `turning` the derivatives are right along motions that keep the loops closed."""
+    """The derivatives for the rows that are imposed, in their order; `reaction` is lambda of these.
+
+    Without `turning` the derivatives are right along motions that keep the loops closed.
+    """
+    m, q, v, rows, aligned = s.m, s.q, s.v, s.partition.rows, s.aligned_rows
     t, first, parts = casadi.SX.sym("t"), 0, []
     balls = [loop for loop in m.loops if is_ball(loop)]
     walked = circuits(m, q, v, [loop for loop in m.loops if loop not in balls])
@@ -69,9 +69,8 @@ def derivatives(
                 )
             )
         elif own:
-            parts.append(
-                _around(m, loop, walked[loop.name], v, a, reaction[own, :], own, places, t)
-            )
+            among = dict(zip(own, places, strict=True))
+            parts.append(_around(s, loop, walked[loop.name], a, reaction[own, :], among, t))
         first += loop.kind.rows
     over = unrolled if sum(len(x.places) for x in parts) <= FEW else repeat
     forces, (speed_q, gap_q, gap_v) = _forces(m, parts, over), _gaps(m, parts, len(rows), over)
@@ -108,8 +107,9 @@ def _of_ball(
 
 
 class Around(NamedTuple):
-    """A loop: its rows among all, and for each axis from the first frame on its place among the velocities, which axes it
-    carries along, and how it is carried itself; with what the cut joint makes of a twist."""
+    """A loop: its rows among all, and for each axis from the first frame on its place among the
+    velocities, which axes it carries along, and how it is carried itself; with what the cut joint
+    makes of a twist."""
 
     rows: list[int]
     places: list[int]
@@ -127,16 +127,16 @@ class Around(NamedTuple):
 
 
 def _around(
-    m: Model,
+    s: MotionState,
     loop: Loop,
     x: Circuit,
-    v: Expression,
     a: Expression,
     reaction: Expression,
-    places: list[int],
-    rows: Sequence[int],
+    among: dict[int, int],
     t: Expression,
 ) -> Around:
+    """The terms of a loop's derivatives; `among` has the loop's rows by their place in all rows."""
+    places, rows = list(among), list(among.values())
     c, force = closing(loop.kind, t, rows), casadi.SX.sym("f", len(rows))
     W = c.G.T @ force
     speed = c.G @ c.V + casadi.jacobian(c.residual, t)
@@ -148,7 +148,7 @@ def _around(
         c.by_pose(W),
         c.by_pose(speed),
     ]
-    axes, A = _axes(m, x, v, a)
+    axes, A = _axes(s.m, x, s.v, a)
     G, by_pose, by_V, W, W_by_pose, by_speed = casadi.substitute(
         c.at(wanted, x, A), [force], [casadi.densify(reaction)]
     )
@@ -193,7 +193,8 @@ def _forces(m: Model, parts: Sequence[Around], over: Callable[..., Any]) -> Expr
 def _gaps(
     m: Model, parts: Sequence[Around], rows: int, over: Callable[..., Any]
 ) -> list[Expression]:
-    """The derivatives of J v + Phi_t by q and of J v' - gamma by q and by v, loops with as many rows together."""
+    """The derivatives of J v + Phi_t by q and of J v' - gamma by q and by v, loops with as many
+    rows together."""
     made = [zeros(rows, m.nv) for _ in range(3)]
     for count in {len(x.rows) for x in parts}:
         alike = [x for x in parts if len(x.rows) == count]
@@ -217,7 +218,8 @@ def _dot() -> casadi.Function:
 
 @cache
 def _held_wrenches() -> casadi.Function:
-    """How the wrench W of a cut joint changes with an axis, alone and with what the axis carries along."""
+    """How the wrench W of a cut joint changes with an axis, alone and with what the axis carries
+    along."""
 
     def formula(S: Expression, held: Expression) -> tuple[Expression, Expression]:
         W, by_pose = held[:6], casadi.reshape(held[6:], 6, 6)
@@ -243,8 +245,9 @@ def _gap(rows: int) -> casadi.Function:
 def _axes(
     m: Model, x: Circuit, v: Expression, a: Expression
 ) -> tuple[list[tuple[list[int], Axes, bool]], Expression]:
-    """The axes from the first frame on: their places among the velocities, how they are carried, and whether they are
-    fixed in what carries them and not in what they carry; and the relative acceleration of the second frame."""
+    """The axes from the first frame on: their places among the velocities, how they are carried,
+    and whether they are fixed in what carries them and not in what they carry; and the relative
+    acceleration of the second frame."""
     V, A = zeros(6), zeros(6)
     made = []
     for places, outward in _order(m, x):
@@ -255,7 +258,7 @@ def _axes(
         made.append(
             (
                 places,
-                Axes.carried(S, V, A, -own) if outward else Axes.carried(S, V0, A0, own),
+                Axes.of_joint(S, V, A, -own) if outward else Axes.of_joint(S, V0, A0, own),
                 outward,
             )
         )
@@ -263,8 +266,8 @@ def _axes(
 
 
 def _order(m: Model, x: Circuit) -> list[tuple[list[int], bool]]:
-    """The velocities of each joint from the first frame on, and whether the joint is passed from its outer frame; one
-    whose S is not constant counts as several."""
+    """The velocities of each joint from the first frame on, and whether the joint is passed from
+    its outer frame; one whose S is not constant counts as several."""
     made = []
     for joint, inward in reversed(x.path):
         places = list(range(m.nv)[m.velocities[joint.name]])

@@ -1,23 +1,56 @@
-"""What can be measured of a mechanism, as outputs of a linear model: positions, velocities and accelerations of joints and
-frames, and the reactions of joints and loops."""
+"""What can be measured of a mechanism, as outputs of a linear model: positions, velocities and
+accelerations of joints and frames, and the reactions of joints and loops."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from eslabon.formulas.constrained import loops, trees
-from eslabon.formulas.constrained.eliminated import Change, Eliminated
+from eslabon.formulas.dynamics import transmitted_wrenches
 from eslabon.formulas.kinematics.frames import acceleration, jacobian, velocity
+from eslabon.formulas.kinematics.symbols import zeros
+from eslabon.formulas.motion_state import MotionState
 from eslabon.model.configuration import coordinate_rates
 from eslabon.numerics.scalars import Expression, casadi
 
-External = Mapping[str, Expression]
+
+@dataclass(frozen=True)
+class Change:
+    """How something changes with independent coordinates x, their velocities y, and actuator
+    forces."""
+
+    x: Expression
+    y: Expression
+    tau: Expression
+
+    def __add__(self, other: Change) -> Change:
+        return Change(self.x + other.x, self.y + other.y, self.tau + other.tau)
+
+    def through(self, matrix: Expression) -> Change:
+        """The change of what a matrix makes of it."""
+        return Change(matrix @ self.x, matrix @ self.y, matrix @ self.tau)
+
+    @staticmethod
+    def none(rows: int, n: int, nu: int) -> Change:
+        return Change(zeros(rows, n), zeros(rows, n), zeros(rows, nu))
+
+    def by(self, f: Callable[[Expression], Expression]) -> Change:
+        """The change of what a linear function makes of it."""
+        return Change(f(self.x), f(self.y), f(self.tau))
+
+    def row(self, place: int) -> Change:
+        return self.by(lambda x: x[place, :])
+
+    @property
+    def of_state(self) -> Expression:
+        return casadi.horzcat(self.x, self.y)
 
 
 class Output(NamedTuple):
-    """A component of something measured: `of` a "joint" (the place is that among all velocities, and there is no name), a
-    "frame" or a "reaction" (by name, the place is one of six), differentiated by the time `order` times."""
+    """A component of something measured: `of` a "joint" (the place is that among all velocities,
+    and there is no name), a "frame" or a "reaction" (by name, the place is one of six),
+    differentiated by the time `order` times."""
 
     of: str
     name: str
@@ -25,28 +58,34 @@ class Output(NamedTuple):
     order: int = 0
 
 
+class MotionChange(NamedTuple):
+    """How coordinates, velocities, accelerations and multipliers of a state change."""
+
+    q: Change
+    v: Change
+    a: Change
+    reaction: Change
+
+
 def output_changes(
-    s: Eliminated,
+    s: MotionState,
     a: Expression,
     reaction: Expression,
     outputs: tuple[Output, ...],
-    external: External,
-    dq: Change,
-    dv: Change,
-    da: Change,
-    dreaction: Change,
+    changes: MotionChange,
 ) -> Change:
     """How the outputs change, row by row, with q, v, the accelerations and the multipliers."""
+    dq = changes.q
     rows: list[tuple[int, Change]] = []
-    for (of, name, order), places in _grouped(outputs).items():
+    for (of, name, order), places in _group_by_subject(outputs).items():
         if of == "joint":
-            change = (dq, dv, da)[order]
+            change = changes[order]
         elif of == "frame" and order == 0:
             change = dq.through(jacobian(s.m, s.q, name, axes="aligned"))
         else:
-            partial = _partial_derivatives(s, a, reaction, of, name, order, external)
+            partial = _partial_derivatives(s, a, reaction, (of, name, order))
             change = Change.none(6, *(x.shape[1] for x in (dq.x, dq.tau)))
-            for matrix, part in zip(partial, (dq, dv, da, dreaction), strict=True):
+            for matrix, part in zip(partial, changes, strict=True):
                 change = change + part.through(matrix)
         rows += [(k, change.row(place)) for k, place in places]
     rows.sort(key=lambda row: row[0])
@@ -55,7 +94,9 @@ def output_changes(
     )
 
 
-def _grouped(outputs: tuple[Output, ...]) -> dict[tuple[str, str, int], list[tuple[int, int]]]:
+def _group_by_subject(
+    outputs: tuple[Output, ...],
+) -> dict[tuple[str, str, int], list[tuple[int, int]]]:
     """The outputs of one thing together: with their row, and the component."""
     found: dict[tuple[str, str, int], list[tuple[int, int]]] = {}
     for k, output in enumerate(outputs):
@@ -64,19 +105,14 @@ def _grouped(outputs: tuple[Output, ...]) -> dict[tuple[str, str, int], list[tup
 
 
 def _partial_derivatives(
-    s: Eliminated,
-    a: Expression,
-    reaction: Expression,
-    of: str,
-    name: str,
-    order: int,
-    external: External,
+    s: MotionState, a: Expression, reaction: Expression, output: tuple[str, str, int]
 ) -> list[Expression]:
-    """Of a frame's twist or acceleration, or of a wrench, by q, v, the accelerations and the multipliers."""
-    m, q, v = s.m, s.q, s.v
+    """Of a frame's twist or acceleration, or of a wrench, by q, v, the accelerations and the
+    multipliers."""
+    m, q, v, (of, name, order) = s.m, s.q, s.v, output
     held, carried = casadi.SX.sym("a", m.nv), casadi.SX.sym("lambda", reaction.shape[0])
     if of == "reaction":
-        y = _reaction(s, held, carried, name, external)
+        y = _reaction(s, held, carried, name)
     elif order == 1:
         y = velocity(m, q, v, name, axes="aligned")
     else:
@@ -86,13 +122,7 @@ def _partial_derivatives(
     return casadi.substitute(partial, [held, carried], [a, reaction])
 
 
-def _reaction(
-    s: Eliminated, a: Expression, reaction: Expression, name: str, external: External
-) -> Expression:
+def _reaction(s: MotionState, a: Expression, reaction: Expression, name: str) -> Expression:
     """The wrench of a joint or loop, as `reactions` gives it."""
-    m, names = s.m, [j.name for j in s.m.joints] + [loop.name for loop in s.m.loops]
-    if m.closed:
-        rows = loops.transmitted(m, s.q, s.v, a, s.partition, reaction, external, s.aligned)
-    else:
-        rows = trees.reactions(m, s.q, s.v, a, external)
-    return rows[names.index(name), :].T
+    names = [x.name for x in (*s.m.joints, *s.m.loops)]
+    return transmitted_wrenches(s, a, reaction)[names.index(name), :].T

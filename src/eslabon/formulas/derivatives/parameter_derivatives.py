@@ -1,14 +1,14 @@
-"""Derivatives by parameters along the closed configuration: what is held stays, and all else follows, so that loops stay
-closed.
+"""Derivatives by parameters along the closed configuration: what is held stays, and all else
+follows, so that loops stay closed.
 
-Of a quantity f(q, v, a, p) the whole derivative is f_p + f_q q' + f_v v' + f_a a'. Joints that are held have none of these;
-the others (e) follow from the closure equations and from those of frames that are held, of which J, Phi_p and the second
-derivative are rows like any other:
+Of a quantity f(q, v, a, p) the whole derivative is f_p + f_q q' + f_v v' + f_a a'. Joints that are
+held have none of these; the others (e) follow from the closure equations and from those of frames
+that are held, of which J, Phi_p and the second derivative are rows like any other:
 
     J_e q_e' = -Phi_p,   J_e v_e' = -d(J v + Phi_t),   J_e a_e' = -d(J a - gamma),
 
-d being the change with q', v' and p. `coordinates` are changes along the velocities, so that quaternions need no care. Of
-several parameters each is a column, and J_e has its factors once.
+d being the change with q', v' and p. `coordinates` are changes along the velocities, so that
+quaternions need no care. Of several parameters each is a column, and J_e has its factors once.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from typing import Any, NamedTuple
 
 from eslabon.compiler.calls import inlined
 from eslabon.compiler.formula import Formula
-from eslabon.formulas.constrained.loops import violation
 from eslabon.formulas.kinematics import closure, frames
-from eslabon.formulas.kinematics.closure import HeldMotion
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.kinematics.tree import coordinate_rates
 from eslabon.formulas.linear_solvers import OrthogonalFactors
+from eslabon.formulas.motion_state import violation
+from eslabon.formulas.structure import HeldMotion
 from eslabon.model import Model
 from eslabon.numerics.rotations import vect
 from eslabon.numerics.scalars import Expression, casadi
 
-SLIGHT = 1e-3  # m or rad a unit of the parameter: less of a change of closure is not judged in proportion
+# m or rad a unit of the parameter: less of a change of closure is not judged in proportion
+SLIGHT = 1e-3
 PRESCRIBED = ("hybrid_dynamics",)  # what takes accelerations as they are given, closed or not
 
 
@@ -40,26 +41,29 @@ def along_closed(
     held: HeldMotion,
     **options: Any,
 ) -> list[Expression]:
-    """The values of a formula differentiated by one parameter, or by several, along the closed configuration; then by how much
-    the state violates closure, which part of a parameter's change nothing makes up for, and how far the state is from one
-    at which what is held determines nothing."""
+    """The values of a formula differentiated by one parameter, or by several, along the closed
+    configuration; then by how much the state violates closure, which part of a parameter's change
+    nothing makes up for, and how far the state is from one at which what is held determines
+    nothing."""
     varied, values = with_values(m, parameter)
     given = dict(zip(of.input_names, own, strict=True))
     found = _values(of, varied, own, options)
-    steps, (residual, opening, condition) = following(
-        varied, given, values, held, of.name not in PRESCRIBED
-    )
-    count = len(of.outputs)
+    prescribed = of.name in PRESCRIBED
+    followed = follow_parameters(varied, given, values, held, accelerated=not prescribed)
+    count, condition = len(of.outputs), followed.condition
     if of.checks:  # the last of them says how far the formula itself is from having an answer
         condition = 1 / (1 / condition + 1 / found[-1])
-    made = derivatives(found[:count], given, values, steps, several=isinstance(parameter, tuple))
-    return with_numbers(m, parameter, values, [*made, residual, opening, condition])
+    several = isinstance(parameter, tuple)
+    made = derivatives(found[:count], given, values, followed.steps, several)
+    checks = [followed.residual, followed.opening, condition]
+    return with_numbers(m, parameter, values, [*made, *checks])
 
 
 def along_frozen(
     m: Model, *own: Expression, of: Formula, parameter: tuple[str, ...], **options: Any
 ) -> list[Expression]:
-    """The values of a formula differentiated by several parameters with its arguments held, then its own checks."""
+    """The values of a formula differentiated by several parameters with its arguments held, then
+    its own checks."""
     varied, values = with_values(m, parameter)
     given = dict(zip(of.input_names, own, strict=True))
     found = _values(of, varied, own, options)
@@ -75,18 +79,15 @@ def _values(
     of: Formula, m: Model, own: Sequence[Expression], options: dict[str, Any]
 ) -> list[Expression]:
     """What a formula gives, its checks included, to be differentiated."""
-    wanted = (
-        options
-        if of.prepare is not None
-        else {k: x for k, x in options.items() if k != "structure"}
-    )
+    wanted = options if of.needs else {k: x for k, x in options.items() if k != "structure"}
     found = of.function(m, *own, **wanted)
     listed = found if isinstance(found, list) else [found]
     return [casadi.densify(x) for x in inlined(listed[: len(of.outputs) + len(of.checks)])]
 
 
 def with_values(m: Model, parameter: str | tuple[str, ...]) -> tuple[Model, Expression]:
-    """The model with symbols for these parameters, and the symbols: the model's own where it has some already."""
+    """The model with symbols for these parameters, and the symbols: the model's own where it has
+    some already."""
     names = parameter if isinstance(parameter, tuple) else (parameter,)
     values = {name: m.symbols[name] if name in m.symbols else casadi.SX.sym(name) for name in names}
     return m.with_symbols({**m.symbols, **values}), casadi.vertcat(*values.values())
@@ -115,7 +116,8 @@ def derivatives(
     steps: Mapping[str, Expression],
     several: bool,
 ) -> list[Expression]:
-    """The changes of values with parameters and with all that follows these; of several each entry is a row.
+    """The changes of values with parameters and with all that follows these; of several each entry
+    is a row.
 
     Forward a column for each parameter, or backward a row for each value, whichever are fewer.
     """
@@ -135,7 +137,8 @@ def derivatives(
 
 
 class Rows(NamedTuple):
-    """Rows that stay as they are: their changes with parameters, J, the rates J v + Phi_t and J a - gamma."""
+    """Rows that stay as they are: their changes with parameters, J, the rates J v + Phi_t and J a -
+    gamma."""
 
     opened: Expression
     J: Expression
@@ -143,44 +146,60 @@ class Rows(NamedTuple):
     left: Expression | None
 
 
-def following(
+class Following(NamedTuple):
+    """How a closed state changes with parameters: the change of each argument by name; and how far
+    the state violates closure, the part of Phi_p that no motion makes up for, and the condition of
+    J_e."""
+
+    steps: dict[str, Expression]
+    residual: Expression
+    opening: Expression
+    condition: Expression
+
+
+def follow_parameters(
     m: Model,
     given: Mapping[str, Expression],
     values: Expression,
     held: HeldMotion,
+    steps: Mapping[str, Expression] | None = None,
     accelerated: bool = True,
-) -> tuple[dict[str, Expression], list[Expression]]:
-    """How the coordinates, velocities and accelerations of a closed state change with parameters; forces do not, nor
-    accelerations that are prescribed.
+) -> Following:
+    """How coordinates, velocities and accelerations of a closed state follow changes of parameters.
 
-    Also the violation of closure; which part of Phi_p no motion makes up for, as when one length of Bennett's linkage alone
-    changes; and the condition of J_e.
+    Forces do not change, nor accelerations that are prescribed; the independent coordinates and
+    velocities change by `steps` along all velocities, or not at all. `opening` is the part of Phi_p
+    that no motion makes up for, as when one length of Bennett's linkage alone changes.
     """
-    steps = {name: zeros(x.numel(), values.numel()) for name, x in given.items()}
-    if not m.closed and not held.frames:
-        return steps, [zeros(1), zeros(1), casadi.SX(1)]
+    count = values.numel()
+    made = {name: zeros(x.numel(), count) for name, x in given.items()}
+    moved, sped = (casadi.SX((steps or {}).get(x, zeros(m.nv, count))) for x in ("q", "v"))
     q: Any = given["q"]
     v: Any = given.get("v")
     a: Any = given.get("a") if accelerated else None
+    if not m.closed and not held.frames:
+        made["q"] = coordinate_rates(m, q) @ moved
+        if v is not None:
+            made["v"] = sped
+        return Following(made, zeros(1), zeros(1), casadi.SX(1))
     rows, residual = held_rows(m, q, v, a, values, held)
-    kept, e = list(held.rows), list(held.dependent)
-    dependent, moved, along = (
-        OrthogonalFactors(rows.J[kept, e]),
-        zeros(m.nv, values.numel()),
-        casadi.SX.eye(values.numel()),
-    )
-    moved[e, :] = -dependent.solve(rows.opened[kept, :])
-    steps["q"] = coordinate_rates(m, q) @ moved
+    kept, e, along = list(held.rows), list(held.dependent), casadi.SX.eye(count)
+    J = rows.J[kept, :]
+    dependent = OrthogonalFactors(J[:, e])
+    moved[e, :] = -dependent.solve(rows.opened[kept, :] + J @ moved)
+    made["q"] = coordinate_rates(m, q) @ moved
     if v is not None and rows.speed is not None:
-        state, direction = casadi.vertcat(q, values), casadi.vertcat(steps["q"], along)
-        steps["v"][e, :] = -dependent.solve(casadi.jtimes(rows.speed[kept, :], state, direction))
+        state, direction = casadi.vertcat(q, values), casadi.vertcat(made["q"], along)
+        changed = casadi.jtimes(rows.speed[kept, :], state, direction)
+        sped[e, :] = -dependent.solve(changed + J @ sped)
+        made["v"] = sped
     if a is not None and rows.left is not None:
-        state, direction = (
-            casadi.vertcat(q, v, values),
-            casadi.vertcat(steps["q"], steps["v"], along),
-        )
-        steps["a"][e, :] = -dependent.solve(casadi.jtimes(rows.left[kept, :], state, direction))
-    return steps, [residual, _opening(rows.opened, rows.J @ moved), dependent.condition]
+        state = casadi.vertcat(q, v, values)
+        direction = casadi.vertcat(made["q"], made["v"], along)
+        changed = casadi.jtimes(rows.left[kept, :], state, direction)
+        made["a"][e, :] = -dependent.solve(changed)
+    opening = _opening(rows.opened, rows.J @ moved)
+    return Following(made, residual, opening, dependent.condition)
 
 
 def _opening(opened: Expression, moved: Expression) -> Expression:
@@ -200,7 +219,8 @@ def held_rows(
     values: Expression,
     held: HeldMotion,
 ) -> tuple[Rows, Expression]:
-    """The rows of all loops and couplings, then of frames that are held; and by how much the state violates closure."""
+    """The rows of all loops and couplings, then of frames that are held; and by how much the state
+    violates closure."""
     still = zeros(m.nv) if v is None else v
     phi, J, gamma, rate = closure.equations(m, q, still, tuple(range(len(closure.row_names(m)))))
     speed, left = (None if v is None else J @ v + rate), (None if a is None else J @ a - gamma)
@@ -230,7 +250,8 @@ def _of_frame(
     frame: str,
     C: Expression,
 ) -> Rows:
-    """The rows C of a frame's displacement, twist and its rate, in the ground's axes at its origin."""
+    """The rows C of a frame's displacement, twist and its rate, in the ground's axes at its
+    origin."""
     R, p = frames.placement(m, q, frames.chosen_frame(m, frame))
     turned = [
         vect(casadi.reshape(x, 3, 3) @ R.T)

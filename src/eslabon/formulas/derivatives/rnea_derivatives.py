@@ -1,21 +1,23 @@
-"""Recursive sensitivities: the exact derivatives of all joint forces by q, v and v' in one recursion (Rojas, 5.3:
-delta tau = U delta v' + V delta v + W delta q, with U = M).
+"""Recursive sensitivities: the exact derivatives of all joint forces by q, v and v' in one
+recursion (Rojas, 5.3: delta tau = U delta v' + V delta v + W delta q, with U = M).
 
-A joint's axis S, carried by its parent (twist V_p, acceleration A_p, the ground accelerating upward), has the rates
-S' = V_p x S and S'' = A_p x S + V_p x S'. A change of q_i moves everything beyond axis i as one body, which changes no
-joint force beyond it; what is left is a change S'_i of the twists and S''_i of the accelerations there. With all bodies
-beyond axis j as one, of inertia I_j, needing the wrench f_j, and B_j x its Coriolis wrench for a twist x,
+A joint's axis S, carried by its parent (twist V_p, acceleration A_p, the ground accelerating
+upward), has the rates S' = V_p x S and S'' = A_p x S + V_p x S'. A change of q_i moves everything
+beyond axis i as one body, which changes no joint force beyond it; what is left is a change S'_i of
+the twists and S''_i of the accelerations there. With all bodies beyond axis j as one, of inertia
+I_j, needing the wrench f_j, and B_j x its Coriolis wrench for a twist x,
 
-    M_ij      = S_i . I_j S_j                                          i = j or nearer to the ground than j
-    W_ij      = S_i . (2 B_j S'_j + I_j S''_j + S_j x* f_j)            the last term not within one joint
+    M_ij      = S_i . I_j S_j                                  i = j or nearer to the ground than j
+    W_ij      = S_i . (2 B_j S'_j + I_j S''_j + S_j x* f_j)    the last term not within one joint
     W_ji      = S_j . (2 B_j S'_i + I_j S''_i)
     V_ij      = S_i . (2 B_j S_j + I_j (S'_j + V_j x S_j))
     V_ji      = S_j . (2 B_j S_i + I_j (S'_i + V_i x S_i))
 
-B has twelve numbers, p = sum m v and G = sum m v r^T over the particles: B x = [(tr G 1 - G) w; w x p] with w the angular
-half of x. In Rojas' words these are eqs. 5.3.10-5.3.18, seen from the ground. His V is right. His W (5.3.18) is not: in
-(5.3.10) an axis e_j turns with every theta_k, though it does only for k < j; identity (5.3.13) does not hold; and the
-third derivatives of positions count twice where they should once. Here W_ij and W_ji are what differentiation gives.
+B has twelve numbers, p = sum m v and G = sum m v r^T over the particles: B x = [(tr G 1 - G) w; w x
+p] with w the angular half of x. In Rojas' words these are eqs. 5.3.10-5.3.18, seen from the ground.
+His V is right. His W (5.3.18) is not: in (5.3.10) an axis e_j turns with every theta_k, though it
+does only for k < j; identity (5.3.13) does not hold; and the third derivatives of positions count
+twice where they should once. Here W_ij and W_ji are what differentiation gives.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ class Axes:
 
     @staticmethod
     @traced_once
-    def carried(S: Expression, V: Expression, A: Expression, own: Expression) -> Axes:
+    def of_joint(S: Expression, V: Expression, A: Expression, own: Expression) -> Axes:
         """By a parent of twist V and acceleration A; `own` is the joint's own twist."""
         rate = ad(V, S)
         return Axes(S, rate, ad(A, S) + ad(V, rate), 2 * rate + ad(own, S))
@@ -92,7 +94,8 @@ class Axes:
 
 @dataclass(frozen=True)
 class Composite:
-    """Bodies that move as one: their inertia, p and G of their particles, and the wrench they need."""
+    """Bodies that move as one: their inertia, p and G of their particles, and the wrench they
+    need."""
 
     inertia: Inertia
     p: Expression
@@ -150,7 +153,8 @@ class Composite:
 
 
 class Wrenches(NamedTuple):
-    """Of a joint's axes: I S, the wrench of W, that of V, the angular half of 2 B^T S, and W's within the joint."""
+    """Of a joint's axes: I S, the wrench of W, that of V, the angular half of 2 B^T S, and W's
+    within the joint."""
 
     inertial: Expression
     moved: Expression
@@ -167,7 +171,8 @@ class Wrenches(NamedTuple):
 def of_links(
     m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Expression
 ) -> Derivatives:
-    """Everything in body axes: an entry costs the way of a wrench from joint to joint, a body next to nothing."""
+    """Everything in body axes: an entry costs the way of a wrench from joint to joint, a body next
+    to nothing."""
     poses, axes, bodies = _in_bodies(m, tree, q, v, a)
     made = Derivatives(*(zeros(m.nv, m.nv) for _ in range(3)))
     for k in reversed(range(len(tree))):
@@ -221,7 +226,7 @@ def _in_bodies(
         )
         V0, A0 = (_to_child(poses[k], x) for x in carried)
         S, own, rate = link.motion(q, v, a)
-        axes.append(Axes.carried(S, V0, A0, own))
+        axes.append(Axes.of_joint(S, V0, A0, own))
         V[k], A[k] = V0 + own, A0 + rate + ad(V0, own)
         bodies.append(Composite.of(link.inertia, V[k], A[k]))
     return poses, axes, bodies
@@ -243,8 +248,9 @@ def in_ground(
 
 
 class Ground:
-    """A tree in motion, seen from the ground, by loops over its bodies, joints and pairs of joints: native code has each
-    formula once, however long a chain is. Accelerations may follow from its equations of motion before they are given."""
+    """A tree in motion, seen from the ground, by loops over its bodies, joints and pairs of joints:
+    native code has each formula once, however long a chain is. Accelerations may follow from its
+    equations of motion before they are given."""
 
     def __init__(self, m: Model, tree: Sequence[Link], q: Expression, v: Expression) -> None:
         self.m, self.tree = m, tree
@@ -275,8 +281,8 @@ class Ground:
         return (casadi.horzcat(*columns) if isinstance(columns, list) else columns), self.bodies
 
     def _inward(self, shares: Expression) -> Expression:
-        """What lies beyond each joint, itself and all its descendants: the sum of its own share, and of its first child's
-        with that child's siblings."""
+        """What lies beyond each joint, itself and all its descendants: the sum of its own share,
+        and of its first child's with that child's siblings."""
         n, rows = len(self.tree), shares.shape[0]
         first, beside = [-1] * n, [-1] * n
         for k in reversed(self.bodies):
@@ -297,7 +303,7 @@ class Ground:
         )
         rows, columns = on_paths(self.tree, self.m.nv)
         entries = repeat(_power(), (self.S, rows), (inertial, columns))
-        return _filled(self.m.nv, rows, columns, entries, entries), bias.T
+        return _matrix_from_entries(self.m.nv, rows, columns, entries, entries), bias.T
 
     def derivatives(self, a: Expression) -> Derivatives:
         """W, V and M at these accelerations."""
@@ -329,7 +335,7 @@ class Ground:
         ]
         entries = repeat(_entry(), (axes, rows), (casadi.horzcat(across, within), taken))
         filled = (
-            _filled(nv, rows, columns, entries[k, :], entries[n, :])
+            _matrix_from_entries(nv, rows, columns, entries[k, :], entries[n, :])
             for k, n in ((0, 1), (2, 3), (4, 4))
         )
         return Derivatives(*filled)
@@ -359,7 +365,8 @@ def function(name: str, sizes: Sequence[int], formula: Callable[..., Any]) -> ca
 
 @cache
 def _outward() -> casadi.Function:
-    """Pose, twist and acceleration of a body whose joint has a pose and a twist of its own, from its parent's."""
+    """Pose, twist and acceleration of a body whose joint has a pose and a twist of its own, from
+    its parent's."""
 
     def formula(
         joint: Expression, parent: Expression, V: Expression, A: Expression
@@ -426,7 +433,8 @@ def _power() -> casadi.Function:
 
 @cache
 def _joint() -> casadi.Function:
-    """What an axis is to the axes beyond it, and the wrenches it sends toward the ground and to its own joint."""
+    """What an axis is to the axes beyond it, and the wrenches it sends toward the ground and to its
+    own joint."""
 
     def formula(
         S: Expression,
@@ -437,7 +445,7 @@ def _joint() -> casadi.Function:
         x: Expression,
         more: Expression,
     ) -> tuple[Expression, ...]:
-        axes = Axes.carried(S, V, A + lift, own)
+        axes = Axes.of_joint(S, V, A + lift, own)
         G = casadi.reshape(x[13:22], 3, 3)
         F = Composite(_inertia(x[:10]), x[10:13], G, x[22:] + more).wrenches(axes)
         return (
@@ -467,7 +475,7 @@ def _entry() -> casadi.Function:
     return function("entry", (21, 21), formula)
 
 
-def _filled(
+def _matrix_from_entries(
     n: int, rows: list[int], columns: list[int], above: Expression, below: Expression
 ) -> Expression:
     """A matrix of entries above the diagonal and below it."""

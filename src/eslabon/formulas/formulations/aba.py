@@ -1,8 +1,9 @@
-"""Forward dynamics by articulated bodies: the articulated-body algorithm, ABA (Featherstone's FDab), whose work is
-proportional to the number of bodies.
+"""Forward dynamics by articulated bodies: the articulated-body algorithm, ABA (Featherstone's
+FDab), whose work is proportional to the number of bodies.
 
-From the tips inward each body gets the inertia it shows when everything beyond it may swing freely, and the bias that
-goes with it; from the ground outward the joints' accelerations follow. Six-vectors are angular part first, in body axes.
+From the tips inward each body gets the inertia it shows when everything beyond it may swing freely,
+and the bias that goes with it; from the ground outward the joints' accelerations follow.
+Six-vectors are angular part first, in body axes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ def accelerations(
     tau: Expression,
     motors: Expression,
 ) -> tuple[Expression, list[Factors]]:
-    """v' for the joint forces tau, and the factors of the joints' own inertias D; `motors` are added to these."""
+    """v' for the joint forces tau, and the factors of the joints' own inertias D; `motors` are
+    added to these."""
     X = [motion_transform(link.pose(q)) for link in tree]
     S, V, drift = ([zeros(6)] * len(tree) for _ in range(3))
     inertia, bias = [symmetric(link.inertia.matrix()) for link in tree], [zeros(6)] * len(tree)

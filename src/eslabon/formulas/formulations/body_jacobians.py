@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eslabon.formulas.kinematics.symbols import column, joint_motion, pose_across, zeros
@@ -13,7 +14,8 @@ from eslabon.numerics.spatial import cross, twist_to_child
 
 @dataclass(frozen=True)
 class Fixed:
-    """A body's Jacobians in the ground's axes: A of its angular velocity, R of its centre of mass, with dA/dt, dR/dt."""
+    """A body's Jacobians in the ground's axes: A of its angular velocity, R of its centre of mass,
+    with dA/dt, dR/dt."""
 
     turn: Expression  # orientation on the ground
     A: Expression
@@ -51,7 +53,8 @@ def in_ground(m: Model, q: Expression, v: Expression) -> dict[str, Fixed]:
 
 
 def in_body(m: Model, q: Expression) -> dict[str, Expression]:
-    """Each body's 6 x nv Jacobian in its own axes, V_i = J_i v, outward: J_i = Ad J_parent + S_i (Yime, eqs. 45-46)."""
+    """Each body's 6 x nv Jacobian in its own axes, V_i = J_i v, outward: J_i = Ad J_parent + S_i
+    (Yime, eqs. 45-46)."""
     jacobians = {GROUND: zeros(6, m.nv)}
     for joint in m.joints:
         J = twist_to_child(pose_across(m, q, joint), jacobians[joint.parent])
@@ -60,3 +63,13 @@ def in_body(m: Model, q: Expression) -> dict[str, Expression]:
             J[:, m.velocities[joint.name]] += S
         jacobians[joint.child] = J
     return jacobians
+
+
+def virtual_work(m: Model, q: Expression, wrenches: Mapping[str, Expression]) -> Expression:
+    """The joint forces that wrenches on the bodies amount to, sum J_i^T F_i."""
+    forces = zeros(m.nv)
+    if wrenches:
+        jacobians = in_body(m, q)
+        for body, wrench in wrenches.items():
+            forces += jacobians[body].T @ wrench
+    return forces

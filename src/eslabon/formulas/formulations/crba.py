@@ -1,8 +1,8 @@
-"""The mass matrix by composite bodies: the composite-rigid-body algorithm, CRBA (Walker and Orin's third method;
-Featherstone's HandC).
+"""The mass matrix by composite bodies: the composite-rigid-body algorithm, CRBA (Walker and Orin's
+third method; Featherstone's HandC).
 
-From the tips inward, everything beyond a joint is one rigid body; the wrench that body needs for a unit acceleration of
-the joint, carried down to each joint below, is a column of the mass matrix.
+From the tips inward, everything beyond a joint is one rigid body; the wrench that body needs for a
+unit acceleration of the joint, carried down to each joint below, is a column of the mass matrix.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def depth(tree: Sequence[Link]) -> float:
 
 
 def in_ground(tree: Sequence[Link], q: Expression, nv: int) -> Expression:
-    """The same with everything seen from the ground, M_ij = S_i^T (I_j S_j): a body costs more, an entry a quarter."""
+    """The same with everything seen from the ground, M_ij = S_i^T (I_j S_j): a body costs more, an
+    entry a quarter."""
     composite, S = [], []
     poses: list[RigidTransform] = []
     for link in tree:
@@ -78,7 +79,8 @@ def in_ground(tree: Sequence[Link], q: Expression, nv: int) -> Expression:
 
 
 def on_paths(tree: Sequence[Link], nv: int) -> tuple[list[int], list[int]]:
-    """The entries of the upper triangle whose joints lie on one path to the ground, column by column."""
+    """The entries of the upper triangle whose joints lie on one path to the ground, column by
+    column."""
     above: list[list[int]] = []
     rows, columns = [], []
     for link in tree:

@@ -1,16 +1,18 @@
-"""Gibbs and Appell: the joint forces are the derivative of the energy of acceleration by the accelerations.
+"""Gibbs and Appell: the joint forces are the derivative of the energy of acceleration by the
+accelerations.
 
-S = sum m a.a/2 + w'.I w'/2 + w'.(w x I w) - m g.a   (Rojas, eq. 4.2.7 with its brackets restored),   tau = dS/dv'
+    S = sum m a.a/2 + w'.I w'/2 + w'.(w x I w) - m g.a    (Rojas, eq. 4.2.7, brackets restored)
+    tau = dS/dv'
 
-The accelerations a of the centres of mass come from differentiating their positions twice, and w, w' from the
-orientations; nothing is recursive here but the poses.
+The accelerations a of the centres of mass come from differentiating their positions twice, and w,
+w' from the orientations; nothing is recursive here but the poses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from eslabon.formulas.formulations.lagrange import virtual_work
+from eslabon.formulas.formulations.body_jacobians import virtual_work
 from eslabon.formulas.kinematics.symbols import column, constant, gravity, pose_across, zeros
 from eslabon.formulas.kinematics.tree import coordinate_rates
 from eslabon.model import GROUND, Model

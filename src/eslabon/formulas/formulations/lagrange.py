@@ -1,16 +1,19 @@
 """Lagrange's equations in Kane's form, tau = I(q) v' + C(q, v) v + b(q) (Rojas, 4.3).
 
-I = sum m R^T R + A^T I A,  C = sum m R^T R' + A^T I A' + A_w^T I A,  b = -sum m R^T g   (eq. 4.3.33)
+    I = sum m R^T R + A^T I A
+    C = sum m R^T R' + A^T I A' + A_w^T I A
+    b = -sum m R^T g                                 (eq. 4.3.33)
 
-R and A are the Jacobians of each body's centre of mass and angular velocity in the ground's axes, and the columns of A_w
-are those of A turned on by w. With this C the matrix dI/dt - 2 C is skew, though it is not the matrix of Christoffel.
+R and A are the Jacobians of each body's centre of mass and angular velocity in the ground's axes,
+and the columns of A_w are those of A turned on by w. With this C the matrix dI/dt - 2 C is skew,
+though it is not the matrix of Christoffel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from eslabon.formulas.formulations.body_jacobians import in_body, in_ground
+from eslabon.formulas.formulations.body_jacobians import in_ground, virtual_work
 from eslabon.formulas.kinematics.symbols import constant, gravity, zeros
 from eslabon.model import Model
 from eslabon.numerics.scalars import Expression
@@ -49,13 +52,3 @@ def equations_of_motion(
     """I and h = C v + b with joint forces I v' + h."""
     mass, coriolis, weight = matrices(m, q, v)
     return mass, coriolis @ v + weight - virtual_work(m, q, wrenches or {})
-
-
-def virtual_work(m: Model, q: Expression, wrenches: Mapping[str, Expression]) -> Expression:
-    """The joint forces that wrenches on the bodies amount to, sum J_i^T F_i."""
-    forces = zeros(m.nv)
-    if wrenches:
-        jacobians = in_body(m, q)
-        for body, wrench in wrenches.items():
-            forces += jacobians[body].T @ wrench
-    return forces

@@ -1,7 +1,8 @@
 """Lie algebra and virtual work: tau = sum J_i^T (M_i A_i + ad*_V M_i V_i - F_i) (Yime, eq. 42).
 
-Twists V_i, their rates A_i and wrenches F_i are six-vectors in each body's own axes, angular part first; J_i is the
-body's Jacobian, and the weight is the wrench F = [c x m R^T g; m R^T g] (eq. 43 with its sign put right).
+Twists V_i, their rates A_i and wrenches F_i are six-vectors in each body's own axes, angular part
+first; J_i is the body's Jacobian, and the weight is the wrench F = [c x m R^T g; m R^T g] (eq. 43
+with its sign put right).
 """
 
 from __future__ import annotations

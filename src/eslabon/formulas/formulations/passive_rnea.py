@@ -1,12 +1,15 @@
-"""Newton-Euler with a second velocity: M(q) a + C(q, v) w + g(q) with dM/dt - 2 C skew (Niemeyer and Slotine, 1991).
+"""Newton-Euler with a second velocity: M(q) a + C(q, v) w + g(q) with dM/dt - 2 C skew (Niemeyer
+and Slotine, 1991).
 
-Passivity-based laws need C times another velocity than the true one. Outward, each body's twist V of the velocities v, W of
-the velocities w, and the rate A of W along the true motion; inward, the wrench
+Passivity-based laws need C times another velocity than the true one. Outward, each body's twist V
+of the velocities v, W of the velocities w, and the rate A of W along the true motion; inward, the
+wrench
 
     I A + (ad*_V I W + ad*_W I V + I ad_V W) / 2
 
-in body axes, where ad* is the bracket of twists and momenta, V x* in Featherstone's notation. In W it is a skew matrix, so that
-it does no work on W; for w = v it is the wrench of Newton and Euler. It is linear in the inertias.
+in body axes, where ad* is the bracket of twists and momenta, V x* in Featherstone's notation. In W
+it is a skew matrix, so that it does no work on W; for w = v it is the wrench of Newton and Euler.
+It is linear in the inertias.
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
-"""Quaternions for n bodies, with D, C and g computed directly (Méndez, sections 4 and 5; what the paper leaves open).
+"""Quaternions for n bodies, with D, C and g computed directly (Méndez, sections 4 and 5; what the
+paper leaves open).
 
-Everything is in the ground's axes. The accumulated quaternion of a body turns its axis u, its centre of mass c and the
-vectors to the next joints from the configuration of reference; D and g follow from the Jacobians Jv, Jw of every body, and C
-from their exact partial derivatives,
+Everything is in the ground's axes. The accumulated quaternion of a body turns its axis u, its
+centre of mass c and the vectors to the next joints from the configuration of reference; D and g
+follow from the Jacobians Jv, Jw of every body, and C from their exact partial derivatives,
 
-dJv_i/dq_k = u_min x Jv_max,   dJw_i/dq_k = u_k x u_i (k before i),   dI/dq_k = skew(u_k) I - I skew(u_k),
+    dJv_i/dq_k = u_min x Jv_max,   dJw_i/dq_k = u_k x u_i (k before i),
+    dI/dq_k = skew(u_k) I - I skew(u_k),
 
-by Christoffel's symbols C_ij = sum_k (d_k D_ij + d_j D_ik - d_i D_jk) v_k / 2, so that dD/dt - 2 C is skew. Revolute and
-prismatic joints on any tree; a derivative by a joint that slides turns nothing.
+by Christoffel's symbols C_ij = sum_k (d_k D_ij + d_j D_ik - d_i D_jk) v_k / 2, so that dD/dt - 2 C
+is skew. Revolute and prismatic joints on any tree; a derivative by a joint that slides turns
+nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eslabon.errors import ModelError
-from eslabon.formulas.formulations.lagrange import virtual_work
+from eslabon.formulas.formulations.body_jacobians import virtual_work
 from eslabon.formulas.kinematics.symbols import column, constant, gravity, zeros
 from eslabon.model import GROUND, Model
 from eslabon.numerics.quaternions import quaternion_about, quaternion_product
@@ -27,7 +30,8 @@ from eslabon.numerics.spatial import cross, skew
 
 @dataclass(frozen=True)
 class Turned:
-    """A body in the configuration q: its accumulated quaternion and origin, and the joints that move it."""
+    """A body in the configuration q: its accumulated quaternion and origin, and the joints that
+    move it."""
 
     quaternion: Expression
     origin: Expression
@@ -37,23 +41,24 @@ class Turned:
 
 
 def bodies_in_ground(m: Model, q: Expression) -> dict[str, Turned]:
-    """u_r = rho(Pi, u), Pi_m = P_m * Pi_{m-1}, o_{m+1} = o_m + rho(Pi_m, l_m) (Méndez, eqs. 11-13, 17)."""
+    """u_r = rho(Pi, u), Pi_m = P_m * Pi_{m-1}, o_{m+1} = o_m + rho(Pi_m, l_m) (Méndez, eqs. 11-13,
+    17)."""
     made = {GROUND: Turned(casadi.SX([1.0, 0.0, 0.0, 0.0]), zeros(3), ())}
     for joint in m.joints:
         if len(joint.kind.fixed_points()) < 2:  # neither a line of points nor all directions stay
             raise ModelError(
-                f"the quaternion formulation knows revolute and prismatic joints; '{joint.name}' is {joint.kind.kind}; "
-                "choose another formulation."
+                "the quaternion formulation knows revolute and prismatic joints; "
+                f"'{joint.name}' is {joint.kind.kind}; choose another formulation."
             )
         parent = made[joint.parent]
         seat = casadi.SX(quaternion_from_rotation(joint.at.rotation()))
         before = casadi.SX(quaternion_product(parent.quaternion, seat))
-        origin = parent.origin + turned(parent.quaternion, constant(joint.at.translation()))
+        origin = parent.origin + rotate(parent.quaternion, constant(joint.at.translation()))
         joints, quaternion = parent.joints, before
         if joint.nv:
             place, turns = m.velocities[joint.name].start, joint.kind.coordinates[0].periodic
             u = column(joint.kind.axes[0])
-            axis = turned(before, u / casadi.norm_2(u))
+            axis = rotate(before, u / casadi.norm_2(u))
             if turns:
                 quaternion = casadi.SX(
                     quaternion_product(before, quaternion_about(joint.kind.axes[0], q[place]))
@@ -65,7 +70,7 @@ def bodies_in_ground(m: Model, q: Expression) -> dict[str, Turned]:
     return made
 
 
-def turned(quaternion: Expression, u: Expression) -> Expression:
+def rotate(quaternion: Expression, u: Expression) -> Expression:
     """rho(p, u) = p * u * conj(p) (Méndez, eq. 9)."""
     return rotation_from_unit_quaternion(quaternion) @ u
 
@@ -116,7 +121,8 @@ def _slopes(
 
 
 def _slide_slopes(n: int, here: Turned, k: int) -> Expression:
-    """dJv/dq_k for a joint k that slides: the centre moves along its axis, under the joints before it."""
+    """dJv/dq_k for a joint k that slides: the centre moves along its axis, under the joints before
+    it."""
     dJv = zeros(3, n)
     for place, turns, axis, _ in here.joints[:k]:
         if turns:

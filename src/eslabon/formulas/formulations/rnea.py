@@ -1,18 +1,20 @@
-"""Newton-Euler: two sweeps over the tree, the recursive Newton-Euler algorithm, RNEA (Rojas, 4.4; Luh, Walker and Paul;
-Featherstone's ID).
+"""Newton-Euler: two sweeps over the tree, the recursive Newton-Euler algorithm, RNEA (Rojas, 4.4;
+Luh, Walker and Paul; Featherstone's ID).
 
-Outward, each body's angular velocity w, angular acceleration and its frame's acceleration a follow from its parent's,
-all in body axes; the matrix U = skew(w') + skew(w)^2 turns positions into accelerations. Gravity is a ground that
-accelerates upward. Inward, each joint carries what its body needs and what its children pass on.
+Outward, each body's angular velocity w, angular acceleration and its frame's acceleration a follow
+from its parent's, all in body axes; the matrix U = skew(w') + skew(w)^2 turns positions into
+accelerations. Gravity is a ground that accelerates upward. Inward, each joint carries what its body
+needs and what its children pass on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from eslabon.formulas.applied_loads import Wrenches
 from eslabon.formulas.formulations import crba
-from eslabon.formulas.formulations.lagrange import virtual_work
+from eslabon.formulas.formulations.body_jacobians import virtual_work
 from eslabon.formulas.kinematics.links import Link, links, reduced_links
 from eslabon.formulas.kinematics.symbols import gravity, stack, zeros
 from eslabon.model import Model
@@ -25,10 +27,6 @@ from eslabon.numerics.spatial import (
     wrench_to_parent,
 )
 from eslabon.numerics.traced_steps import traced_once
-
-Wrenches = Mapping[
-    str, Expression
-]  # by body: moment and force on it, in its own axes about its own origin
 
 
 @dataclass(frozen=True)
@@ -47,25 +45,27 @@ class Motion:
 def outward(
     m: Model, tree: Sequence[Link], q: Expression, v: Expression, a: Expression
 ) -> list[Motion]:
-    """The motion of every body, from the ground to the tips (Rojas, eqs. 2.6.15-2.6.24, in body axes)."""
+    """The motion of every body, from the ground to the tips (Rojas, eqs. 2.6.15-2.6.24, in body
+    axes)."""
     ground = Motion(
         zeros(6, 0), zeros(3, 3), zeros(3), zeros(3), zeros(3), zeros(3, 3), -gravity(m)
     )
     moved: list[Motion] = []
     for link in tree:
         parent = moved[link.parent] if link.parent >= 0 else ground
-        moved.append(_carried(parent, link.seat, link.turn(q), link.motion(q, v, a)))
+        moved.append(_carry_motion(parent, link.seat, link.turn(q), link.motion(q, v, a)))
     return moved
 
 
 @traced_once
-def _carried(
+def _carry_motion(
     parent: Motion,
     seat: RigidTransform,
     joint: RigidTransform,
     motion: tuple[Expression, Expression, Expression],
 ) -> Motion:
-    """A body's motion from its parent's: by the seat of its joint, the joint's own pose, and S, the twist S v and its rate."""
+    """A body's motion from its parent's: by the seat of its joint, the joint's own pose, and S, the
+    twist S v and its rate."""
     (R, p), (turn, shift), (S, twist, rate) = seat, joint, motion
     (spin, slide), (spin_rate, slide_rate) = angular_and_linear(twist), angular_and_linear(rate)
     reach = p + R @ shift
@@ -79,7 +79,8 @@ def _carried(
 
 
 def inward(tree: Sequence[Link], moved: Sequence[Motion], wrenches: Wrenches) -> list[Expression]:
-    """The wrench every joint transmits to its child, in the child's axes about its origin, from the tips inward."""
+    """The wrench every joint transmits to its child, in the child's axes about its origin, from the
+    tips inward."""
     transmitted = [
         link.inertia.wrench(motion.U, motion.a) - wrenches.get(link.name, zeros(6))
         for link, motion in zip(tree, moved, strict=True)
@@ -111,7 +112,8 @@ def joint_forces(
 def inverse_dynamics(
     m: Model, q: Expression, v: Expression, a: Expression, wrenches: Wrenches | None = None
 ) -> Expression:
-    """The joint forces. Without wrenches on the bodies the links are rewritten first to save work."""
+    """The joint forces. Without wrenches on the bodies the links are rewritten first to save
+    work."""
     return joint_forces(m, links(m) if wrenches else reduced_links(m), q, v, a, wrenches)
 
 

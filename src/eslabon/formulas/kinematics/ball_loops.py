@@ -1,18 +1,21 @@
 """Loops that are cut at ball joints, seen from the body that carries them all.
 
-A ball joint holds one point: the first frame's origin p, as the second body sees it, stays where the second frame's is.
-One pass outward from the body that carries all these loops, in its axes, serves every loop: each body's rotation, origin,
-twist V and acceleration A, and the axes S of each joint, about the body's own origin. A joint moves p by
+A ball joint holds one point: the first frame's origin p, as the second body sees it, stays where
+the second frame's is. One pass outward from the body that carries all these loops, in its axes,
+serves every loop: each body's rotation, origin, twist V and acceleration A, and the axes S of each
+joint, about the body's own origin. A joint moves p by
 
     pi(S) = U + W x (p - o),    S = [W; U] about o,
 
-outward on the second body's side and the other way on the first one's. With nu the velocity and c the acceleration of p on
-its own body, and the second body's twist (w2, f2) and acceleration (s2, a2) at p, the second body sees p accelerate by
+outward on the second body's side and the other way on the first one's. With nu the velocity and c
+the acceleration of p on its own body, and the second body's twist (w2, f2) and acceleration (s2,
+a2) at p, the second body sees p accelerate by
 
     c - (a2 + w2 x f2) - 2 w2 x (nu - f2).
 
-These are the rows of `Point`, exact for open loops too. They turn with the second frame; `aligned` rows are the same in
-the axes of the carrying body, R2 Phi, R2 J and R2 gamma, which determine the same motion and are shorter.
+These are the rows of `Point`, exact for open loops too. They turn with the second frame; `aligned`
+rows are the same in the axes of the carrying body, R2 Phi, R2 J and R2 gamma, which determine the
+same motion and are shorter.
 """
 
 from __future__ import annotations
@@ -41,7 +44,8 @@ def is_ball(loop: Loop) -> bool:
 
 
 def aligned_loops(m: Model, rows: Sequence[int]) -> tuple[str, ...]:
-    """The ball joints all of whose rows are among these, so that the rows may be taken in any axes."""
+    """The ball joints all of whose rows are among these, so that the rows may be taken in any
+    axes."""
     names, first, kept = [], 0, set(rows)
     for loop in m.loops:
         own = range(first, first + loop.kind.rows)
@@ -67,7 +71,8 @@ def carrier(m: Model) -> str:
 
 @dataclass(frozen=True)
 class Moving:
-    """A body: its rotation, its origin, and its twist and spatial acceleration about that; at rest without velocities."""
+    """A body: its rotation, its origin, and its twist and spatial acceleration about that; at rest
+    without velocities."""
 
     R: Expression
     o: Expression
@@ -76,7 +81,8 @@ class Moving:
 
 
 class Carried(NamedTuple):
-    """A joint: its axes, its own twist, and the twist and acceleration of its parent, all about the outer body's origin."""
+    """A joint: its axes, its own twist, and the twist and acceleration of its parent, all about the
+    outer body's origin."""
 
     joint: Joint
     o: Expression
@@ -86,7 +92,8 @@ class Carried(NamedTuple):
 
 
 class Outward:
-    """Bodies and joints from the body that carries all ball loops out to their ends, in its axes."""
+    """Bodies and joints from the body that carries all ball loops out to their ends, in its
+    axes."""
 
     def __init__(
         self, m: Model, q: Expression, v: Expression | None, a: Expression | None = None
@@ -112,7 +119,7 @@ class Outward:
         v = zeros(joint.nv) if self.v is None else velocities(self.m, self.v, joint)
         a = zeros(joint.nv) if self.a is None else velocities(self.m, self.a, joint)
         local, _, rate = motion(joint.kind, own, v, a)
-        S, rate = _turned(R, local), _turned(R, rate)
+        S, rate = _rotate_twists(R, local), _rotate_twists(R, rate)
         V0, A0 = _about(parent.V, o - parent.o), _about(parent.A, o - parent.o)
         twist = S @ v
         self.bodies[joint.child] = Moving(R, o, V0 + twist, A0 + rate + ad(V0, twist))
@@ -120,7 +127,8 @@ class Outward:
 
 
 class Ball:
-    """A cut ball joint: its point on the first body, and the joints on either side that move it as the second sees it."""
+    """A cut ball joint: its point on the first body, and the joints on either side that move it as
+    the second sees it."""
 
     def __init__(self, seen: Outward, loop: Loop) -> None:
         self.seen, self.loop = seen, loop
@@ -140,7 +148,7 @@ class Ball:
         moving = self.seen.bodies[body]
         return moving.o + moving.R @ constant(at.translation())
 
-    def moved(self, x: Carried, S: Expression) -> Expression:
+    def motion_by_twist(self, x: Carried, S: Expression) -> Expression:
         """pi(S): how twists about a joint's origin move the point."""
         W, U = angular_and_linear(S)
         return U - cross(self.p - x.o, W)
@@ -153,7 +161,7 @@ class Ball:
     def J(self) -> Expression:
         J = zeros(3, self.seen.m.nv)
         for x, sign in self.joints:
-            J[:, self.seen.m.velocities[x.joint.name]] = sign * self.moved(x, x.S)
+            J[:, self.seen.m.velocities[x.joint.name]] = sign * self.motion_by_twist(x, x.S)
         return J
 
     @cached_property
@@ -163,7 +171,8 @@ class Ball:
 
     @property
     def gamma(self) -> Expression:
-        """The acceleration of the point as the second body sees it, which is gamma where the joints have none."""
+        """The acceleration of the point as the second body sees it, which is gamma where the joints
+        have none."""
         nu, c = self.point_motion
         f2, a2 = _of_point(self.second.V, self.second.A, self.p - self.second.o)
         return c - a2 - 2 * cross(angular_and_linear(self.second.V)[0], nu - f2)
@@ -178,7 +187,7 @@ class Ball:
 
 
 @traced_once
-def _turned(R: Expression, S: Expression) -> Expression:
+def _rotate_twists(R: Expression, S: Expression) -> Expression:
     w, u = angular_and_linear(S)
     return casadi.vertcat(R @ w, R @ u)
 

@@ -1,14 +1,14 @@
 """Loops: what they hold, which of it is independent, and configurations that close them.
 
-The constraint vector Phi(q) stacks the residuals of the cut joints (Yime, 4) and of the couplings. Its Jacobian J is
-taken with respect to the velocities, Phi' = J v + Phi_t, so that quaternions need no care, and gamma is what velocities and
-the time leave of the second derivative: J v' = gamma. All are exact, from one symbolic graph. Phi_t is zero unless a
-constraint drives the mechanism: a joint, a distance or an angle that is a function of the time (Díaz, 2).
+The constraint vector Phi(q) stacks the residuals of the cut joints (Yime, 4) and of the couplings.
+Its Jacobian J is taken with respect to the velocities, Phi' = J v + Phi_t, so that quaternions need
+no care, and gamma is what velocities and the time leave of the second derivative: J v' = gamma. All
+are exact, from one symbolic graph. Phi_t is zero unless a constraint drives the mechanism: a joint,
+a distance or an angle that is a function of the time (Díaz, 2).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from eslabon.formulas.kinematics.tree import on_body, placements
@@ -37,7 +37,8 @@ def constraint_jacobian(m: Model, q: Any) -> Any:
 
 
 class Closure(NamedTuple):
-    """Phi, J, gamma and Phi_t of some rows: the constraints are Phi = 0, J v + Phi_t = 0 and J v' = gamma."""
+    """Phi, J, gamma and Phi_t of some rows: the constraints are Phi = 0, J v + Phi_t = 0 and J v' =
+    gamma."""
 
     phi: Any
     J: Any
@@ -48,8 +49,9 @@ class Closure(NamedTuple):
 def equations(
     m: Model, q: Any, v: Any | None, rows: tuple[int, ...], aligned: tuple[str, ...] = ()
 ) -> Closure:
-    """The closure equations of some of the rows; without velocities gamma is left out. The rows of the loops `aligned`, which
-    are ball joints, are in the axes of the body that carries all such loops, and not in those of the second frame."""
+    """The closure equations of some of the rows; without velocities gamma is left out. The rows of
+    the loops `aligned`, which are ball joints, are in the axes of the body that carries all such
+    loops, and not in those of the second frame."""
     from eslabon.formulas.kinematics.ball_loops import Ball, Outward, is_ball
     from eslabon.formulas.kinematics.loop_motion import circuits, constraint_rows
 
@@ -69,7 +71,8 @@ def equations(
 
 
 def _geared(m: Model, q: Any, v: Any | None, c: Coupling, t: Any) -> tuple[Any, Any, Any, Any]:
-    """The row of a coupling. It is differentiated by t alone: q and v may be results of calls, which have no derivatives."""
+    """The row of a coupling. It is differentiated by t alone: q and v may be results of calls,
+    which have no derivatives."""
     own_q, own_v, J = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv), casadi.SX(1, m.nv)
     J[m.velocities[c.joint]] = 1
     if c.source is not None:
@@ -85,41 +88,3 @@ def _geared(m: Model, q: Any, v: Any | None, c: Coupling, t: Any) -> tuple[Any, 
 def row_names(m: Model) -> list[str]:
     """For each row of Phi the loop or coupling it belongs to."""
     return [x.name for x in m.loops for _ in range(x.kind.rows)] + [c.name for c in m.couplings]
-
-
-@dataclass(frozen=True)
-class Partition:
-    """The independent rows of Phi, and a partitioning of the velocities: `dependent` follow from `independent`."""
-
-    rows: tuple[int, ...]
-    independent: tuple[int, ...]
-    dependent: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class HeldMotion(Partition):
-    """What stays where a parameter changes: the velocities `independent`, and of `frames`, by name, the rows C of their twists in
-    the ground's axes at their origins. `rows` are independent ones of Phi, and after these of the frames; the `dependent`
-    velocities follow from them."""
-
-    frames: tuple[tuple[str, tuple[tuple[float, ...], ...]], ...] = ()
-
-
-@dataclass(frozen=True)
-class Structure:
-    """What a model's numbers say of its equations, found once and handed to the formulas.
-
-    Attributes
-    ----------
-    partition : independent rows and velocities.
-    rows : retained constraint rows, which hold all that the loops hold in every configuration.
-    penalty : rho for which M + rho J^T J is invertible.
-    row_sizes : the diagonal of J M^-1 J^T at an ordinary configuration, for all rows.
-    floor : for each velocity, the inertia that counts as nothing.
-    """
-
-    partition: Partition
-    rows: tuple[int, ...] = ()
-    penalty: float = 0.0
-    row_sizes: tuple[float, ...] = ()
-    floor: tuple[float, ...] = ()

@@ -4,7 +4,8 @@ Twists are angular part first, in one of three `axes`:
 
 * "body": in the frame's own axes, at its origin (the body twist of Yime, eq. 7);
 * "spatial": in the ground's axes, at the ground's origin, Ad_T of the body twist;
-* "aligned": in the ground's axes, at the frame's origin: angular velocity and classical velocity of the point.
+* "aligned": in the ground's axes, at the frame's origin: angular velocity and classical velocity of
+  the point.
 """
 
 from __future__ import annotations
@@ -35,9 +36,11 @@ AXES = ("body", "spatial", "aligned")
 
 
 def chosen_frame(m: Model, name: str | None) -> Frame:
-    """The frame of that name; without one the only named frame that moves, else the only leaf of the mechanism.
+    """The frame of that name; without one the only named frame that moves, else the only leaf of
+    the mechanism.
 
-    A leaf is a body that moves, carries no other and is held by no loop. Nothing fixed to the ground is ever chosen.
+    A leaf is a body that moves, carries no other and is held by no loop. Nothing fixed to the
+    ground is ever chosen.
     """
     if name is not None:
         return m.frame(name)
@@ -52,7 +55,8 @@ def chosen_frame(m: Model, name: str | None) -> Frame:
     known = [f.name for f in m.frames] + [b.name for b in m.bodies]
     example = named[-1].name if named else _farthest_body(m) or known[-1]
     raise ModelError(
-        f"{m.name} needs the name of a frame or body, as in frame={example!r} (it has {', '.join(known)})."
+        f"{m.name} needs the name of a frame or body, as in frame={example!r} "
+        f"(it has {', '.join(known)})."
     )
 
 
@@ -68,7 +72,8 @@ def moving_bodies(m: Model) -> set[str]:
 def default_frame(m: Model) -> str | None:
     """The frame that a picture or a report follows if none is named; None where nothing moves.
 
-    It is the frame of `chosen_frame`; where that cannot tell, the moving body farthest from the ground.
+    It is the frame of `chosen_frame`; where that cannot tell, the moving body farthest from the
+    ground.
 
     >>> import eslabon as es
     >>> default_frame(es.load("planar_3rrr")), default_frame(es.load("diaz_four_bar"))
@@ -81,7 +86,8 @@ def default_frame(m: Model) -> str | None:
 
 
 def _farthest_body(m: Model) -> str | None:
-    """The moving body with most joints between it and the ground, counted over loops too; the last of several."""
+    """The moving body with most joints between it and the ground, counted over loops too; the last
+    of several."""
     neighbours: dict[str, set[str]] = {}
     for a, b in [(j.parent, j.child) for j in m.joints] + [
         (x.first.body, x.second.body) for x in m.loops
@@ -117,7 +123,8 @@ def pose(m: Model, q: Array, frame: str | None = None) -> Array:
 
 
 def jacobian(m: Model, q: Array, frame: str | None = None, axes: str = "body") -> Array:
-    """The 6 x nv Jacobian J with twist = J v, a column Ad S_j for each velocity on the way (Yime, eq. 10)."""
+    """The 6 x nv Jacobian J with twist = J v, a column Ad S_j for each velocity on the way (Yime,
+    eq. 10)."""
     chosen = chosen_frame(m, frame)
     J, here = (
         casadi.SX(6, m.nv),
@@ -141,9 +148,11 @@ def velocity(m: Model, q: Array, v: Array, frame: str | None = None, axes: str =
 def acceleration(
     m: Model, q: Array, v: Array, a: Array, frame: str | None = None, axes: str = "body"
 ) -> Array:
-    """The rate of the frame's twist, component by component in the axes it is given in (Yime, eq. 11).
+    """The rate of the frame's twist, component by component in the axes it is given in (Yime, eq.
+    11).
 
-    In "aligned" axes the linear part is the classical acceleration of the frame's origin, R (v' + w x v).
+    In "aligned" axes the linear part is the classical acceleration of the frame's origin, R (v' + w
+    x v).
     """
     chosen = chosen_frame(m, frame)
     V, A = _twist(m, q, v, a, chosen)
@@ -154,7 +163,8 @@ def acceleration(
 
 
 def _twist(m: Model, q: Array, v: Array, a: Array | None, frame: Frame) -> tuple[Array, Array]:
-    """Twist and its rate in the frame's own axes, outward: A = Ad A + S a + S' v + ad_V S v (Yime, 3)."""
+    """Twist and its rate in the frame's own axes, outward: A = Ad A + S a + S' v + ad_V S v (Yime,
+    3)."""
     V, A = casadi.SX(6, 1), casadi.SX(6, 1)
     for joint in chain(m, frame.body):
         here = joint_transform(m, q, joint)
@@ -180,17 +190,19 @@ def _in_axes(here: RigidTransform, axes: str, twists: Array) -> Array:
 
 
 def position_hessian(m: Model, q: Array, frame: str | None = None) -> Array:
-    """Second derivatives of a frame's position in the ground (Rojas, eq. 2.6.36), as a 3 nv x nv matrix.
+    """Second derivatives of a frame's position in the ground (Rojas, eq. 2.6.36), as a 3 nv x nv
+    matrix.
 
-    Entry (i, j, k) is the rate of the i-th component of the velocity that velocity j gives the frame's origin, along
-    velocity k: p'' = J a + H v v.
+    Entry (i, j, k) is the rate of the i-th component of the velocity that velocity j gives the
+    frame's origin, along velocity k: p'' = J a + H v v.
     """
     J, rates = jacobian(m, q, frame, axes="aligned")[3:, :], coordinate_rates(m, q)
     return casadi.vertcat(*(casadi.jacobian(J[i, :].T, q) @ rates for i in range(3)))
 
 
 def configuration(m: Model, q: Array) -> Array:
-    """The coordinates themselves, of which only derivatives along the closed configuration are of interest."""
+    """The coordinates themselves, of which only derivatives along the closed configuration are of
+    interest."""
     return q
 
 

@@ -1,13 +1,15 @@
-"""A tree made ready for the recursive formulations: links in order, and what may be done to them to save work.
+"""A tree made ready for the recursive formulations: links in order, and what may be done to them to
+save work.
 
 Three rewritings leave every joint force as it is and make the equations shorter:
 
-* `aligned`: a body's axes are turned, once and for all, so that its joint's axis is z and the joint's rotation has four
-  entries; rods and planes given by data along x or y lose nothing by it.
-* `shift_along_axis`: a revolute joint's frame may stand anywhere on its axis; an offset along the axis is moved inward to where
-  there is one already.
-* `regrouped`: mass that a joint's motion cannot tell from its parent's is given to the parent (the base parameters of
-  Gautier and Khalil): what lies on a hinge's axis, what a slide carries without turning, what is bolted on.
+* `align`: a body's axes are turned, once and for all, so that its joint's axis is z and the joint's
+  rotation has four entries; rods and planes given by data along x or y lose nothing by it.
+* `shift_along_axis`: a revolute joint's frame may stand anywhere on its axis; an offset along the
+  axis is moved inward to where there is one already.
+* `regroup`: mass that a joint's motion cannot tell from its parent's is given to the parent (the
+  base parameters of Gautier and Khalil): what lies on a hinge's axis, what a slide carries without
+  turning, what is bolted on.
 """
 
 from __future__ import annotations
@@ -32,8 +34,9 @@ Moved = tuple[
 
 @dataclass(frozen=True)
 class Link:
-    """A body with the joint that carries it: the parent's place (-1 is the ground), the joint's seat on the parent,
-    its kind, its places in q and v, and the body's inertia about its own frame."""
+    """A body with the joint that carries it: the parent's place (-1 is the ground), the joint's
+    seat on the parent, its kind, its places in q and v, and the body's inertia about its own
+    frame."""
 
     name: str
     parent: int
@@ -60,7 +63,8 @@ class Link:
     def motion(
         self, q: Expression, v: Expression, a: Expression
     ) -> tuple[Expression, Expression, Expression]:
-        """The motion subspace S, the relative twist S v and its rate S a + S' v, in the outer frame."""
+        """The motion subspace S, the relative twist S v and its rate S a + S' v, in the outer
+        frame."""
         return motion(self.kind, q[self.q], v[self.v], a[self.v])
 
 
@@ -70,24 +74,26 @@ NOTHING = Inertia.from_moments(0.0, np.zeros((3, 1)), np.zeros((3, 3)))
 @per_model
 def links(m: Model) -> list[Link]:
     """The bodies as they are described."""
-    return [_symbolic(link) for link in _described(m)]
+    return [_symbolic(link) for link in _links_as_described(m)]
 
 
 @per_model
 def reduced_links(m: Model) -> list[Link]:
-    """The links for the shortest equations of joint forces: all three rewritings, sliding only where it pays."""
-    return _shortened(_described(m))
+    """The links for the shortest equations of joint forces: all three rewritings, sliding only
+    where it pays."""
+    return _shorten(_links_as_described(m))
 
 
 @per_model
 def serial(m: Model) -> list[Link]:
-    """The same with every joint whose motion subspace is not constant as several in series, massless links in between."""
-    return _shortened(_in_series(_described(m)))
+    """The same with every joint whose motion subspace is not constant as several in series,
+    massless links in between."""
+    return _shorten(_in_series(_links_as_described(m)))
 
 
-def _shortened(tree: Sequence[Link]) -> list[Link]:
-    straight = aligned(tree)
-    chosen = min((regrouped(straight), regrouped(shift_along_axis(straight))), key=_entries)
+def _shorten(tree: Sequence[Link]) -> list[Link]:
+    straight = align(tree)
+    chosen = min((regroup(straight), regroup(shift_along_axis(straight))), key=_entries)
     return [_symbolic(link) for link in chosen]
 
 
@@ -114,10 +120,11 @@ def inertia_of(body: Body) -> Inertia:
     return _in_symbols(_inertia(body))
 
 
-# Rewriting is done in numbers wherever a model has numbers, which takes a tenth of the time it takes in symbols.
+# Rewriting is done in numbers wherever a model has numbers, which takes a tenth of the time it
+# takes in symbols.
 
 
-def _described(m: Model) -> list[Link]:
+def _links_as_described(m: Model) -> list[Link]:
     return [
         Link(
             joint.child,
@@ -202,7 +209,8 @@ def _rebuilt(tree: Sequence[Link], change: Callable[[Link], Moved | None]) -> li
 
 
 def in_parent_frame(inertia: Inertia, pose: RigidTransform, onto: Inertia = NOTHING) -> Inertia:
-    """The inertia of a body that stands at a constant pose, without round-off, added to another one."""
+    """The inertia of a body that stands at a constant pose, without round-off, added to another
+    one."""
     total = inertia.in_parent_frame(pose) + onto
     arm, h, m = _size(pose.p), _size(inertia.first), _size(inertia.mass)
     return Inertia.from_moments(
@@ -213,7 +221,8 @@ def in_parent_frame(inertia: Inertia, pose: RigidTransform, onto: Inertia = NOTH
 
 
 def tidy(x: Array, size: float = 1.0) -> Array:
-    """Numbers that are zero but for round-off become zeros; `size` is that of what they were made of."""
+    """Numbers that are zero but for round-off become zeros; `size` is that of what they were made
+    of."""
     x = _numbers(x)
     return x if is_symbolic(x) else np.where(np.abs(x) < 4e-16 * size, 0.0, x)
 
@@ -223,7 +232,7 @@ def _size(x: Array) -> float:
     return 0.0 if is_symbolic(x) else float(np.abs(x).max(initial=0.0))
 
 
-def aligned(tree: Sequence[Link]) -> list[Link]:
+def align(tree: Sequence[Link]) -> list[Link]:
     """Every joint of one plain axis about z."""
 
     def change(link: Link) -> Moved | None:
@@ -246,7 +255,8 @@ def aligned(tree: Sequence[Link]) -> list[Link]:
 
 
 def shift_along_axis(tree: Sequence[Link]) -> list[Link]:
-    """Hinges moved along their axes, from the tips inward, so that the next joint stands level with them."""
+    """Hinges moved along their axes, from the tips inward, so that the next joint stands level with
+    them."""
     ahead: dict[int, float] = {}  # how far along its axis each hinge moves
     first: dict[int, int] = {
         link.parent: k for k, link in reversed(list(enumerate(tree)))
@@ -273,12 +283,12 @@ def _hinge_about_z(kind: JointKind) -> bool:
     )
 
 
-def regrouped(tree: Sequence[Link]) -> list[Link]:
+def regroup(tree: Sequence[Link]) -> list[Link]:
     """Mass given to the parent wherever the joint cannot tell, from the tips inward."""
     inertias = [link.inertia for link in tree]
     for k in reversed(range(len(tree))):
         link = tree[k]
-        inertias[k], given = _divided(link.kind, inertias[k])
+        inertias[k], given = _divide_inertia(link.kind, inertias[k])
         if link.parent < 0:
             inertias[k] = _on_ground(link, inertias[k])
         else:
@@ -286,10 +296,11 @@ def regrouped(tree: Sequence[Link]) -> list[Link]:
     return [replace(link, inertia=inertia) for link, inertia in zip(tree, inertias, strict=True)]
 
 
-def _divided(kind: JointKind, inertia: Inertia) -> tuple[Inertia, Inertia]:
+def _divide_inertia(kind: JointKind, inertia: Inertia) -> tuple[Inertia, Inertia]:
     """What a link keeps, and what it gives to its parent, in its own frame at the joint.
 
-    With the projector P onto what the joint leaves in place, and E the pseudo-inertia, P E P is the parent's.
+    With the projector P onto what the joint leaves in place, and E the pseudo-inertia, P E P is the
+    parent's.
     """
     points = kind.fixed_points()
     if any(

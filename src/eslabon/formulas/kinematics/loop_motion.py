@@ -1,9 +1,11 @@
-"""Once around a loop: the relative motion of a cut joint's two frames, by the joints between them and no others.
+"""Once around a loop: the relative motion of a cut joint's two frames, by the joints between them
+and no others.
 
-The walk starts at the second frame, goes inward to the body both ends stand on, then outward to the first frame, and
-keeps where the second frame stands in the frame it has reached. That pose turns a joint's twists into the second frame,
-so that the Jacobian costs little more than the pose; differentiating the residual by all coordinates costs ten times as
-much, and finds zeros only as numbers.
+The walk starts at the second frame, goes inward to the body both ends stand on, then outward to the
+first frame, and keeps where the second frame stands in the frame it has reached. That pose turns a
+joint's twists into the second frame, so that the Jacobian costs little more than the pose;
+differentiating the residual by all coordinates costs ten times as much, and finds zeros only as
+numbers.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ Path = list[tuple[Joint, bool]]  # joints, and whether each is passed toward the
 
 @dataclass(frozen=True)
 class Circuit:
-    """The second frame in the first, and its relative twist J v = V with V' = J v' + drift, in the second frame; and the
-    joints between the two, from the second frame on."""
+    """The second frame in the first, and its relative twist J v = V with V' = J v' + drift, in the
+    second frame; and the joints between the two, from the second frame on."""
 
     R: Expression
     p: Expression
@@ -43,13 +45,14 @@ class Circuit:
 def circuits(
     m: Model, q: Expression, v: Expression | None, loops: Sequence[Loop] | None = None
 ) -> dict[str, Circuit]:
-    """The relative motion of the frames of loops, all if none are named; at rest without velocities."""
+    """The relative motion of the frames of loops, all if none are named; at rest without
+    velocities."""
     loops = m.loops if loops is None else loops
     paths = [_path(m, loop) for loop in loops]
     passed = {joint.name: joint for path in paths for joint, _ in path}
     poses = {name: pose_across(m, q, joint) for name, joint in passed.items()}
     return {
-        loop.name: _walked(m, q, v, loop, path, poses)
+        loop.name: _walk_around(m, q, v, loop, path, poses)
         for loop, path in zip(loops, paths, strict=True)
     }
 
@@ -63,7 +66,7 @@ def _path(m: Model, loop: Loop) -> Path:
     ]
 
 
-def _walked(
+def _walk_around(
     m: Model,
     q: Expression,
     v: Expression | None,
@@ -104,8 +107,8 @@ def _moving(
 
 
 class Closing(NamedTuple):
-    """What a cut joint holds, of symbols for the pose, twist and acceleration of its second frame in the first, and how
-    the pose changes with a twist: R' = R skew(w), p' = R u."""
+    """What a cut joint holds, of symbols for the pose, twist and acceleration of its second frame
+    in the first, and how the pose changes with a twist: R' = R skew(w), p' = R u."""
 
     R: Expression
     p: Expression
@@ -133,8 +136,8 @@ class Closing(NamedTuple):
 
 
 def closing(kind: ClosureKind, t: Expression, rows: Sequence[int] | None = None) -> Closing:
-    """The residual Phi of a cut joint, or some rows of it; its derivative is G V + Phi_t and the second one
-    G A + G' V + 2 Phi_Vt V + Phi_tt. The kind may depend on the time `t`."""
+    """The residual Phi of a cut joint, or some rows of it; its derivative is G V + Phi_t and the
+    second one G A + G' V + 2 Phi_Vt V + Phi_tt. The kind may depend on the time `t`."""
     R, p, V, A = (
         casadi.SX.sym(name, *shape)
         for name, shape in (("R", (3, 3)), ("p", (3,)), ("V", (6,)), ("A", (6,)))
@@ -154,28 +157,29 @@ def closing(kind: ClosureKind, t: Expression, rows: Sequence[int] | None = None)
 def constraint_rows(
     kind: ClosureKind, x: Circuit, t: Expression
 ) -> tuple[Expression, Expression, Expression, Expression]:
-    """The residual Phi of a cut joint, its Jacobian J, gamma and Phi_t: the first derivative is J v + Phi_t, the second
-    J v' - gamma."""
+    """The residual Phi of a cut joint, its Jacobian J, gamma and Phi_t: the first derivative is J v
+    + Phi_t, the second J v' - gamma."""
     if kind.is_plain:
-        residual, G, change, varying = _closed(x.R, x.p, x.V, kind=kind)
+        residual, G, change, varying = _rows_without_symbols(x.R, x.p, x.V, kind=kind)
     else:
         c = closing(kind, t)
-        residual, G, change, varying = c.at(_held(c, t), x)
+        residual, G, change, varying = c.at(_row_terms(c, t), x)
     return residual, G @ x.J, -change - G @ x.drift, varying
 
 
-def _held(c: Closing, t: Expression) -> list[Expression]:
+def _row_terms(c: Closing, t: Expression) -> list[Expression]:
     """The residual, G, what the twist leaves of the second derivative, and Phi_t."""
     return [c.residual, c.G, c.second - c.G @ c.A, casadi.jacobian(c.residual, t)]
 
 
 @traced_once
-def _closed(
+def _rows_without_symbols(
     R: Expression, p: Expression, V: Expression, kind: ClosureKind
 ) -> tuple[Expression, ...]:
-    """The same of a kind without symbols, for the pose and twist of its second frame in the first."""
+    """The same of a kind without symbols, for the pose and twist of its second frame in the
+    first."""
     t = casadi.SX.sym("t")
     c = closing(kind, t)
     return tuple(
-        casadi.substitute(_held(c, t), [c.R, c.p, c.V, c.A], [R, p, V, casadi.SX.zeros(6)])
+        casadi.substitute(_row_terms(c, t), [c.R, c.p, c.V, c.A], [R, p, V, casadi.SX.zeros(6)])
     )

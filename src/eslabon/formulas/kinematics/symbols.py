@@ -26,7 +26,8 @@ def zeros(rows: int, columns: int = 1) -> Expression:
 
 
 def symmetric(A: Expression) -> Expression:
-    """A matrix known to be symmetric, by its upper triangle: the graph cannot see that the other one is the same."""
+    """A matrix known to be symmetric, by its upper triangle: the graph cannot see that the other
+    one is the same."""
     return casadi.triu2symm(casadi.triu(A))
 
 

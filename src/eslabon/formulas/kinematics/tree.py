@@ -25,7 +25,8 @@ def joint_transform(m: Model, q: Array, joint: Joint) -> RigidTransform:
 
 
 def placements(m: Model, q: Array) -> dict[str, RigidTransform]:
-    """The pose of every body in the ground's frame, T_child = T_parent T_at T_joint(q) (Yime, eq. 3)."""
+    """The pose of every body in the ground's frame, T_child = T_parent T_at T_joint(q) (Yime, eq.
+    3)."""
     placed: dict[str, RigidTransform] = {GROUND: Pose().transform()}
     for joint in m.joints:
         placed[joint.child] = placed[joint.parent] @ joint_transform(m, q, joint)

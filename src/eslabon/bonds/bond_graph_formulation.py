@@ -1,17 +1,20 @@
-"""Bond graph: the equations of motion from the junction structure of Euler's rings, joints and weights (Morales, 4).
+"""The bond-graph formulation: equations from the junction structure of Euler's rings, joints and
+weights (Morales, 4).
 
-All inertias are in derivative causality, x_d = F_d^-1 Z1 v, and the joint forces are what is left at the joints' 1-junctions:
+All inertias are in derivative causality, x_d = F_d^-1 Z1 v, and the joint forces are what is left at
+the joints' 1-junctions:
 
     tau = -(S11 z + S13 u + S14 x_d'),    so that    M = -S14 dx_d/dv = S14 F_d^-1 S14^T.
 
-`eslabon.bonds.rigid_bodies` draws the graph; nothing of the other formulations is used.
+`rigid_bodies` draws the graph; of the other formulations nothing is used but placements and joints.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from eslabon.formulas.applied_loads import Wrenches
+from eslabon.formulas.formulations.formulation import Formulation
 from eslabon.formulas.kinematics.symbols import constant, stack, zeros
 from eslabon.model import Model
 from eslabon.model.memory import per_model
@@ -24,7 +27,8 @@ if TYPE_CHECKING:
 
 @per_model
 def graph(m: Model, ends: tuple[str, ...]) -> tuple[Graph, list[tuple[str, int]]]:
-    """The graph of a mechanism's tree, with inputs for wrenches on some bodies: which body's, and which components."""
+    """The graph of a mechanism's tree, with inputs for wrenches on some bodies: the body of each
+    input, and the component."""
     from eslabon.bonds.graph import Graph
     from eslabon.bonds.rigid_bodies import TreeDrawing
 
@@ -36,12 +40,11 @@ def graph(m: Model, ends: tuple[str, ...]) -> tuple[Graph, list[tuple[str, int]]
 class AtState:
     """The graph at a state, with inputs for what acts on the bodies.
 
-    It is differentiated by its states, so that these are symbols of its own; `at` puts in what they stand for.
+    It is differentiated by its states, so that these are symbols of its own; `at` puts in what they
+    stand for.
     """
 
-    def __init__(
-        self, m: Model, q: Expression, v: Expression, wrenches: Mapping[str, Expression]
-    ) -> None:
+    def __init__(self, m: Model, q: Expression, v: Expression, wrenches: Wrenches) -> None:
         from eslabon.bonds.evaluation import Evaluation
         from eslabon.bonds.rigid_bodies import displacement_names, speed_names
 
@@ -63,16 +66,12 @@ class AtState:
 
 
 def inverse_dynamics(
-    m: Model,
-    q: Expression,
-    v: Expression,
-    a: Expression,
-    wrenches: Mapping[str, Expression] | None = None,
+    m: Model, q: Expression, v: Expression, a: Expression, wrenches: Wrenches
 ) -> Expression:
     """The joint forces: what the sinks of the velocities are given, taken away."""
     if not m.nv:
         return zeros(0)
-    state = AtState(m, q, v, wrenches or {})
+    state = AtState(m, q, v, wrenches)
     e = state.evaluation
     inertial = e.in_rates("xd_rate")[: m.nv, :] @ e.rate_along(
         e.xd, casadi.vertcat(a, e.forces[m.nv :])
@@ -81,11 +80,14 @@ def inverse_dynamics(
 
 
 def equations_of_motion(
-    m: Model, q: Expression, v: Expression, wrenches: Mapping[str, Expression] | None = None
+    m: Model, q: Expression, v: Expression, wrenches: Wrenches
 ) -> tuple[Expression, Expression]:
     """M and h with joint forces M v' + h."""
     if not m.nv:
         return zeros(0, 0), zeros(0)
-    state = AtState(m, q, v, wrenches or {})
+    state = AtState(m, q, v, wrenches)
     M, forces = state.at(*state.evaluation.implicit_equations(state.evaluation.forces))
     return constant(M), -forces
+
+
+BOND_GRAPH = Formulation("bond_graph", inverse_dynamics, equations_of_motion)
