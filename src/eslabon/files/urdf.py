@@ -353,6 +353,10 @@ def _admissible(
     changed is listed."""
     noise = round_off_moment(body, extent)
     moments = tuple(0.0 if abs(x) <= noise else x for x in body.inertia)
+    xx, yy, zz, xy, xz, yz = moments
+    rows = (xx - abs(xy) - abs(xz), yy - abs(xy) - abs(yz), zz - abs(xz) - abs(yz))
+    if repairs is None and min(rows) >= 0:  # by Gershgorin's circles no principal value is negative
+        return moments
     values = principal_moments([Body("", inertia=moments)])[0]
     small, middle, large = values
     slack = ROUNDING * np.abs(values).max()

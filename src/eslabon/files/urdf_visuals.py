@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, SubElement
@@ -56,7 +55,9 @@ def add_visuals(
 
 def _free_name(wanted: str, taken: set[str]) -> str:
     """The name itself if no other shape has it, else with a number."""
-    name = next(x for k in count(1) if (x := wanted if k == 1 else f"{wanted}{k}") not in taken)
+    name, k = wanted, 1
+    while name in taken:
+        name, k = f"{wanted}{k + 1}", k + 1
     taken.add(name)
     return name
 

@@ -7,7 +7,6 @@ element that a format has and its reader has not, or a misspelled one, is never 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -163,10 +162,10 @@ def tree_with_lines(text: bytes) -> XmlElement:
     root = parser.close()
     assert isinstance(root, XmlElement), "the parser makes no others"
     for parent in root.iter():
-        counts: Counter[str] = Counter()
+        counts: dict[str, int] = {}
         for child in parent:
-            counts[child.word] += 1
-            child.parent, child.depth, count = parent, parent.depth + 1, counts[child.word]
+            counts[child.word] = count = counts.get(child.word, 0) + 1
+            child.parent, child.depth = parent, parent.depth + 1
             child.step = child.word if count == 1 else f"{child.word}[{count}]"
     return root
 
