@@ -20,7 +20,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import eslabon as es
-from eslabon.files.toml_writer import to_toml
+from eslabon.files.toml_format import to_toml
 from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.formulas.kinematics.tree import chain, placements
 from eslabon.mechanism import Builder, Mechanism

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import eslabon as es
 from eslabon.cli import app
-from eslabon.files.urdf_writer import to_urdf
+from eslabon.files.urdf import to_urdf
 from test_words import SPANISH
 
 HERE = Path(__file__).parents[1]

@@ -22,7 +22,7 @@ import numpy as np
 
 import eslabon as es
 from baseline.states import DRAWN, derive_state, write_states
-from eslabon.files.toml_writer import to_toml
+from eslabon.files.toml_format import to_toml
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 

@@ -28,7 +28,7 @@ from eslabon.errors import (
     suggest,
 )
 from eslabon.files import robots
-from eslabon.mechanism import Builder, Mechanism, from_dh, join, load
+from eslabon.mechanism import Builder, Mechanism, check, from_dh, join, load
 from eslabon.show import LazyPresenter as _LazyPresenter
 from eslabon.wings import WINGS as WINGS
 
@@ -85,7 +85,6 @@ _LATER = {
     "linear": "",
     "Motion": "simulate",
     "Target": "solvers.targets",
-    "check": "studies.file_check",
     "study": "studies",
     "control": "",
     "simulate": "",

@@ -26,6 +26,8 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from eslabon.errors import InputError, format_value
+
 C = TypeVar("C", bound=type)
 GAP = "  "  # between the columns of a text
 LISTED_NUMBERS = 8  # of an array, above which only their count and range are told
@@ -50,7 +52,7 @@ class Message(str):
     values: dict[str, Any]
 
     def __new__(cls, template: str, /, **values: Any) -> Message:
-        made = super().__new__(cls, template.format(**values) if values else template)
+        made = super().__new__(cls, _fill(template, values))
         made.template, made.values = template, values
         return made
 
@@ -60,7 +62,13 @@ class Message(str):
     def render(self, template: str, translate: Callable[[str], str] = str) -> str:
         """The message by another template; `translate` turns the texts among its values too."""
         values = {k: translate(x) if isinstance(x, str) else x for k, x in self.values.items()}
-        return template.format(**values) if values else template
+        return _fill(template, values)
+
+
+def _fill(template: str, values: Mapping[str, Any]) -> str:
+    if not isinstance(template, str):
+        raise InputError(f"the template of a message is a text; it is {format_value(template)}.")
+    return template.format(**values) if values else template
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What goes wrong, in sentences: every error a user can cause is a child of :class:`EslabonError`.
 
-An error says what is wrong, where, and what to do about it. Readers put the file's name in front of the sentence.
-"""
+An error says what is wrong, where, and what to do about it. Readers put the file's name in front of
+the sentence."""
 
 from __future__ import annotations
 
@@ -9,32 +9,47 @@ import inspect
 import re
 import reprlib
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from difflib import get_close_matches
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 LONGEST_WORD = 160  # characters of a name or path that a sentence quotes whole
 MOST_LISTED = 16  # known words that a sentence lists
 
 
-class EslabonError(Exception):
-    """The parent of every error this package raises on purpose. Its sentence quotes endless names shortened.
+Place = tuple[str, ...]  # where something stands in a description: section, item, field
+
+
+class Placed:
+    """A sentence about a place of a description, or of a file."""
+
+    place: Place = ()
+
+    def at(self, *place: str) -> Self:
+        """The same, at this place.
+
+        >>> ModelError("the mass is -1; it cannot be negative.").at("bodies", "rod", "mass").place
+        ('bodies', 'rod', 'mass')
+        """
+        self.place = place
+        return self
+
+
+class EslabonError(Placed, Exception):
+    """The parent of every error this package raises on purpose. Its sentence quotes endless names
+    shortened.
 
     >>> import eslabon as es
     >>> issubclass(es.AssemblyError, es.EslabonError)
     True
     """
 
-    place: tuple[str, ...] = ()  # of what is wrong in a description: section, item, key
-
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*(_with_short_words(x) if isinstance(x, str) else x for x in arguments))
 
 
-@contextmanager
-def located(*place: str) -> Iterator[None]:
+class located:
     """What goes wrong inside is at this place, or at a place in it.
 
     >>> try:
@@ -44,11 +59,16 @@ def located(*place: str) -> Iterator[None]:
     ...     print(error.place)
     ('bodies', 'rod', 'mass')
     """
-    try:
-        yield
-    except EslabonError as error:
-        error.place = (*place, *error.place)
-        raise
+
+    def __init__(self, *place: str) -> None:
+        self.place = place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, EslabonError):
+            error.place = (*self.place, *error.place)
 
 
 def _with_short_words(sentence: str) -> str:
@@ -63,7 +83,8 @@ def _with_short_words(sentence: str) -> str:
 
 
 class ModelError(EslabonError, ValueError):
-    """A mechanism that cannot be: a missing body, a negative mass, a zero axis, a parameter without a value.
+    """A mechanism that cannot be: a missing body, a negative mass, a zero axis, a parameter without
+    a value.
 
     >>> import eslabon as es
     >>> es.Builder("rod").body("bar", mass=-1.0).joint("q", "revolute", "ground", "bar").build()
@@ -178,8 +199,9 @@ class MissingDependencyError(EslabonError, ImportError):
     """
 
 
-class ModelWarning(UserWarning):
-    """A mechanism that is allowed but suspicious, such as moments of inertia no solid body can have.
+class ModelWarning(Placed, UserWarning):
+    """A mechanism that is allowed but suspicious, such as moments of inertia no solid body can
+    have.
 
     >>> import warnings
     >>> import eslabon as es
@@ -193,7 +215,8 @@ class ModelWarning(UserWarning):
 
 
 class SingularityWarning(UserWarning):
-    """An answer was given, but on the way to it, or at it, a singular configuration leaves it in doubt.
+    """An answer was given, but on the way to it, or at it, a singular configuration leaves it in
+    doubt.
 
     >>> import eslabon as es
     >>> issubclass(es.SingularityWarning, UserWarning)
@@ -216,7 +239,8 @@ def user_stacklevel() -> int:
 
 
 def report_singularity(how: str, sentence: str) -> None:
-    """A `SingularityError`, a `SingularityWarning`, or nothing: as the caller asked, by one of `SINGULAR_CHOICES`."""
+    """A `SingularityError`, a `SingularityWarning`, or nothing: as the caller asked, by one of
+    `SINGULAR_CHOICES`."""
     if how == "error":
         raise SingularityError(sentence)
     if how == "warn":
@@ -224,7 +248,8 @@ def report_singularity(how: str, sentence: str) -> None:
 
 
 def suggest(word: Any, known: Iterable[str], otherwise: str | None = None) -> str:
-    """How a sentence about an unknown word ends: with the known word nearest to it, or with all of them.
+    """How a sentence about an unknown word ends: with the known word nearest to it, or with all of
+    them.
 
     >>> suggest("mas", ["mass", "com"])
     "; did you mean 'mass'?"
@@ -255,7 +280,8 @@ def file_name(path: Any) -> str:
 
 
 def format_value(value: Any) -> str:
-    """A value in a sentence, cut short and in one line: what a hostile file holds can be endless, or have no text at all.
+    """A value in a sentence, cut short and in one line: what a hostile file holds can be endless,
+    or have no text at all.
 
     >>> format_value([1, "a"]), format_value("x" * 100), format_value(10**5000)
     ("[1, 'a']", "'xxxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxxx'", 'a value of type int')

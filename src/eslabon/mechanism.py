@@ -20,19 +20,22 @@ from eslabon import files, model
 from eslabon.arguments import LOOKUP_ERRORS, flag, known_options, number
 from eslabon.displays import displayed
 from eslabon.errors import (
+    EslabonError,
     ModelError,
     ModelWarning,
+    Place,
     ReadError,
     SingularityError,
-    file_name,
     format_value,
     user_stacklevel,
 )
+from eslabon.files.diagnostics import CheckReport
 from eslabon.formulas.motion_state import chosen_formulation
 from eslabon.formulas.quantities import SPECTRAL
 from eslabon.formulas.quantities import quantity as quantity_of
 from eslabon.model import changes, clearances, free_numbers
-from eslabon.model.admissible import moving_bodies_weigh_nothing
+from eslabon.model.schema import place_of
+from eslabon.model.validation import moving_bodies_weigh_nothing
 from eslabon.progress import announce
 from eslabon.verbs import (
     ALL_FORMULATIONS,
@@ -72,6 +75,7 @@ if TYPE_CHECKING:
     from eslabon.structure.mobility import Mobility
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+CLOSED = 1e-6  # metres or radians: a home that closes the loops
 
 
 @displayed
@@ -121,34 +125,7 @@ class Mechanism(model.Model):
         ...     es.load(m.save(f"{folder}/elbow.toml")) == m
         True
         """
-        from eslabon.atomic_files import write
-        from eslabon.files.toml_writer import to_toml
-        from eslabon.files.urdf_hinges import as_hinges, lost_with_hinges, unread_joints
-        from eslabon.files.urdf_writer import not_written, to_urdf
-
-        flag(hinges, "hinges")
-        suffix = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
-        if suffix not in (".toml", ".urdf"):
-            raise ReadError(
-                f"{file_name(path)}: a mechanism is saved as TOML or URDF; let the name end in .toml or .urdf."
-            )
-        if suffix == ".toml":
-            if hinges:
-                raise ReadError(f"{path}: hinges=True is for URDF; TOML has every kind of joint.")
-            return write(path, to_toml(self.description, Path(path).parent))
-        made = as_hinges(self) if hinges else self
-        lost = list(not_written(made))
-        if hinges and (balls := ", ".join(lost_with_hinges(self))):
-            lost.append(f"limits, friction, springs and motors of the ball joints {balls}")
-        sentences = [f"URDF has no place for {'; '.join(lost)}."] * bool(lost)
-        if unread := ", ".join(unread_joints(made)):
-            sentences.append(
-                f"the parser of ROS (urdfdom) does not read the joints {unread}; save(..., hinges=True) writes them as "
-                "hinges and slides."
-            )
-        for sentence in sentences:
-            warnings.warn(f"{path}: {sentence}", ModelWarning, stacklevel=user_stacklevel())
-        return write(path, to_urdf(made, Path(path).parent))
+        return files.save(self, path, **({"hinges": True} if flag(hinges, "hinges") else {}))
 
     def plot(
         self, q: ArrayLike | str | None = None, *, path: str | Path | None = None, ax: Any = None, theme: str | None = None,
@@ -1614,7 +1591,8 @@ def join(
 def load(source: str | Path, **options: Any) -> Mechanism:
     """A mechanism from the library, by name, or from a file: .toml, .urdf or MJCF (.xml).
 
-    Options go to the reader of that kind of file (for .urdf see `eslabon.files.urdf.read_urdf`).
+    Options are those of the kind of file: of a URDF `eslabon.files.options.UrdfOptions`, such as `loops` and `base`; of an
+    MJCF `strict`, which refuses a file of which something would be left out.
 
     >>> import eslabon as es
     >>> es.load("delta")
@@ -1628,10 +1606,79 @@ def load(source: str | Path, **options: Any) -> Mechanism:
     try:
         m = Mechanism(description).warn()
     except ModelError as error:
-        raise ModelError(f"{source}: {error}") from None
-    for sentence in moving_bodies_weigh_nothing(m):
-        warnings.warn(f"{m.name}: {sentence}", ModelWarning, stacklevel=user_stacklevel())
+        raise ModelError(f"{source}: {error}").at(*error.place) from None
+    for warning in moving_bodies_weigh_nothing(m):
+        warnings.warn(f"{m.name}: {warning}", ModelWarning, stacklevel=user_stacklevel())
     return m
+
+
+def check(path: str | Path, **options: Any) -> CheckReport:
+    """What is wrong ("error") and what is odd ("warning") in a file: a list of findings with level, file, line, sentence.
+
+    Mistakes of the text come first, then those of the mechanism: names, references, the tree, numbers no body has. The
+    line is that of the key or element, or of the item around it. Options are those of `load`.
+
+    >>> import eslabon as es
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> file = Path(mkdtemp()) / "arm.toml"
+    >>> _ = file.write_text('name = "arm"\\n[bodies.a]\\nmass = -1\\n[joints.q]\\nkind = "revolut"\\nparent = "ground"\\nchild = "a"\\n')
+    >>> for finding in es.check(file):
+    ...     print(finding.level, finding.line, finding.sentence)
+    error 5 joint 'q': there is no joint kind 'revolut'; did you mean 'revolute'?
+    error 3 body 'a': the mass is -1; it cannot be negative.
+    """
+    from eslabon.files.check import check_file
+
+    if not isinstance(path, str | Path):
+        raise ReadError(f"check takes the path of a file; it was given {format_value(path)}.")
+    model, diagnostics = check_file(Path(path), options)
+    if model is not None and model.closed and not model.rheonomic:
+        for warning in _closure_warnings(Mechanism(model.description)):
+            diagnostics.warn(str(warning), *warning.place)
+    return diagnostics.findings()
+
+
+def _closure_warnings(m: Mechanism) -> Iterator[ModelWarning]:
+    """What only a solution tells, the warnings of the solver among it."""
+    found: list[ModelWarning] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found += _closure_at_home(m)
+        except EslabonError as error:  # home cannot be projected onto the loops
+            found.append(ModelWarning(str(error)).at(*error.place))
+    for warning in caught:
+        if isinstance(warning.message, ModelWarning):
+            said = str(warning.message).removeprefix(f"{m.name}: ")
+            yield ModelWarning(said).at(*warning.message.place)
+    yield from found
+
+
+def _closure_at_home(m: Mechanism) -> Iterator[ModelWarning]:
+    """Whether home closes the loops, and how many degrees of freedom they leave."""
+    residual = np.abs(m.constraint(m.home()))
+    if residual.max(initial=0.0) > CLOSED:
+        q = m.project(m.home())
+        near = [f"{name} = {x:.4g}" for name, x in m.named(q).items() if isinstance(x, float)]
+        yield ModelWarning(
+            f"home violates loop closure by {residual.max():.3g} (m or rad); the nearest closed configuration is "
+            f"{', '.join(near[:6])}."
+        ).at(*_place_of_row(m, int(residual.argmax())))
+    if m.dof == 0:
+        yield ModelWarning(
+            "the loops leave no degree of freedom: this is a structure, or a loop is written twice."
+        )
+    elif m.nu > m.dof:
+        yield ModelWarning(
+            f"{m.nu} actuator forces drive {m.dof} degree{'s' * (m.dof != 1)} of freedom: actuation is redundant."
+        ).at("actuated")
+
+
+def _place_of_row(m: Mechanism, row: int) -> Place:
+    """The loop or coupling that a row of the closure belongs to."""
+    owners = [x for x in m.loops for _ in range(x.kind.rows)] + [*m.couplings]
+    return place_of(owners[row])
 
 
 def from_dh(*arguments: Any, **options: Any) -> Mechanism:

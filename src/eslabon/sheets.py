@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from eslabon.answers import Table, format_number, is_blank
+from eslabon.errors import InputError, format_value
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -40,7 +41,14 @@ class Sheet:
 
     @classmethod
     def from_table(cls, table: Table) -> Sheet:
-        """The sheet of an answer's table."""
+        """The sheet of an answer's table.
+
+        >>> from eslabon.answers import Column, Table
+        >>> Sheet.from_table(Table((Column("mass", "kg"),), [(2.0,)])).columns
+        ('mass [kg]',)
+        """
+        if not isinstance(table, Table):
+            raise InputError(f"a sheet is made of a Table; it was given {format_value(table)}.")
         titles = tuple(f"{c.name} [{c.unit}]" if c.unit else c.name for c in table.columns)
         marked = list(zip(titles, table.columns, strict=True))
         return cls(

@@ -13,8 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import eslabon as es
-from eslabon.files.toml import read_toml
-from eslabon.files.toml_writer import to_toml
+from eslabon.files.toml_format import read_toml, to_toml
 from randomness import examples
 
 HUGE = 16**5000  # too long for Python to print

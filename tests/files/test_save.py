@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import eslabon as es
 from batches import each
 from eslabon.atomic_files import replace_file, write
-from eslabon.files.toml import read_toml
-from eslabon.files.toml_writer import to_toml
+from eslabon.files.toml_format import read_toml, to_toml
 
 KILLED = """
 import os, signal, sys

@@ -6,8 +6,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import eslabon as es
-from eslabon.files.toml import read_toml
-from eslabon.files.toml_writer import to_toml
+from eslabon.files.toml_format import read_toml, to_toml
 from eslabon.model import KINDS, Model
 from random_mechanisms import random_closed, random_tree
 from randomness import examples

@@ -333,10 +333,6 @@ MISTAKES = {
         "the bodies .* hang on one another in a circle",
     ),
     "two parents": (robot(rest=THREE.format("b")), "the links 'a', 'c' are all roots"),
-    "two parents, one root": (
-        robot(rest=THREE.format("c") + THREE.format("c")[len('<link name="c"/>') :].replace('"k"', '"l"')),
-        "the body 'c' has two parents, through the joints 'k' and 'l'",
-    ),
     "zero axis": (robot('<axis xyz="0 0 0"/>'), "joint 'j': the axis is zero"),
     "short axis": (robot('<axis xyz="0 1"/>'), "joint 'j': <axis> xyz needs 3 numbers; it is '0 1'"),
     "axis in words": (robot('<axis xyz="0 z 1"/>'), "joint 'j': <axis> xyz is 'z'; it must be a number"),

@@ -160,7 +160,7 @@ def test_a_motor_that_is_not_there_is_reported_and_left_out(beside):
     """As the public loader does: one of its own files names such motors."""
     with pytest.warns(
         es.ModelWarning,
-        match=r"robot.yaml: name_mot names 'motor_lef', .* did you mean 'motor_left'",
+        match=r"robot.yaml:\d+: name_mot names 'motor_lef', .* did you mean 'motor_left'",
     ):
         assert beside("name_mot: [motor_lef, motor_right]").actuated == ("motor_right",)
     with pytest.warns(es.ModelWarning, match="no moving joint's name contains it; it is left out"):
@@ -252,7 +252,8 @@ def test_numbers_of_loops_count_as_numbers(tmp_path):
 def test_spherical_joints_by_a_part_of_their_names(beside):
     keys = "rotule_name: ock\nname_mot: [on]\nLidmot: [0]\n"
     with pytest.warns(
-        es.ModelWarning, match="robot.yaml: Lidmot is left out: name_mot gives the motors by name"
+        es.ModelWarning,
+        match=r"robot.yaml:\d+: Lidmot is left out: name_mot gives the motors by name",
     ):
         m = beside(keys + "joint_name: locked\njoint_type: FIXED", urdf="legs")
     kinds = {j.name: j.kind.kind for j in m.joints}

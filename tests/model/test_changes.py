@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 
 import eslabon as es
-from eslabon.files.toml import read_toml
-from eslabon.files.toml_writer import to_toml
+from eslabon.files.toml_format import read_toml, to_toml
 from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.formulas.motion_state import MotionState
 from eslabon.model import KINDS

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import eslabon as es
-from eslabon.files.toml import read_toml
-from eslabon.files.toml_writer import to_toml
+from eslabon.files.toml_format import read_toml, to_toml
 from eslabon.model import items, schema
 from eslabon.model.fields import per_velocity, quantity, reference
 from eslabon.model.free_numbers import parameter_units

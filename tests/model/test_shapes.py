@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.files.toml_writer import to_toml
-from eslabon.files.urdf_writer import to_urdf
+from eslabon.files.toml_format import to_toml
+from eslabon.files.urdf import to_urdf
 from eslabon.model import ParameterExpression, Shape
 
 FORMS = [

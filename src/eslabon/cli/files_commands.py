@@ -40,9 +40,9 @@ def check(
     """Report all errors and warnings of a file, with line numbers.
 
     The exit code is 1 if the file cannot be loaded."""
-    from eslabon.studies.file_check import check as findings
+    from eslabon.mechanism import check as findings
 
-    found = findings(file, packages)
+    found = findings(file, **({"packages": packages} if packages else {}))
     errors = sum(f.level == "error" for f in found)
     lines = [str(f) for f in found]
     counts = [

@@ -19,9 +19,8 @@ from eslabon.errors import AssemblyError, InputError, InverseKinematicsError, Mo
 from eslabon.formulas.kinematics.closure import constraint
 from eslabon.formulas.kinematics.frames import chosen_frame, placement
 from eslabon.model import Model
-from eslabon.model.admissible import margin
 from eslabon.model.memory import per_model
-from eslabon.model.validation import TIME
+from eslabon.model.validation import TIME, margin
 from eslabon.numerics.scalars import casadi
 
 M = TypeVar("M", bound=Model)

@@ -1,18 +1,22 @@
 """Serial arms from tables of Denavit and Hartenberg.
 
-Standard (distal, Rojas 2.5):  T_i = Rz(theta) Tz(d) Tx(a) Rx(alpha), frame i at the far end of link i.
-Modified (proximal, Craig):    T_i = Rx(alpha) Tx(a) Rz(theta) Tz(d), frame i at joint i, with the alpha and a of the
-link before. Masses, centres of mass and inertias are given in frame i of the convention in use.
+Standard (distal, Rojas 2.5):  T_i = Rz(theta) Tz(d) Tx(a) Rx(alpha), frame i at the far end of
+link i.
+Modified (proximal, Craig):    T_i = Rx(alpha) Tx(a) Rz(theta) Tz(d), frame i at joint i, with the
+alpha and a of the link before.
+
+Masses, centres of mass and inertias are given in frame i of the convention in use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
 
 from eslabon.arguments import flag, known_words, mapping
-from eslabon.errors import ModelError, format_value
+from eslabon.errors import EslabonError, ModelError, format_value, located
 from eslabon.model import KINDS, Body, Builder, Description, Joint, Pose
 from eslabon.model.parameter_expressions import number
 from eslabon.model.parsing import as_list, pose, six_moments, triple
@@ -44,15 +48,17 @@ def from_dh(
 ) -> Description:
     """A serial arm from a Denavit-Hartenberg table.
 
-    Each row is ``(theta, d, a, alpha)`` or a mapping with those keys (missing ones are zero), and then also ``kind``
-    ("revolute" or "prismatic"; "R" or "P"), ``name`` of the link and ``joint`` (by default link1, joint1, ...),
-    ``mass``, ``com`` and ``inertia`` of the link, and the optional data of a joint such as ``limits``. In a row, the
-    theta of a revolute and the d of a prismatic joint are what is added to its coordinate. ``base`` is the pose of the
-    first frame on the ground, ``tool`` that of the frame "tool" in the last one. With ``degrees=True`` theta and alpha
+    Each row is ``(theta, d, a, alpha)`` or a mapping with those keys (missing ones are zero), and
+    then also ``kind`` ("revolute" or "prismatic"; "R" or "P"), ``name`` of the link and ``joint``
+    (by default link1, joint1, ...), ``mass``, ``com`` and ``inertia`` of the link, and the optional
+    data of a joint such as ``limits``. In a row, the theta of a revolute and the d of a prismatic
+    joint are what is added to its coordinate. ``base`` is the pose of the first frame on the
+    ground, ``tool`` that of the frame "tool" in the last one. With ``degrees=True`` theta and alpha
     are in degrees.
 
     >>> import eslabon as es
-    >>> arm = es.from_dh([(0, 0, 1.0, 0), {"a": 0.8, "mass": 2.0, "com": (-0.4, 0, 0)}], name="planar_2r")
+    >>> rows = [(0, 0, 1.0, 0), {"a": 0.8, "mass": 2.0, "com": (-0.4, 0, 0)}]
+    >>> arm = es.from_dh(rows, name="planar_2r")
     >>> arm
     <Mechanism planar_2r: 2 bodies, 2 joints, 0 loops, 2 actuators>
     """
@@ -76,42 +82,69 @@ def add_dh(
     if convention not in ("standard", "modified"):
         raise ModelError(
             f"the convention {format_value(convention)} is not known; it is 'standard' or 'modified'."
-        )
+        ).at("dh", "convention")
     standard, degrees = convention == "standard", flag(degrees, "degrees")
-    table = [_row(row, k, degrees) for k, row in enumerate(as_list(rows) or (), start=1)]
+    table = []
+    for k, row in enumerate(as_list(rows) or (), start=1):
+        with _row_of_table(k):
+            table.append(_row(row, k, degrees))
     if not table:
         raise ModelError(
             "the table has no rows; give a list with one (theta, d, a, alpha) a joint."
-        )
-    before, parent = (
-        pose(base, "base"),
-        "ground",
-    )  # the part of the transform that the link before has left over
+        ).at("dh", "links")
+    with located("dh", "base"):
+        before = pose(base, "base")  # the part of the transform that the link before has left over
+    parent = "ground"
     for k, row in enumerate(table, start=1):
-        link, joint = row.get("name", f"link{k}"), row.get("joint", f"joint{k}")
-        theta, d, a, alpha = (row[c] for c in COLUMNS)
-        slides = row["kind"] == "prismatic"
-        ahead = Pose() if standard else Pose((a, 0.0, 0.0), (alpha, 0.0, 0.0))
-        turn = Pose((0.0, 0.0, d if slides or not standard else 0.0), (0.0, 0.0, theta))
-        at = before @ (ahead @ turn)
-        beyond = Pose((a, 0.0, 0.0 if slides else d), (alpha, 0.0, 0.0)) if standard else Pose()
-        com, moments = (
-            triple(row.get("com", ORIGIN), f"row {k} of the table: com", "m"),
-            six_moments(row.get("inertia"), f"row {k} of the table: inertia"),
-        )
-        seen = in_parent_frame(beyond, Body(link, com=com, inertia=moments))
-        b.body(link, row.get("mass", 0.0), seen.com, seen.inertia)
-        b.joint(
-            joint,
-            row["kind"],
-            parent,
-            link,
-            at=at,
-            axis="z",
-            **{k: row[k] for k in JOINT_KEYS if k in row},
-        )
-        before, parent = beyond, link
-    b.frame("tool", parent, before @ pose(tool, "tool"))
+        with _row_of_table(k):
+            before = _add_link(b, row, k, parent, before, standard)
+        parent, _ = names_of_row(row, k)
+    with located("dh", "tool"):
+        at = pose(tool, "tool")
+    b.frame("tool", parent, before @ at)
+
+
+def names_of_row(row: Mapping[str, Any], k: int) -> tuple[Any, Any]:
+    """What the link and the joint of row k are called."""
+    return row.get("name", f"link{k}"), row.get("joint", f"joint{k}")
+
+
+@contextmanager
+def _row_of_table(k: int) -> Iterator[None]:
+    """Mistakes inside are at a key of row k, whatever item is made of it."""
+    try:
+        yield
+    except EslabonError as error:
+        key = error.place[2:] if error.place[:1] in (("bodies",), ("joints",)) else error.place
+        raise error.at("dh", "links", str(k), *key) from None
+
+
+def _add_link(
+    b: Builder, row: Mapping[str, Any], k: int, parent: str, before: Pose, standard: bool
+) -> Pose:
+    """A link on its joint; the part of the transform that it leaves to the next one."""
+    link, joint = names_of_row(row, k)
+    theta, d, a, alpha = (row[c] for c in COLUMNS)
+    slides = row["kind"] == "prismatic"
+    ahead = Pose() if standard else Pose((a, 0.0, 0.0), (alpha, 0.0, 0.0))
+    turn = Pose((0.0, 0.0, d if slides or not standard else 0.0), (0.0, 0.0, theta))
+    beyond = Pose((a, 0.0, 0.0 if slides else d), (alpha, 0.0, 0.0)) if standard else Pose()
+    with located("com"):
+        com = triple(row.get("com", ORIGIN), f"row {k} of the table: com", "m")
+    with located("inertia"):
+        moments = six_moments(row.get("inertia"), f"row {k} of the table: inertia")
+    moved = in_parent_frame(beyond, Body(link, com=com, inertia=moments))
+    b.body(link, row.get("mass", 0.0), moved.com, moved.inertia)
+    b.joint(
+        joint,
+        row["kind"],
+        parent,
+        link,
+        at=before @ (ahead @ turn),
+        axis="z",
+        **{key: row[key] for key in JOINT_KEYS if key in row},
+    )
+    return beyond
 
 
 def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
@@ -129,20 +162,17 @@ def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
     if kind not in LETTERS.values():
         raise ModelError(
             f"{what}: the kind {format_value(kind)} is not known; a table has revolute and prismatic joints."
-        )
+        ).at("kind")
     made = {**in_radians(row, kind, what), "kind": kind}
-    known_words(
-        made,
-        (*COLUMNS, "kind", "name", "joint", *BODY_KEYS, *JOINT_KEYS),
-        f"{what} has the unknown key",
-    )
+    known = (*COLUMNS, "kind", "name", "joint", *BODY_KEYS, *JOINT_KEYS)
+    for key in made:
+        with located(str(key)):
+            known_words([key], known, f"{what} has the unknown key")
     for column in COLUMNS:
-        unit = (
-            number("deg")
-            if degrees and column in ("theta", "alpha") and f"{column}_deg" not in row
-            else 1.0
-        )
-        made[column] = number(made.get(column, 0.0), f"{what}: {column}") * unit
+        in_degrees = degrees and column in ("theta", "alpha") and f"{column}_deg" not in row
+        with located(column):
+            value = number(made.get(column, 0.0), f"{what}: {column}")
+        made[column] = value * number("deg") if in_degrees else value
     return made
 
 
@@ -152,13 +182,14 @@ def in_radians(table: Mapping[str, Any], kind: Any, what: str) -> dict[str, Any]
     for key, value in table.items():
         plain = key.removesuffix("_deg") if isinstance(key, str) else key
         if plain in made or (plain != key and plain in table):
-            raise ModelError(f"{what} gives both {plain} and {plain}_deg; keep one.")
+            raise ModelError(f"{what} gives both {plain} and {plain}_deg; keep one.").at(plain)
         if plain != key and plain not in ANGLES and kind not in TURNING:
             kind = kind if isinstance(kind, str) else format_value(kind)
             raise ModelError(
                 f"{what}: {key} is in degrees, and a {kind} joint does not only turn; write {plain} in SI units."
-            )
-        made[plain] = value if plain == key else _degrees(value, f"{what}: {key}")
+            ).at(plain)
+        with located(str(plain)):
+            made[plain] = value if plain == key else _degrees(value, f"{what}: {key}")
     return made
 
 

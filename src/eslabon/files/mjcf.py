@@ -1,21 +1,27 @@
 """MJCF: a model as MuJoCo reads it, through MuJoCo's own compiler (the optional extra ``mjcf``).
 
-The compiler resolves defaults, includes, frames, and inertias from geometry; this room turns the compiled model into a
-description. Names keep their meaning: a body's frame is MuJoCo's, a named site is a frame, a keyframe a mode, and q is
-MuJoCo's qpos, number by number. So is v its qvel, but for free joints: here the body twist, angular part first.
+The compiler resolves defaults, includes, frames, and inertias from geometry; this room turns the
+compiled model into a description. Names keep their meaning: a body's frame is MuJoCo's, a named
+site is a frame, a keyframe a mode, and q is MuJoCo's qpos, number by number. So is v its qvel, but
+for free joints: here the body twist, angular part first.
 
 Where the two differ:
 
-* A body with several joints gets massless bodies between them. A joint beside its body's origin (``pos``) carries a
-  massless body at its anchor, and that one the body, by a fixed joint: here a body's frame is its joint's outer frame.
-* ``ref`` is part of the joint's pose, qpos0 is home, ``springref`` the rest of the joint's spring, ``frictionloss`` its
-  Coulomb friction, ``gravcomp`` a constant wrench, and a spatial tendon between two sites a spring.
-* A joint is actuated where an actuator acts on it, and its force is that at the joint, gear included. ``armature`` is
-  the motor's inertia as seen at the joint: ``motor_inertia`` times the square of ``gear_ratio``.
-* Equality constraints hold exactly, not softly: ``connect`` is a spherical cut joint, ``weld`` a fixed one, ``joint`` a
-  coupling or, for a single joint, a fixed cut joint across it, ``tendon`` a coupling if it is of two joints.
+* A body with several joints gets massless bodies between them. A joint beside its body's origin
+  (``pos``) carries a massless body at its anchor, and that one the body, by a fixed joint: here a
+  body's frame is its joint's outer frame.
+* ``ref`` is part of the joint's pose, qpos0 is home, ``springref`` the rest of the joint's spring,
+  ``frictionloss`` its Coulomb friction, ``gravcomp`` a constant wrench, and a spatial tendon
+  between two sites a spring.
+* A joint is actuated where an actuator acts on it, and its force is that at the joint, gear
+  included. ``armature`` is the motor's inertia as seen at the joint: ``motor_inertia`` times the
+  square of ``gear_ratio``.
+* Equality constraints hold exactly, not softly: ``connect`` is a spherical cut joint, ``weld`` a
+  fixed one, ``joint`` a coupling or, for a single joint, a fixed cut joint across it, ``tendon`` a
+  coupling if it is of two joints.
 * A geom that MuJoCo's viewer shows at first is a shape (`mjcf_geoms`).
-* A name that is taken, since MuJoCo lets a body and a site share one, gets its kind behind it: ``torso_site``.
+* A name that is taken, since MuJoCo lets a body and a site share one, gets its kind behind it:
+  ``torso_site``.
 
 What has no place in a description is left out, and a warning and the mechanism's note say so.
 """
@@ -23,9 +29,9 @@ What has no place in a description is left out, and a warning and the mechanism'
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -39,9 +45,11 @@ import numpy as np
 from defusedxml import DefusedXmlException
 
 from eslabon import model
-from eslabon.errors import MissingDependencyError, ModelWarning, ReadError, user_stacklevel
+from eslabon.errors import MissingDependencyError, ReadError
+from eslabon.files.diagnostics import MOST_NAMES, Diagnostics
 from eslabon.files.mjcf_geoms import Geoms
-from eslabon.files.xml_elements import name_of, tree_with_lines
+from eslabon.files.options import MjcfOptions
+from eslabon.files.xml_elements import tree_with_lines
 from eslabon.model import GROUND, Builder, Description
 from eslabon.model.parsing import joint_kind
 from eslabon.numerics.rigid_motions import pose
@@ -49,51 +57,52 @@ from eslabon.numerics.rotations import rotation_from_quaternion
 
 KINDS = ("free", "spherical", "prismatic", "revolute")  # in the order of MuJoCo's mjtJoint
 SCALAR = ("prismatic", "revolute")
-SHOWN = 4  # names in a sentence on what is left out
 TRIAL = "import mujoco, sys; mujoco.MjModel.from_xml_path(sys.argv[1])"
-TRIAL_SECONDS = (
-    60.0  # starting Python and MuJoCo takes half a second, compiling a large model a few
-)
+# Starting Python and MuJoCo takes half a second, compiling a large model a few
+TRIAL_SECONDS = 60.0
 OTHER_FILES = ("include", "model")  # elements that name a file of the same format
 Matrix = np.ndarray[Any, Any]
 
 
-def read_mjcf(path: Path) -> Description:
-    """The mechanism an MJCF file describes."""
+def read_mjcf(options: MjcfOptions, diagnostics: Diagnostics) -> Description:
+    """The mechanism that the MJCF file of the diagnostics' source describes."""
+    path = diagnostics.source.path
     try:
         import mujoco
     except ImportError:
         raise MissingDependencyError(
             "MJCF needs MuJoCo's compiler; pip install 'eslabon[mjcf]' brings it."
         ) from None
-    compiled = _compile(mujoco, path)
-    reader = _Reader(mujoco, compiled, path)
+    compiled = _compile(mujoco, path, diagnostics)
+    reader = _Reader(mujoco, compiled, diagnostics)
     description = reader.describe()
-    if reader.lost:
-        warnings.warn(f"{path.name}: {reader.losses()}", ModelWarning, stacklevel=user_stacklevel())
+    if diagnostics.losses:
+        diagnostics.leave_out(reader.losses())
     return description
 
 
-def _compile(mujoco: ModuleType, path: Path) -> Any:
+def _compile(mujoco: ModuleType, path: Path, diagnostics: Diagnostics) -> Any:
     """The model that MuJoCo makes of a file.
 
-    An attribute that is blank where numbers must be (``<connect anchor=" ">``) breaks the compiler down: an unknown
-    exception, after which every other model waits for ever in this process. No other nonsense in any attribute does that,
-    and blank ones may be harmless (``name=""``), so that a file that has some is tried in a process of its own first.
-    """
+    An attribute that is blank where numbers must be (``<connect anchor=" ">``) breaks the compiler
+    down: an unknown exception, after which every other model waits for ever in this process. No
+    other nonsense in any attribute does that, and blank ones may be harmless (``name=""``), so that
+    a file that has some is tried in a process of its own first."""
     if blank := list(dict.fromkeys(_blank_attributes(path))):
-        _try_elsewhere(path, blank)
+        _try_elsewhere(path, blank, diagnostics)
     try:
         return mujoco.MjModel.from_xml_path(str(path))
     except (ValueError, RuntimeError) as error:
-        raise ReadError(_refusal(str(error))) from None
+        raise _refusal(str(error), diagnostics) from None
 
 
-def _refusal(error: str) -> str:
-    return f"MuJoCo cannot compile the model: {' '.join(error.split())}"
+def _refusal(error: str, diagnostics: Diagnostics) -> ReadError:
+    line = re.search(r"\bline (\d+)", error)  # only the compiler's own sentence has it
+    place = diagnostics.source.line(int(line[1])) if line else ()
+    return ReadError(f"MuJoCo cannot compile the model: {' '.join(error.split())}").at(*place)
 
 
-def _try_elsewhere(path: Path, blank: list[str]) -> None:
+def _try_elsewhere(path: Path, blank: list[tuple[int, str]], diagnostics: Diagnostics) -> None:
     """Compile a model in another process, and refuse it where that fails."""
     try:
         trial = subprocess.run(
@@ -111,14 +120,18 @@ def _try_elsewhere(path: Path, blank: list[str]) -> None:
             return
         _, refused, error = trial.stderr.rpartition("ValueError: ")
         if refused:
-            raise ReadError(_refusal(error))
+            raise _refusal(error, diagnostics)
         why = "its compiler breaks down"
-    few = ", ".join(blank[:SHOWN]) + f" and {len(blank) - SHOWN} more" * (len(blank) > SHOWN)
-    raise ReadError(f"MuJoCo cannot compile the model: {why}; give {few} a value, or take it away.")
+    few = ", ".join(said for _, said in blank[:MOST_NAMES])
+    few += f" and {len(blank) - MOST_NAMES} more" * (len(blank) > MOST_NAMES)
+    raise ReadError(
+        f"MuJoCo cannot compile the model: {why}; give {few} a value, or take it away."
+    ).at(*diagnostics.source.line(blank[0][0]))
 
 
-def _blank_attributes(main: Path) -> Iterator[str]:
-    """The attributes of a file, and of those that it includes, that have nothing in them."""
+def _blank_attributes(main: Path) -> Iterator[tuple[int, str]]:
+    """The attributes of a file, and of those that it includes, that have nothing in them: each with
+    its line."""
     found, k = [main], 0
     while k < len(found):
         path, k = found[k], k + 1
@@ -129,9 +142,9 @@ def _blank_attributes(main: Path) -> Iterator[str]:
         for element in root.iter():
             for key, value in element.items():
                 if not value.strip():
-                    where = f"line {getattr(element, 'line', 0)}" + f" of {path.name}" * (k > 1)
-                    yield f"{key} of <{name_of(element)}> in {where}"
-            if name_of(element) in OTHER_FILES and (file := element.get("file")):
+                    where = f"line {element.line}" + f" of {path.name}" * (k > 1)
+                    yield element.line, f"{key} of <{element.word}> in {where}"
+            if element.word in OTHER_FILES and (file := element.get("file")):
                 others = (folder.parent / file for folder in (main, path))
                 found += [x for x in others if x not in found and x.is_file()]
 
@@ -147,13 +160,12 @@ class _Names(set[str]):
 
 
 class _Reader:
-    """A compiled model (`mj`) on its way into a Builder (`b`). Lists and dictionaries go by MuJoCo's numbers."""
+    """A compiled model (`mj`) on its way into a Builder (`b`). Lists and dictionaries go by
+    MuJoCo's numbers."""
 
-    def __init__(self, mujoco: ModuleType, mj: Any, path: Path) -> None:
-        self.mujoco, self.mj, self.path = mujoco, mj, path
-        self.lost: dict[
-            str, dict[str, None]
-        ] = {}  # what is left out, and the names, each once, of those who lose it
+    def __init__(self, mujoco: ModuleType, mj: Any, diagnostics: Diagnostics) -> None:
+        self.mujoco, self.mj, self.diagnostics = mujoco, mj, diagnostics
+        self.path, self.lose = diagnostics.source.path, diagnostics.lose
         self.frame_names, self.joint_names = _Names((GROUND,)), _Names()
         self.bodies = [GROUND, *self._names("body", range(1, mj.nbody), self.frame_names)]
         self.joints = self._names("joint", range(mj.njnt), self.joint_names)
@@ -162,7 +174,9 @@ class _Reader:
         ] = {}  # of a joint: parent, child, pose of its inner frame
         title = mj.names.split(b"\0")[0].decode()
         gravity = mj.opt.gravity if self._on("GRAVITY") else np.zeros(3)
-        self.b = Builder(path.stem if title in ("", "MuJoCo Model") else title, gravity.tolist())
+        self.b = Builder(
+            self.path.stem if title in ("", "MuJoCo Model") else title, gravity.tolist()
+        )
 
     def describe(self) -> Description:
         for i in range(1, self.mj.nbody):
@@ -175,12 +189,15 @@ class _Reader:
         self.b.actuate(*(self.joints[j] for j in self.drives if self._drives_all(j)))
         self._lose_the_rest()
         note = f"Read from {self.path.name}."
-        return replace(self.b.describe(), note=f"{note} {self.losses()}" if self.lost else note)
+        return replace(
+            self.b.describe(), note=f"{note} {self.losses()}" if self.diagnostics.losses else note
+        )
 
-    # -- the compiled model -----------------------------------------------------------------------------------------
+    # -- the compiled model ------------------------------------------------------------------------
 
     def _names(self, kind: str, numbers: Iterable[int], room: _Names) -> list[str]:
-        """The names here of items of a kind; those without a name are called by kind and number, after all others."""
+        """The names here of items of a kind; those without a name are called by kind and number,
+        after all others."""
         given = {i: getattr(self.mj, kind)(i).name for i in numbers}
         made = {
             i: room.new(given[i] or f"{kind}{i}", kind)
@@ -189,7 +206,8 @@ class _Reader:
         return [made[i] for i in given]
 
     def _on(self, *features: str) -> bool:
-        """Whether the options leave features on; what this version of MuJoCo has no switch for, is."""
+        """Whether the options leave features on; what this version of MuJoCo has no switch for,
+        is."""
         bits = (
             int(getattr(self.mujoco.mjtDisableBit, f"mjDSBL_{feature}", 0)) for feature in features
         )
@@ -213,22 +231,15 @@ class _Reader:
     def _kind(self, j: int) -> type[model.JointKind]:
         return model.KINDS[KINDS[self.mj.jnt_type[j]]]
 
-    def lose(self, what: str, *names: str) -> None:
-        self.lost.setdefault(what, {}).update(dict.fromkeys(names))
-
     def losses(self) -> str:
         """One sentence on all that is left out."""
+        return f"Not carried over: {self.diagnostics.lost()}."
 
-        def listed(names: list[str]) -> str:
-            more = f" and {len(names) - SHOWN} more" * (len(names) > SHOWN)
-            return " " * bool(names) + ", ".join(f"'{name}'" for name in names[:SHOWN]) + more
-
-        return f"Not carried over: {'; '.join(what + listed([*names]) for what, names in self.lost.items())}."
-
-    # -- bodies and joints ------------------------------------------------------------------------------------------
+    # -- bodies and joints -------------------------------------------------------------------------
 
     def _add_body(self, i: int) -> None:
-        """A body on its joints. MuJoCo's frame of the body goes from T to T shift(p) J(q) shift(-p) at each of them."""
+        """A body on its joints. MuJoCo's frame of the body goes from T to T shift(p) J(q) shift(-p)
+        at each of them."""
         mj, name = self.mj, self.bodies[i]
         parent, here, anchor = (
             self.bodies[mj.body_parentid[i]],
@@ -340,7 +351,7 @@ class _Reader:
         for body, name, given in Geoms(self.mujoco, self.mj, self.path).shapes():
             self.b.shape(names.new(name, "shape"), self.bodies[body], **given)
 
-    # -- actuators --------------------------------------------------------------------------------------------------
+    # -- actuators ---------------------------------------------------------------------------------
 
     @cached_property
     def drives(self) -> dict[int, list[int]]:
@@ -399,7 +410,7 @@ class _Reader:
         )
         return False
 
-    # -- equality constraints ---------------------------------------------------------------------------------------
+    # -- equality constraints ----------------------------------------------------------------------
 
     def _add_equalities(self) -> None:
         mj = self.mj
@@ -420,7 +431,7 @@ class _Reader:
         if self._word("mjtObj", mj.eq_objtype[e]) == "SITE":
             first, second = (_pose(mj.site_pos[s], mj.site_quat[s]) for s in ends)
             ends = [mj.site_bodyid[s] for s in ends]
-        elif weld:  # the point on the second body comes first, then the pose of that body as the first one sees it
+        elif weld:  # the point on the second body first, then that body's pose in the first one
             first, second = _pose(data[3:6], data[6:10]), _pose(data[:3])
         else:
             first, second = _pose(data[:3]), _pose(data[3:6])
@@ -455,7 +466,8 @@ class _Reader:
             self.b.loop(name, "fixed", parent, child, held)
 
     def _add_tendon_coupling(self, e: int, name: str) -> bool:
-        """c1 q1 + c2 q2, the length of a fixed tendon over two joints, stays what it is at qpos0, plus a0."""
+        """c1 q1 + c2 q2, the length of a fixed tendon over two joints, stays what it is at qpos0,
+        plus a0."""
         mj, t = self.mj, self.mj.eq_obj1id[e]
         joints, factors = (
             self._path(t, "JOINT"),
@@ -470,7 +482,7 @@ class _Reader:
         self.b.couple(name, one, other, -factors[1] / factors[0], length / factors[0])
         return True
 
-    # -- tendons, and what is left ----------------------------------------------------------------------------------
+    # -- tendons, and what is left -----------------------------------------------------------------
 
     def _add_springs(self) -> None:
         """Spatial tendons between two sites with a spring or a damper in them."""
@@ -501,7 +513,8 @@ class _Reader:
                     self.b.spring(name, one, other, first, second, stiffness, damping, long)
 
     def _path(self, t: int, kind: str) -> list[int]:
-        """The numbers of the sites or joints that a tendon goes over, if it goes over nothing else."""
+        """The numbers of the sites or joints that a tendon goes over, if it goes over nothing
+        else."""
         wraps = range(self.mj.tendon_adr[t], self.mj.tendon_adr[t] + self.mj.tendon_num[t])
         plain = all(self._word("mjtWrap", self.mj.wrap_type[w]) == kind for w in wraps)
         return [int(self.mj.wrap_objid[w]) for w in wraps] if plain else []
@@ -532,7 +545,8 @@ class _Reader:
             self.lose("plugins")
 
     def _may_touch(self) -> bool:
-        """Whether contacts are possible: by a pair of geoms, or by bits of bodies that are not kept apart."""
+        """Whether contacts are possible: by a pair of geoms, or by bits of bodies that are not kept
+        apart."""
         mj = self.mj
         types, affinities, whole = mj.body_contype, mj.body_conaffinity, mj.body_weldid
         meet = (types[:, None] & affinities | affinities[:, None] & types) != 0

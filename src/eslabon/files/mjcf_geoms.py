@@ -1,9 +1,10 @@
-"""What the bodies of an MJCF file look like: the geoms that MuJoCo's own viewer shows at first, as shapes.
+"""What the bodies of an MJCF file look like: the geoms that MuJoCo's own viewer shows at first, as
+shapes.
 
-A mesh stays in its file. MuJoCo centres meshes and turns them into their principal axes; that is undone, so that the file as it
-is stands in its place. Planes and height fields, which have no end or no shape here, are passed over, an ellipsoid is a capsule
-or a sphere of about its size, and a mesh without a file of a common format the box around it.
-"""
+A mesh stays in its file. MuJoCo centres meshes and turns them into their principal axes; that is
+undone, so that the file as it is stands in its place. Planes and height fields, which have no end
+or no shape here, are passed over, an ellipsoid is a capsule or a sphere of about its size, and a
+mesh without a file of a common format the box around it."""
 
 from __future__ import annotations
 
@@ -87,7 +88,8 @@ class Geoms:
         }
 
     def _reference(self, k: int) -> Matrix | None:
-        """How refpos and refquat move what is in the file: s R^T (x - p); None where a pose cannot say it."""
+        """How refpos and refquat move what is in the file: s R^T (x - p); None where a pose cannot
+        say it."""
         spec, scale = self._spec.meshes[k], self.mj.mesh_scale[k]
         R = rotation_from_quaternion(np.array(spec.refquat) / np.linalg.norm(spec.refquat)).T
         if np.ptp(scale) and not np.allclose(R, np.eye(3)):
@@ -111,7 +113,8 @@ class Geoms:
 
 
 def _ellipsoid(size: list[float], at: Matrix) -> dict[str, Any]:
-    """A capsule along the longest axis that is as long and, on the average, as thick; a sphere if it is none."""
+    """A capsule along the longest axis that is as long and, on the average, as thick; a sphere if
+    it is none."""
     longest = int(np.argmax(size))
     radius = float(np.mean(np.delete(size, longest)))
     length = 2 * (size[longest] - radius)

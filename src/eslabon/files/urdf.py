@@ -1,245 +1,287 @@
-"""URDF: a robot as ROS and its friends write it, with closed loops from a YAML file beside it (see `loops_yaml`).
+"""URDF, in and out: a robot as ROS and its friends write it, with closed loops inside it or beside
+it (`urdf_loops`).
 
-Links become bodies, joints become joints, visuals become shapes (`urdf_visuals`); what else does not matter to rigid-body
-dynamics (collision, gazebo, ...) is passed over. The XML is parsed with defusedxml, which refuses entities and DTDs.
+Links become bodies, joints become joints (`urdf_joints`), visuals become shapes (`urdf_visuals`).
+Elements and attributes that are neither read nor harmless to the motion of rigid bodies
+(`urdf_elements.HARMLESS`) are left out with a warning, or refused where ``strict=True`` asks for
+that. The XML is parsed with defusedxml, which refuses entities and DTDs.
 
 Where the specification leaves room:
 
-* The root link is a body on the ground, held by a joint called ``root_joint`` of the kind ``base`` says. A root called
-  ``ground``, or ``world`` if it has no inertia, is the ground itself, and ``world`` stays as a frame's name.
-* A revolute or prismatic joint whose ``<limit>`` gives neither lower nor upper has no limits. (By the letter both are 0
-  and the joint could not move; every program that leaves them out means no limits.) If one is given, the other is 0.
-  A lower limit above the upper one is read as no limit, as several exporters mean it, and a warning says so.
-* A ``world`` that a joint hangs on and that no ``<link>`` declares is the ground; a warning says so.
-* With loops, a joint's angles that are quarter turns rounded to four decimals or more (1.5708, 3.14159) are quarter
-  turns, and a warning says so: a linkage whose axes are parallel but for rounding does not close. Without loops all
-  numbers are as written, so that results compare to those of other programs.
+* The root link is a body on the ground, held by a joint called ``root_joint`` of the kind ``base``
+  says. A root called ``ground``, or ``world`` if it has no inertia, is the ground itself, and
+  ``world`` stays as a frame's name.
+* A revolute or prismatic joint whose ``<limit>`` gives neither lower nor upper has no limits. (By
+  the letter both are 0 and the joint could not move; every program that leaves them out means no
+  limits.) If one is given, the other is 0. A lower limit above the upper one is read as no limit,
+  as several exporters mean it, and a warning says so.
+* A ``world`` that a joint hangs on and that no ``<link>`` declares is the ground; a warning says
+  so.
+* A link that is the child of several joints hangs on one of them; the others are cut and close
+  loops (`spanning_tree`).
+* With loops, a joint's angles that are quarter turns rounded to four decimals or more (1.5708,
+  3.14159) are quarter turns, and a warning says so: a linkage whose axes are parallel but for
+  rounding does not close. Without loops all numbers are as written, so that results compare to
+  those of other programs.
 * A ``<group_state>``, as in SRDF, is a mode; that of the name ``home`` is where the joints start.
-* Without motors named in the YAML every joint of a tree has one, except those that float, those that mimic another
-  joint, and the root's.
-* Joint types beyond the standard are those of Drake: ``ball``, ``universal`` (about x, then y, unless ``<axis>`` and
-  ``<axis2>`` say otherwise) and ``screw`` with ``<screw_thread_pitch value>`` in metres a turn; also ``spherical``,
-  ``helical`` and ``cylindrical`` as other names or kinds of the same sort.
-"""
+* Without motors named in the YAML every joint of a tree has one, except those that float, those
+  that mimic another joint, and the root's; of a mechanism with loops those joints that a
+  ``<transmission>`` names.
+* Joint types beyond the standard are those of Drake: ``ball``, ``universal`` (about x, then y,
+  unless ``<axis>`` and ``<axis2>`` say otherwise) and ``screw`` with ``<screw_thread_pitch value>``
+  in metres a turn; also ``spherical``, ``helical`` and ``cylindrical`` as other names or kinds of
+  the same sort.
+
+Written, numbers stand in place of parameters, loops are ``<constraint>`` elements, and a frame is a
+link without mass on a fixed joint. Joints that the parser of ROS does not read have the names of
+Drake's URDF, or are hinges (`urdf_hinges`)."""
 
 from __future__ import annotations
 
 import math
 import re
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
 
-from eslabon import model
-from eslabon.arguments import flag, known_words
-from eslabon.errors import (
-    ModelError,
-    ModelWarning,
-    ReadError,
-    format_value,
-    suggest,
-    user_stacklevel,
-)
-from eslabon.files.findings import Findings
-from eslabon.files.meshes import Packages
-from eslabon.files.urdf_constraints import add_constraint
-from eslabon.files.urdf_loops import Closures, read_closures
-from eslabon.files.urdf_visuals import add_visuals
-from eslabon.files.xml_elements import (
+from eslabon.arguments import known_words
+from eslabon.errors import ModelError, ReadError, located, suggest
+from eslabon.files.diagnostics import Diagnostics
+from eslabon.files.meshes import named_from
+from eslabon.files.options import UrdfOptions, UrdfWriteOptions
+from eslabon.files.spanning_tree import DirectedJoint, spanning_tree
+from eslabon.files.urdf_elements import (
     KINDS,
-    Tag,
-    Tags,
-    axis_of,
-    children,
-    kind_of,
-    misspelled,
-    name_of,
-    parse,
-    pose,
+    add_origin,
+    elements_by_name,
+    leave_out_unread,
+    numbers,
+    pose_of,
 )
-from eslabon.model import GROUND, Body, Builder, Description
-from eslabon.model.admissible import (
+from eslabon.files.urdf_hinges import as_hinges, lost_with_hinges, unread_joints
+from eslabon.files.urdf_joints import (
+    actuate,
+    add_cut_joint,
+    add_joint,
+    add_mimics,
+    driven_joints,
+    read_states,
+    write_joint,
+    write_jointed,
+    write_states,
+)
+from eslabon.files.urdf_loops import DIALECTS, Closures, add_loop_element, read_closures, write_loop
+from eslabon.files.urdf_visuals import add_visuals, check_meshes, write_visuals
+from eslabon.files.xml_elements import XmlElement, read_xml
+from eslabon.model import GROUND, Body, Builder, Coupling, Description, Model, Pose
+from eslabon.model.closures import CLOSURES
+from eslabon.model.parameter_expressions import substitute
+from eslabon.model.poses import ORIGIN
+from eslabon.model.validation import (
     ROUNDING,
     nearest_inertia,
     principal_moments,
     round_off_moment,
 )
-from eslabon.model.joints import OneAxis
-from eslabon.model.poses import ORIGIN
 
 WORLD = "world"
 HOME = "home"  # the <group_state> that joints start from; others are modes
-BASES = ("fixed", "free", "planar")
-BALL = 0.1  # of the way to the farthest point of a body: the radius of the sphere that a repaired point mass is
-UNBOUNDED = (
-    1e30  # an effort or velocity limit that is none: the parser of ROS wants a number, and not inf
-)
+# Of the way to the farthest point of a body: the radius of the sphere that a repaired point mass is
+BALL = 0.1
 MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
-Ends = Mapping[str, tuple[str, ...]]  # a joint's parent and child links
+GRAVITY = (0.0, 0.0, -9.81)
+OF_ONE = ("limits", "velocity_limit", "effort_limit", "viscous", "coulomb")
+LOST = ("stiffness", "motor_inertia", "gear_ratio")  # of joints, when written
+# Where the fields of a body stand in its link
+FIELDS = {
+    "mass": ("inertial", "mass"),
+    "com": ("inertial", "origin"),
+    "inertia": ("inertial", "inertia"),
+}
+Elements = Mapping[str, XmlElement]  # by name
+Ends = Mapping[str, tuple[str, str]]  # a joint's parent and child links
 
 
-def read_urdf(
-    path: Path,
-    findings: Findings | None = None,
-    *,
-    loops: Any = None,
-    base: str = "fixed",
-    repair: bool = False,
-    packages: Packages = None,
-) -> Description:
-    """The mechanism a URDF file describes.
+# -- reading ---------------------------------------------------------------------------------------
 
-    `loops` closes it: a YAML file's path, a list of pairs of frames or of ``{"frames": (a, b), "kind": "spherical"}``
-    (any joint kind; "3d" and "6d" as in the YAML, 6d by default), a mapping with the YAML's keys, or False for none, not
-    even the file's own ``<constraint>`` elements; left out, the YAML of the same name beside the URDF if there is one.
-    `base` is how the root link stands on the ground: "fixed", "free" or "planar"; a moving base has no motor. With
-    `repair` every inertia that no solid body has becomes the nearest one that a body has, missing entries are zero, and a mass
-    without inertia is a small sphere; the note and a warning list all changes. `packages` are folders, or folders by name, where meshes of ``package://`` are (`eslabon.files.meshes`).
-    """
-    findings = findings or Findings()
-    if base not in BASES:
-        raise ReadError(f"base is {format_value(base)}; it is 'fixed', 'free' or 'planar'.")
-    repairs: list[str] | None = [] if flag(repair, "repair") else None
-    robot = parse(path.read_bytes())
-    links, joints = children(robot, "link", findings), children(robot, "joint", findings)
-    if findings.gather:
-        findings.odd += misspelled(robot)
-    links = _with_world(links, joints)
-    ends = _all_ends(joints, links, findings)
+
+def read_urdf(options: UrdfOptions, diagnostics: Diagnostics) -> Description:
+    """The mechanism that the URDF file of the diagnostics' source describes."""
+    path, base = diagnostics.source.path, options.base
+    repairs: list[str] | None = [] if options.repair else None
+    robot = _robot(path, diagnostics)
+    links, joints = (elements_by_name(robot, tag, diagnostics) for tag in ("link", "joint"))
+    links = _with_world(robot, links, joints, diagnostics)
+    ends = _all_ends(joints, links, diagnostics)
     joints = {name: joints[name] for name in ends}
     root, ground = next(iter(links), GROUND), None
-    with findings.of(""):
+    with diagnostics.reading():
         root = _root(links, ends)
         ground = root if _is_ground(root, links, base) else None
     bodies = _body_names(links, ground)
+    transmitted = driven_joints(robot, diagnostics)
+    carrying, cut = _tree(ends, root, transmitted)
     moving = [
-        name
-        for name, joint in joints.items()
-        if KINDS.get(joint.element.get("type", "")) != "fixed"
+        name for name in carrying if KINDS.get(joints[name].attrib.get("type", "")) != "fixed"
     ]
     closures = Closures()
-    with findings.of(""):
-        closures = read_closures(path, loops, moving, [*links, *joints])
-    constraints = {} if loops is False else children(robot, "constraint", findings)
-    if closures.cuts or constraints:
-        _round_turns({**joints, **constraints}, path.name)
+    with diagnostics.reading():
+        closures = read_closures(options.loops, moving, [*links, *joints], diagnostics)
+    loops = {
+        dialect: elements_by_name(robot, dialect.element, diagnostics)
+        for dialect in DIALECTS
+        if options.loops is not False
+    }
+    if options.loops is False:
+        robot.pass_over(*(dialect.element for dialect in DIALECTS))
+    if closures.cuts or cut or any(loops.values()):
+        _round_turns([joints, *loops.values()], diagnostics)
 
-    b, states = Builder(robot.get("name") or path.stem), _states(robot, findings)
-    _add_bodies(b, links, bodies, root, joints, ends, base, repairs, findings)
-    for name, joint in joints.items():
+    b, states = Builder(robot.attrib.get("name") or path.stem), read_states(robot, diagnostics)
+    _add_bodies(b, links, bodies, root, joints, ends, base, repairs, diagnostics)
+    for name in carrying:
+        joint, home = joints[name], states.get(HOME, {}).get(name)
         parent, child = (bodies[link] for link in ends[name])
-        add = partial(
-            _add_joint, b, name, joint, parent, child, closures, states.get(HOME, {}).get(name)
+        with diagnostics.reading(*joint.place, item=("joints", name)):
+            add_joint(b, name, joint, (parent, child), closures, home, diagnostics)
+    for name in cut:
+        joint, (parent, child) = joints[name], ends[name]
+        kept = next(x for x in carrying if ends[x][1] == child)
+        diagnostics.warn(
+            f"the link '{child}' is the child of the joints '{kept}' and '{name}'; '{name}' is cut and closes a loop.",
+            *joint.place,
         )
-        findings.read(add, joint, ("parent", "child"), "joint", name)
-    mimics = _add_mimics(b, joints, findings)
-    _add_loops(b, closures, links, ends, bodies, findings)
-    for name, constraint in constraints.items():
-        with findings.of(name, "constraint", name):
-            add_constraint(b, name, constraint, bodies)
+        with diagnostics.reading(*joint.place, item=("loops", name)):
+            add_cut_joint(b, name, joint, (bodies[parent], bodies[child]), diagnostics)
+    mimics = add_mimics(b, joints, cut, diagnostics)
+    _add_loops(b, closures, links, ends, bodies, diagnostics)
+    for dialect, elements in loops.items():
+        for name, element in elements.items():
+            with diagnostics.reading(*element.place, item=("loops", name)):
+                add_loop_element(b, dialect, name, element, bodies)
+                diagnostics.source.write_down(("loops", name), element.place)
     for name, state in states.items():
         if name != HOME:
-            with findings.of(name, "group_state", name):
-                b.mode(name, state)
-    add_visuals(b, robot, links, bodies, path, findings, packages)
-    _actuate(b, joints, moving, mimics, closures, _driven(robot) if constraints else None)
-    return replace(b.describe(), note=_note(path.name, links, bodies, ground, repairs))
+            with diagnostics.reading("modes", name, item=("modes", name)):
+                b.mode(name, {joint: x for joint, x in state.items() if joint not in cut})
+    add_visuals(b, robot, links, bodies, diagnostics, options.packages)
+    closed = bool(cut) or any(loops.values())
+    actuate(b, joints, moving, mimics, closures, transmitted if closed else None, diagnostics)
+    robot.children("gazebo")
+    leave_out_unread(robot, diagnostics)
+    if diagnostics.collect:
+        check_meshes(links, diagnostics, options.packages)
+    return replace(b.describe(), note=_note(links, bodies, ground, repairs, diagnostics))
 
 
-def _with_world(links: dict[str, Tag], joints: Tags) -> dict[str, Tag]:
+def _robot(path: Path, diagnostics: Diagnostics) -> XmlElement:
+    """The <robot> element of a file."""
+    robot = read_xml(path.read_bytes(), diagnostics.source)
+    if robot.word != "robot":
+        raise robot.error(
+            f"the first element is <{robot.word}>; a URDF starts with <robot name=...>."
+        )
+    for element in robot:
+        namespace, _, name = element.tag.rpartition("}")
+        if namespace.endswith("xacro"):
+            sentence = f"this is a xacro file (it has <xacro:{name}>); expand it with xacro first."
+            raise ReadError(sentence).at(*element.place)
+    return robot
+
+
+def _with_world(
+    robot: XmlElement,
+    links: dict[str, XmlElement],
+    joints: Elements,
+    diagnostics: Diagnostics,
+) -> dict[str, XmlElement]:
     """The links, and the link `world` where a joint hangs on it and nobody declared it."""
-    parents = [e for joint in joints.values() for e in joint.element if name_of(e) == "parent"]
-    if WORLD in links or not any(e.get("link") == WORLD for e in parents):
+    parents = [parent for joint in joints.values() for parent in joint.children("parent")]
+    there = [parent for parent in parents if parent.attrib.get("link") == WORLD]
+    if WORLD in links or not there:
         return links
     sentence = "no link is called 'world', and a joint hangs on it; it is read as the ground."
-    warnings.warn(sentence, ModelWarning, stacklevel=user_stacklevel())
-    what = f"link '{WORLD}'"
-    return {WORLD: Tag(Element("link", name=WORLD), what, what), **links}
+    diagnostics.warn(sentence, *there[0].place)
+    world = XmlElement("link", {"name": WORLD})
+    world.parent = robot
+    return {WORLD: world, **links}
 
 
-def _all_ends(joints: Tags, links: Tags, findings: Findings) -> dict[str, tuple[str, ...]]:
+def _all_ends(
+    joints: Elements, links: Elements, diagnostics: Diagnostics
+) -> dict[str, tuple[str, str]]:
     """The parent and child links of the joints."""
     ends = {}
     for name, joint in joints.items():
-        with findings.of(name, "joint", name):
-            own = tuple(joint.child(tag).text("link") for tag in ("parent", "child"))
-            known_words(own, links, f"{joint.what} joins the unknown link", ReadError)
-            ends[name] = own
+        with diagnostics.reading(*joint.place, item=("joints", name)):
+            sides = [joint.child(tag) for tag in ("parent", "child")]
+            own = [side.text_of("link") for side in sides]
+            for side, link in zip(sides, own, strict=True):
+                with located(*side.place):
+                    known_words([link], links, f"{joint.what} joins the unknown link", ReadError)
+            ends[name] = (own[0], own[1])
     return ends
 
 
-def _body_names(links: Tags, ground: str | None) -> dict[str, str]:
-    """What each link is called here: `ground` is the fixed frame's name, and a moving link of that name gets another."""
+def _tree(ends: Ends, root: str, driven: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """The joints that carry their child, and those that are cut since another one does."""
+    if len({child for _, child in ends.values()}) == len(ends):
+        return list(ends), []
+    return spanning_tree([DirectedJoint(name, *own) for name, own in ends.items()], root, driven)
+
+
+def _body_names(links: Elements, ground: str | None) -> dict[str, str]:
+    """What each link is called here: `ground` is the fixed frame's name, and a moving link of that
+    name gets another."""
     taken = (f"ground_link{k}" for k in ("", *range(2, len(links) + 3)))
     other = next(name for name in taken if name not in links)
     return {name: GROUND if name == ground else other if name == GROUND else name for name in links}
 
 
 def _note(
-    file: str, links: Tags, bodies: Mapping[str, str], ground: str | None, repairs: list[str] | None
+    links: Elements,
+    bodies: Mapping[str, str],
+    ground: str | None,
+    repairs: list[str] | None,
+    diagnostics: Diagnostics,
 ) -> str:
     """Where the numbers come from, and what was changed; repairs are a warning too."""
+    changed = []
     if repairs:
-        warnings.warn(
-            f"{file}: repaired: {'; '.join(repairs)}.", ModelWarning, stacklevel=user_stacklevel()
-        )
-    changed = [f"Repaired: {'; '.join(repairs)}."] if repairs else []
+        diagnostics.warn(f"repaired: {'; '.join(repairs)}.")
+        changed.append(f"Repaired: {'; '.join(repairs)}.")
     if GROUND in links and ground != GROUND:
         changed.append(
             f"The link 'ground' is called '{bodies[GROUND]}', for 'ground' is the fixed frame's name."
         )
-    return " ".join([f"Read from {file}.", *changed])
-
-
-def _states(robot: Element, findings: Findings) -> dict[str, dict[str, tuple[float, ...]]]:
-    """Coordinates by joint of every <group_state>, as SRDF writes them."""
-    return {
-        name: {
-            (j := Tag(e, state.what, f"{state.what}: <joint>")).text("name"): j.list("value")
-            for e in state.element
-        }
-        for name, state in children(robot, "group_state", findings).items()
-    }
-
-
-def _driven(robot: Element) -> tuple[str, ...]:
-    """The joints that a <transmission>, or a command interface of <ros2_control>, names."""
-    drives = [e for e in robot if name_of(e) in ("transmission", "ros2_control")]
-    named = [j for e in drives for j in e.iter() if name_of(j) == "joint" and j.get("name")]
-    interfaces = [(j.attrib["name"], {name_of(x) for x in j}) for j in named]
-    return tuple(
-        dict.fromkeys(
-            name
-            for name, has in interfaces
-            if "command_interface" in has or "state_interface" not in has
-        )
-    )
+    return " ".join([f"Read from {diagnostics.source.path.name}.", *changed])
 
 
 def _add_bodies(
     b: Builder,
-    links: Tags,
+    links: Elements,
     bodies: Mapping[str, str],
     root: str,
-    joints: Tags,
+    joints: Elements,
     ends: Ends,
     base: str,
     repairs: list[str] | None,
-    findings: Findings,
+    diagnostics: Diagnostics,
 ) -> None:
     """The bodies, and the joint that carries the root."""
     extents = _extents(links, joints, ends)
     for name, link in links.items():
+        diagnostics.source.write_down(("bodies", bodies[name]), link.place, FIELDS)
         if bodies[name] != GROUND:
-            add = partial(_add_body, b, bodies[name], link, extents[name], repairs)
-            findings.read(add, link, (), "link", name)
+            with diagnostics.reading(*link.place, item=("bodies", bodies[name])):
+                data = _inertial(link, extents[name], repairs, diagnostics)
+                diagnostics.add_item(b, "bodies", bodies[name], data)
     if GROUND not in bodies.values():
         taken = (f"root_joint{k}" for k in ("", *range(2, len(joints) + 3)))
         b.joint(
@@ -247,66 +289,68 @@ def _add_bodies(
         )
     elif root != GROUND:
         b.frame(root, GROUND)
+        diagnostics.source.write_down(("frames", root), links[root].place)
 
 
-# -- links --------------------------------------------------------------------------------------------------------
+# -- links -----------------------------------------------------------------------------------------
 
 
-def _add_body(b: Builder, name: str, link: Tag, extent: float, repairs: list[str] | None) -> None:
-    b.body(name, **_inertial(link, extent, repairs))
-
-
-def _extents(links: Tags, joints: Tags, ends: Ends) -> dict[str, float]:
-    """How far a link reaches from its origin: to the joints it carries and to its centre of mass; of one that says nothing
-    of that, as far as the farthest does."""
+def _extents(links: Elements, joints: Elements, ends: Ends) -> dict[str, float]:
+    """How far a link reaches from its origin: to the joints it carries and to its centre of mass;
+    of one that says nothing of that, as far as the farthest does."""
     found = dict.fromkeys(links, 0.0)
     with suppress(ReadError):  # the link or joint itself is about to say what is wrong
         for name, link in links.items():
-            found[name] = math.hypot(*pose(link.child("inertial").child("origin")).position)
+            origin = link.child("inertial").child("origin")
+            found[name] = math.hypot(*origin.numbers("xyz", 3, ORIGIN))
         for name, joint in joints.items():
             parent = ends[name][0]
-            found[parent] = max(found[parent], math.hypot(*pose(joint.child("origin")).position))
+            reach = math.hypot(*joint.child("origin").numbers("xyz", 3, ORIGIN))
+            found[parent] = max(found[parent], reach)
     farthest = max(found.values(), default=0.0) or 1.0
     return {name: x or farthest for name, x in found.items()}
 
 
-def _inertial(link: Tag, extent: float, repairs: list[str] | None) -> dict[str, Any]:
+def _inertial(
+    link: XmlElement, extent: float, repairs: list[str] | None, diagnostics: Diagnostics
+) -> dict[str, Any]:
     """Mass, centre of mass and inertia in the link's own axes; what is not given is zero."""
     inertial = link.child("inertial")
-    at, mass, inertia = (
-        pose(inertial.child("origin")),
-        inertial.child("mass"),
-        inertial.child("inertia"),
-    )
+    at, mass, inertia = Pose(), inertial.child("mass"), inertial.child("inertia")
+    with diagnostics.reading():
+        at = pose_of(inertial.child("origin"))
     made: dict[str, Any] = {"com": at.position}
-    if mass.there:
-        made["mass"] = _entry(mass, "value", repairs)
-    if inertia.there or (repairs is not None and made.get("mass")):
-        moments = (
-            tuple(_entry(inertia, key, repairs) for key in MOMENTS) if inertia.there else (0.0,) * 6
-        )
-        body = Body("", made.get("mass", 0.0), at.position, moments)
-        made["inertia"] = moments = _admissible(body, extent, link.what, repairs)
-        if at.rpy != ORIGIN:
-            R = at.rotation()
-            with np.errstate(all="ignore"):  # what overflows is refused by the model
-                I = R @ Body("", inertia=moments).inertia_matrix() @ R.T
-                made["inertia"] = (I + I.T) / 2
+    if mass.present:
+        with diagnostics.reading():
+            made["mass"] = _entry(mass, "value", repairs)
+    if inertia.present or (repairs is not None and made.get("mass")):
+        with diagnostics.reading(*inertia.place):
+            moments: tuple[float, ...] = (0.0,) * 6
+            if inertia.present:
+                moments = tuple(_entry(inertia, key, repairs) for key in MOMENTS)
+            body = Body("", made.get("mass", 0.0), at.position, moments)
+            made["inertia"] = moments = _admissible(body, extent, link.what, repairs)
+            if at.rpy != ORIGIN:
+                R = at.rotation()
+                with np.errstate(all="ignore"):  # what overflows is refused by the model
+                    I = R @ Body("", inertia=moments).inertia_matrix() @ R.T
+                    made["inertia"] = (I + I.T) / 2
     return made
 
 
-def _entry(tag: Tag, key: str, repairs: list[str] | None) -> float:
+def _entry(element: XmlElement, key: str, repairs: list[str] | None) -> float:
     """A number of mass or inertia; where it is not there and may be repaired, zero."""
-    if repairs is not None and not tag.element.get(key, "").strip():
-        repairs.append(f"{tag.what} has no {key}, which is 0 now")
+    if repairs is not None and not element.optional_text(key).strip():
+        repairs.append(f"{element.what} has no {key}, which is 0 now")
         return 0.0
-    return tag.number(key)
+    return element.number(key)
 
 
 def _admissible(
     body: Body, extent: float, what: str, repairs: list[str] | None
 ) -> tuple[float, ...]:
-    """The moments without round-off; if they may be repaired, those of a solid body, and what was changed is listed."""
+    """The moments without round-off; if they may be repaired, those of a solid body, and what was
+    changed is listed."""
     noise = round_off_moment(body, extent)
     moments = tuple(0.0 if abs(x) <= noise else x for x in body.inertia)
     values = principal_moments([Body("", inertia=moments)])[0]
@@ -340,57 +384,19 @@ def _listed(values: Iterable[float]) -> str:
     return ", ".join(f"{x:.4g}" for x in values)
 
 
-# -- joints -------------------------------------------------------------------------------------------------------
+# -- joints and loops ------------------------------------------------------------------------------
 
 
-def _joint(name: str, joint: Tag, closures: Closures) -> dict[str, Any]:
-    """A joint's kind, place and data, as the Builder takes them."""
-    kind, at = kind_of(joint), pose(joint.child("origin"))
-    if name in closures.kinds and kind != "fixed":
-        # limits and friction in the file are those of the placeholder
-        kind, axis = closures.kinds[name]
-        return {"kind": kind, "at": at, "axis": axis}
-    return {
-        "kind": kind,
-        "at": at,
-        "axis": _axes(joint, kind),
-        # Drake's pitch is in metres a turn
-        "pitch": joint.child("screw_thread_pitch").number("value") / (2 * math.pi)
-        if kind == "helical"
-        else None,
-        **(_limits(joint) if len(model.KINDS[kind].velocities) == 1 else {}),
-        **(_friction(joint) if kind != "fixed" else {}),
-    }
-
-
-def _add_joint(
-    b: Builder,
-    name: str,
-    joint: Tag,
-    parent: str,
-    child: str,
-    closures: Closures,
-    home: tuple[float, ...] | None,
-) -> None:
-    """A joint, or the two revolute ones with a cross between them that a universal joint is if a motor drives one axis."""
-    data, split = _joint(name, joint, closures), closures.axis_motors(name)
-    if split is None:
-        b.joint(name, parent=parent, child=child, home=home, **data)
-        return
-    (first, second), (inner, outer) = split, data["axis"]
-    b.body(first)
-    b.joint(first, "revolute", parent, first, at=data["at"], axis=inner)
-    b.joint(second, "revolute", first, child, axis=outer)
-
-
-def _round_turns(joints: Tags, where: str) -> None:
-    """Quarter turns in the joints' rpy as exact as they are meant, where they are rounded."""
+def _round_turns(sections: list[Any], diagnostics: Diagnostics) -> None:
+    """Quarter turns in the rpy of joints and loops as exact as they are meant, where they are
+    rounded."""
     rounded: dict[str, str] = {}
     for origin in (
         e
-        for joint in joints.values()
-        for e in joint.element.iter()
-        if name_of(e).endswith("origin")
+        for elements in sections
+        for joint in elements.values()
+        for e in joint.iter()
+        if e.word.endswith("origin")
     ):
         texts = origin.get("rpy", "").split()
         for text in texts:
@@ -400,12 +406,14 @@ def _round_turns(joints: Tags, where: str) -> None:
             origin.set("rpy", " ".join(rounded.get(text, text) for text in texts))
     if rounded:
         few = ", ".join(list(rounded)[:4]) + ", ..." * (len(rounded) > 4)
-        sentence = f"{where}: the angles {few} of joints are read as the quarter turns they round, so that the loops close."
-        warnings.warn(sentence, ModelWarning, stacklevel=3)
+        diagnostics.warn(
+            f"the angles {few} of joints are read as the quarter turns they round, so that the loops close."
+        )
 
 
 def _quarter_turns(text: str) -> float | None:
-    """The whole number of quarter turns, not none, that a text gives to at least four decimals but not exactly."""
+    """The whole number of quarter turns, not none, that a text gives to at least four decimals but
+    not exactly."""
     digits = re.fullmatch(r"[+-]?\d{1,3}\.(\d{4,14})", text)
     if not digits:
         return None
@@ -414,78 +422,7 @@ def _quarter_turns(text: str) -> float | None:
     return exact if exact and 1e-15 < off < 10.0 ** -len(digits[1]) else None
 
 
-def _axes(joint: Tag, kind: str) -> Any:
-    """The axis of the kinds that have one, x by default, or the two of a universal joint."""
-    first, second = (axis_of(joint.child(tag)) for tag in ("axis", "axis2"))
-    if kind == "universal":
-        if (first is None) != (second is None):
-            raise ReadError(
-                f"{joint.what}: a universal joint has an <axis> and an <axis2>, or neither (x, then y)."
-            )
-        return ("x", "y") if first is None else (first, second)
-    return (first or (1.0, 0.0, 0.0)) if issubclass(model.KINDS[kind], OneAxis) else None
-
-
-def _limits(joint: Tag) -> dict[str, Any]:
-    limit = joint.child("limit")
-    given = {
-        key: limit.limit(key) for key in ("lower", "upper", "velocity", "effort") if key in limit
-    }
-    made = {
-        f"{key}_limit": given[key]
-        for key in ("velocity", "effort")
-        if given.get(key, math.inf) < UNBOUNDED
-    }
-    if given.keys() & {"lower", "upper"} and joint.text("type") != "continuous":
-        lower, upper = given.get("lower", 0.0), given.get("upper", 0.0)
-        if lower <= upper:
-            return {"limits": (lower, upper), **made}
-        sentence = (
-            f"{joint.what}: the lower limit {lower:g} is above the upper {upper:g}, which is read as no limit; "
-            "take both away, or exchange them."
-        )
-        warnings.warn(sentence, ModelWarning, stacklevel=user_stacklevel())
-    return made
-
-
-def _friction(joint: Tag) -> dict[str, Any]:
-    """Viscous and Coulomb friction; <joint_properties> is what exporters of an older habit call <dynamics>."""
-    dynamics, older = joint.child("dynamics"), joint.child("joint_properties")
-    given = dynamics if dynamics.there else older
-    keys = {"viscous": "damping", "coulomb": "friction"}
-    return {name: given.number(key) for name, key in keys.items() if key in given}
-
-
-def _add_mimics(b: Builder, joints: Tags, findings: Findings) -> set[str]:
-    """A coupling for each joint that mimics another; the names of those that do."""
-    found = set()
-    for name, joint in joints.items():
-        with findings.of(name, "joint", name):
-            mimic = joint.child("mimic")
-            if not mimic.there:
-                continue
-            source = mimic.text("joint")
-            known_words([source], joints, f"{joint.what} mimics the unknown joint", ReadError)
-            if joint.text("type") == "fixed":
-                # exporters that freeze a gripper leave it behind
-                sentence = (
-                    f"{joint.what} is fixed and cannot mimic '{source}'; the <mimic> is left out."
-                )
-                warnings.warn(sentence, ModelWarning, stacklevel=2)
-                continue
-            (ratio,), (offset,) = (
-                mimic.numbers("multiplier", 1, (1.0,)),
-                mimic.numbers("offset", 1, (0.0,)),
-            )
-            b.couple(f"{name} mimics {source}", name, source, ratio, offset)
-            found.add(name)
-    return found
-
-
-# -- the tree and its closures --------------------------------------------------------------------------------------
-
-
-def _root(links: Tags, ends: Ends) -> str:
+def _root(links: Elements, ends: Ends) -> str:
     """The one link that no joint carries."""
     if not links:
         raise ReadError("the robot has no links; add at least one <link>.")
@@ -505,9 +442,9 @@ def _root(links: Tags, ends: Ends) -> str:
     return roots[0]
 
 
-def _is_ground(root: str, links: Tags, base: str) -> bool:
+def _is_ground(root: str, links: Elements, base: str) -> bool:
     """Whether the root link stands for the ground and not for a body."""
-    stands = root == GROUND or (root == WORLD and not links[root].child("inertial").there)
+    stands = root == GROUND or (root == WORLD and not links[root].child("inertial").present)
     if stands and base != "fixed":
         raise ReadError(
             f"the root link '{root}' stands for the ground and cannot be {base}; take it and its joint away, "
@@ -519,75 +456,153 @@ def _is_ground(root: str, links: Tags, base: str) -> bool:
 def _add_loops(
     b: Builder,
     closures: Closures,
-    links: Tags,
+    links: Elements,
     ends: Ends,
     bodies: Mapping[str, str],
-    findings: Findings,
+    diagnostics: Diagnostics,
 ) -> None:
+    """The loops of the YAML, or of code."""
+
     def body(frame: str) -> str:
         """The link of a frame: a link's own name, or that of the joint that carries it."""
         carried = ends[frame][1] if frame in ends else None
         if frame in links and carried not in (None, frame):
             raise ReadError(
-                f"{closures.where}: the frame '{frame}' is the name of a link and of the joint of another one, "
+                f"{closures.where}the frame '{frame}' is the name of a link and of the joint of another one, "
                 f"'{carried}'; rename one of them."
             )
         if frame not in links and carried is None:
             hint = suggest(frame, [*links, *ends], "; name a link or a joint.")
             raise ReadError(
-                f"{closures.where}: no link or joint has the name of the frame '{frame}'{hint}"
+                f"{closures.where}no link or joint has the name of the frame '{frame}'{hint}"
             )
         return bodies[carried or frame]
 
     for cut in closures.cuts:
-        with findings.of(cut.name):
+        with diagnostics.reading(*cut.place, item=("loops", cut.name)):
             first, second = (body(frame) for frame in cut.frames)
+            diagnostics.source.write_down(("loops", cut.name), cut.place)
             b.loop(cut.name, cut.kind, first, second, axis=cut.axis, pitch=cut.pitch)
 
 
-def _actuate(
-    b: Builder,
-    joints: Tags,
-    moving: list[str],
-    mimics: set[str],
-    closures: Closures,
-    transmitted: tuple[str, ...] | None,
-) -> None:
-    """Motors where the YAML says; without it at every joint of a tree that moves, floats not and mimics none, and of what
-    <constraint> elements close at the joints that have a transmission."""
-    for name in closures.kinds:
-        if name not in moving:
-            _warn(
-                closures,
-                f"joint_name names '{name}', and no moving joint has that name",
-                name,
-                moving,
-            )
-    driven = [name for name in moving if closures.kinds.get(name, ("",))[0] != "fixed"]
-    if closures.motors is not None:
-        b.actuate(
-            *_motors(
-                closures,
-                [axis for name in driven for axis in closures.axis_motors(name) or (name,)],
-            )
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def write_urdf(m: Model, options: UrdfWriteOptions, diagnostics: Diagnostics) -> str:
+    """The text of a mechanism, which the file of the diagnostics' source is to have."""
+    made = as_hinges(m) if options.hinges else m
+    _lose(made, diagnostics)
+    if options.hinges and (balls := list(lost_with_hinges(m))):
+        diagnostics.lose("limits, friction, springs and motors of the ball joints", *balls)
+    if unread := ", ".join(unread_joints(made)):
+        diagnostics.warn(
+            f"the parser of ROS (urdfdom) does not read the joints {unread}; save(..., hinges=True) writes them as "
+            "hinges and slides."
         )
-    elif transmitted is not None:
-        b.actuate(*(name for name in driven if name in transmitted))
-    elif not closures.cuts:
-        b.actuate(*(n for n in driven if n not in mimics and joints[n].text("type") != "floating"))
+    return to_urdf(made, diagnostics.source.path.parent)
 
 
-def _motors(closures: Closures, driven: list[str]) -> Iterator[str]:
-    asked = closures.motors or ()
-    part = isinstance(asked, str)
-    for name in [asked] if isinstance(asked, str) else dict.fromkeys(asked):
-        found = [x for x in driven if (name in x if part else name == x)]
-        if not found:
-            has = "'s name contains it" if part else " has that name"
-            _warn(closures, f"name_mot names '{name}', and no moving joint{has}", name, driven)
-        yield from found
+def to_urdf(m: Model, folder: Path | None = None) -> str:
+    """The text of a mechanism; meshes are named from `folder`."""
+    robot = Element("robot", name=m.name)
+    ground, couplings = _ground_link(m), _mimics(m)
+    shapes = named_from(m.shapes, folder)
+    write_visuals(SubElement(robot, "link", name=ground), (x for x in shapes if x.body == GROUND))
+    names = {GROUND: ground, **{b.name: b.name for b in m.bodies}}
+    for body in m.bodies:
+        write_visuals(_write_body(robot, body), (x for x in shapes if x.body == body.name))
+    for joint in m.joints:
+        write_joint(robot, joint, names[joint.parent], couplings.get(joint.name))
+    taken = {joint.name for joint in m.joints}
+    for frame in (f for f in m.frames if f.name != ground):
+        SubElement(robot, "link", name=frame.name)
+        candidates = chain((f"{frame.name}_frame",), (f"{frame.name}_frame{k}" for k in count(2)))
+        taken.add(name := next(x for x in candidates if x not in taken))
+        made = write_jointed(robot, name, "fixed", names[frame.body], frame.name)
+        add_origin(made, "origin", frame.at)
+    for loop in (x for x in m.loops if x.kind.kind not in CLOSURES):
+        write_loop(robot, DIALECTS[0], loop, names)
+    for name in m.actuated if m.loops else ():  # of a tree every joint is driven
+        SubElement(SubElement(robot, "transmission", name=f"{name}_drive"), "joint", name=name)
+    homes = {j.name: j.home for j in m.joints if j.home is not None}
+    modes = {
+        mode.name: dict(mode.coordinates) for mode in substitute(m.description.modes, m.values)
+    }
+    write_states(robot, {**({HOME: homes} if homes else {}), **modes})
+    indent(robot)
+    return '<?xml version="1.0"?>\n' + tostring(robot, encoding="unicode") + "\n"
 
 
-def _warn(closures: Closures, sentence: str, word: str, known: list[str]) -> None:
-    hint = suggest(word, known, "; it is left out.")
-    warnings.warn(f"{closures.where}: {sentence}{hint}", ModelWarning, stacklevel=2)
+def _ground_link(m: Model) -> str:
+    """The name of the root link: `world`, as is the custom, unless a body or a frame elsewhere has
+    it."""
+    there = Pose()
+    elsewhere = any(f.name == WORLD and (f.body != GROUND or f.at != there) for f in m.frames)
+    return GROUND if WORLD in m.body_places or elsewhere else WORLD
+
+
+def _mimics(m: Model) -> dict[str, Coupling]:
+    """By joint, the coupling that its <mimic> says. A joint can have only one, so that of several
+    others are turned round: a = r b + c is b = a / r - c / r. Where couplings form more than one
+    circle some find no place."""
+    given = [c for c in m.couplings if c.source is not None]
+    places: dict[str, Coupling] = {}
+
+    def place(c: Coupling, tried: set[str]) -> bool:
+        for joint in (c.joint, str(c.source)):
+            if joint not in tried:
+                tried.add(joint)
+                if joint not in places or place(places[joint], tried):
+                    places[joint] = c
+                    return True
+        return False
+
+    for c in given:
+        place(c, set())
+    return {
+        joint: c
+        if joint == c.joint
+        else replace(c, joint=joint, source=c.joint, ratio=1 / c.ratio, offset=-c.offset / c.ratio)
+        for joint, c in places.items()
+    }
+
+
+def _write_body(robot: Element, body: Body) -> Element:
+    link = SubElement(robot, "link", name=body.name)
+    if body.mass or any(body.inertia):
+        inertial = SubElement(link, "inertial")
+        add_origin(inertial, "origin", Pose(body.com))
+        SubElement(inertial, "mass", value=numbers([body.mass]))
+        entries = zip(MOMENTS, body.inertia, strict=True)
+        SubElement(inertial, "inertia", {key: numbers([x]) for key, x in entries})
+    return link
+
+
+def _lose(m: Model, diagnostics: Diagnostics) -> None:
+    """What the mechanism has and its URDF has not."""
+    if tuple(m.gravity) != GRAVITY:
+        diagnostics.lose(f"the gravity {numbers(m.gravity)}")
+    mimics = _mimics(m)
+    written = {c.name for c in mimics.values()}
+    driven = [j.name for j in m.joints if j.nv and j.name not in mimics]
+    if not m.loops and list(m.actuated) != driven:
+        diagnostics.lose("which joints are actuated")
+    items = {
+        "the parameters (their values are put in)": list(m.parameters),
+        "the constraints": [x.name for x in m.loops if x.kind.kind in CLOSURES],
+        "the driving constraints": [c.name for c in m.couplings if c.source is None],
+        "the couplings, of which a joint can have only one,": [
+            c.name for c in m.couplings if c.source is not None and c.name not in written
+        ],
+        "the springs": [s.name for s in m.springs],
+        "the wrenches": [w.name for w in m.wrenches],
+        "stiffness, motor inertia and gear ratio of the joints": [
+            j.name for j in m.joints if any(getattr(j, key) is not None for key in LOST)
+        ],
+        "friction and limits, which are only written of one degree of freedom, of the joints": [
+            j.name for j in m.joints if j.nv > 1 and any(getattr(j, key) for key in OF_ONE)
+        ],
+    }
+    for what, names in items.items():
+        if names:
+            diagnostics.lose(what, *names)

@@ -1,8 +1,9 @@
-"""Joints that the parser of ROS (urdfdom) does not read, as chains of hinges and slides with massless links between them.
+"""Joints that the parser of ROS (urdfdom) does not read, as chains of hinges and slides with
+massless links between them.
 
-A ball joint is three hinges about z, y and x, whose angles are yaw, pitch and roll: the same motion but for pitches of a
-quarter turn, where the hinges lose a degree of freedom. A screw is a hinge and a slide that mimics it.
-"""
+A ball joint is three hinges about z, y and x, whose angles are yaw, pitch and roll: the same motion
+but for pitches of a quarter turn, where the hinges lose a degree of freedom. A screw is a hinge and
+a slide that mimics it."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def unread_joints(m: Model) -> Iterator[str]:
 
 
 def lost_with_hinges(m: Model) -> Iterator[str]:
-    """The ball joints whose limits, friction or motors no hinge has: they are about the axes of the body."""
+    """The ball joints whose limits, friction or motors no hinge has: they are about the axes of the
+    body."""
     data = [name for name in DATA if name != "home"]
     for j in m.joints:
         if isinstance(j.kind, Spherical) and any(getattr(j, name) is not None for name in data):
@@ -47,7 +49,8 @@ def lost_with_hinges(m: Model) -> Iterator[str]:
 
 
 def as_hinges(m: Model) -> Model:
-    """The same mechanism with chains of hinges and slides in place of the joints that urdfdom does not read."""
+    """The same mechanism with chains of hinges and slides in place of the joints that urdfdom does
+    not read."""
     d = m.description
     chains = {j.name: _chain(j) for j in d.joints if isinstance(j.kind, UNREAD)}
     taken = {x.name for x in (*d.bodies, *d.frames, *d.joints, *d.loops, *d.couplings)}
@@ -79,7 +82,8 @@ def as_hinges(m: Model) -> Model:
 
 
 def _chain(j: Joint) -> list[tuple[str, JointKind]]:
-    """The hinges and slides of a joint, in the order of its coordinates, each with the end of its name."""
+    """The hinges and slides of a joint, in the order of its coordinates, each with the end of its
+    name."""
     kind = j.kind
     if isinstance(kind, Spherical):
         return [(name, Revolute(axis)) for name, axis in (("z", Z), ("y", Y), ("x", X))]

@@ -1,121 +1,141 @@
-"""The XML of a URDF: its elements with their lines, the numbers in them, and what is wrong with them in a sentence."""
+"""Elements of XML with their lines, the numbers in them, and a memory of what was read.
+
+A reader asks an element for its parts; `unread` finds afterwards what nobody asked for. So an
+element that a format has and its reader has not, or a misspelled one, is never lost without a word.
+"""
 
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 
-import numpy as np
 from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import DefusedXMLParser
+from defusedxml.ElementTree import DefusedXMLParser, iterparse
 
-from eslabon.arguments import known_words
-from eslabon.errors import ModelWarning, ReadError, format_value
-from eslabon.files.findings import Findings
-from eslabon.model import Pose
-from eslabon.model.poses import ORIGIN
-from eslabon.numerics.rotations import rotation_from_quaternion, rpy_from_rotation
+from eslabon.errors import Place, ReadError, format_value
+from eslabon.files.diagnostics import SourceText
 
-SAME = (
-    "revolute",
-    "prismatic",
-    "fixed",
-    "planar",
-    "spherical",
-    "universal",
-    "helical",
-    "cylindrical",
-)
-OTHERS = {"continuous": "revolute", "floating": "free", "ball": "spherical", "screw": "helical"}
-KINDS = {**dict(zip(SAME, SAME, strict=True)), **OTHERS}
-# What Drake closes loops and couples bodies with: not read, and too much to lose without a word.
-FOREIGN = (
-    "loop_joint",
-    "ball_constraint",
-    "weld_constraint",
-    "distance_constraint",
-    "linear_bushing_rpy",
-)
+DEEPEST = 100  # elements inside one another in a file that names its parts, as URDF does
 
 
-@dataclass(frozen=True)
-class Tag:
-    """An element of the file, the link or joint it belongs to, and how sentences call it."""
+class XmlElement(Element):
+    """An element that knows its line, its parent, and which of its parts were read.
 
-    element: Element
-    owner: str
-    what: str
-    there: bool = True
+    A child that is not there is an empty one with `present` false, so that its parts are not there
+    either."""
 
-    def child(self, tag: str) -> Tag:
-        """The only child of that name; an empty one if it is not there."""
-        found = [e for e in self.element if name_of(e) == tag]
+    line = depth = 0
+    parent: XmlElement | None = None
+    present = True
+    step = ""  # its name among its siblings: "link", "link[2]", ...
+
+    def __init__(self, tag: str, attributes: dict[str, str] | None = None) -> None:
+        super().__init__(tag, attributes or {})
+        self.word = tag.rpartition("}")[2]  # without its namespace: <drake:joint> is a joint
+        self.read_children: set[str] = set()
+        self.read_attributes: set[str] = set()
+        self.passed_over: set[Element] = set()
+
+    @property
+    def place(self) -> Place:
+        """The steps from the first element of the file to this one."""
+        steps, element = [], self
+        while element.parent is not None:
+            steps.append(element.step or element.word)
+            element = element.parent
+        return tuple(reversed(steps))
+
+    @property
+    def what(self) -> str:
+        """How sentences call it: a child of the first element by its name, others by that and their
+        own tag."""
+        outermost = self
+        while outermost.parent is not None and outermost.parent.parent is not None:
+            outermost = outermost.parent
+        name = outermost.attrib.get("name") if outermost.parent is not None else None
+        owner = f"{outermost.word} '{name}'" if name else f"<{outermost.word}>"
+        return owner if outermost is self else f"{owner}: <{self.word}>"
+
+    def error(self, sentence: str) -> ReadError:
+        """A mistake in this element."""
+        return ReadError(sentence).at(*self.place)
+
+    # -- parts -------------------------------------------------------------------------------------
+
+    if TYPE_CHECKING:  # all elements of a file are of this class
+
+        def __iter__(self) -> Iterator[XmlElement]: ...
+        def iter(self, tag: str | None = None) -> Generator[XmlElement]: ...
+
+    def children(self, word: str) -> list[XmlElement]:
+        """The elements of that name in it, which are read from now on."""
+        self.read_children.add(word)
+        return [e for e in self if e.word == word]
+
+    def child(self, word: str) -> XmlElement:
+        """The only child of that name."""
+        found = self.children(word)
         if len(found) > 1:
-            raise ReadError(f"{self.owner} has {len(found)} elements <{tag}>; keep one.")
-        return Tag(
-            found[0] if found else Element(tag), self.owner, f"{self.owner}: <{tag}>", bool(found)
-        )
+            raise found[1].error(f"{self.what} has {len(found)} elements <{word}>; keep one.")
+        if found:
+            return found[0]
+        missing = XmlElement(word)
+        missing.parent, missing.present = self, False
+        return missing
 
-    @property
-    def line(self) -> int:
-        """Where it begins in the file."""
-        return getattr(self.element, "line", 0)
+    def pass_over(self, *words: str) -> None:
+        """Children of these names mean nothing here, whatever is in them; all, if no name is
+        given."""
+        for child in self:
+            if not words or child.word in words:
+                self.passed_over.add(child)
 
-    @property
-    def parts(self) -> dict[str, int]:
-        """The names of all elements in it, and the line of the first of each."""
-        inner = [e for e in self.element.iter() if e is not self.element]
-        return {name_of(e): getattr(e, "line", 0) for e in reversed(inner)}
+    def has(self, key: str) -> bool:
+        return key in self.attrib
 
-    def drop(self, part: str) -> None:
-        """Take the elements of that name away."""
-        for parent in [*self.element.iter()]:
-            for element in [e for e in parent if name_of(e) == part]:
-                parent.remove(element)
+    def optional_text(self, key: str, default: str = "") -> str:
+        self.read_attributes.add(key)
+        return self.attrib.get(key, default)
 
-    def __contains__(self, key: str) -> bool:
-        return key in self.element.attrib
-
-    def text(self, key: str) -> str:
-        value = self.element.get(key)
-        if value is None or not value.strip():
-            raise ReadError(
-                f'{self.what} has no {key}; write it as <{name_of(self.element)} {key}="...">.'
-            )
+    def text_of(self, key: str) -> str:
+        """An attribute that must be there."""
+        value = self.optional_text(key)
+        if not value.strip():
+            raise self.error(f'{self.what} has no {key}; write it as <{self.word} {key}="...">.')
         return value
 
     def numbers(
         self, key: str, count: int, default: tuple[float, ...] | None = None
     ) -> tuple[float, ...]:
         """So many numbers of an attribute; without a default it must be there."""
-        if default is not None and key not in self:
+        if default is not None and not self.has(key):
             return default
-        values = self.text(key).split()
+        values = self.text_of(key).split()
         if len(values) != count:
-            raise ReadError(
+            raise self.error(
                 f"{self.what} {key} needs {count} number{'s' * (count != 1)}; it is {format_value(' '.join(values))}."
             )
         made = tuple(self._number(text, key) for text in values)
         if not all(map(math.isfinite, made)):
-            raise ReadError(
+            raise self.error(
                 f"{self.what} {key} is {format_value(' '.join(values))}; give a finite number."
             )
         return made
 
-    def list(self, key: str) -> tuple[float, ...]:
-        """All numbers of an attribute."""
-        return self.numbers(key, len(self.text(key).split()))
+    def all_numbers(self, key: str) -> tuple[float, ...]:
+        return self.numbers(key, len(self.text_of(key).split()))
 
     def number(self, key: str) -> float:
         return self.numbers(key, 1)[0]
 
     def limit(self, key: str) -> float:
         """A number that may be infinite."""
-        return self._number(self.text(key), key)
+        return self._number(self.text_of(key), key)
 
     def _number(self, text: str, key: str) -> float:
         try:
@@ -123,135 +143,98 @@ class Tag:
         except ValueError:
             value = math.nan
         if math.isnan(value):
-            raise ReadError(f"{self.what} {key} is {format_value(text)}; it must be a number.")
+            raise self.error(f"{self.what} {key} is {format_value(text)}; it must be a number.")
         return value
 
 
-Tags = Mapping[str, Tag]
-Axis = tuple[float, ...]  # three numbers, of unit length
+# -- files -----------------------------------------------------------------------------------------
 
 
-class _Element(Element):
-    """An element that knows its line."""
+def tree_with_lines(text: bytes) -> XmlElement:
+    """The first element of an XML text, with the lines of all; a DTD is refused."""
 
-    line = 0
-
-
-def tree_with_lines(text: bytes) -> Element:
-    """The first element of an XML text. Elements have their line as `line`; a DTD is refused."""
-
-    def element(tag: str, attributes: dict[str, str]) -> Element:
-        made = _Element(tag, attributes)
+    def element(tag: str, attributes: dict[str, str]) -> XmlElement:
+        made = XmlElement(tag, attributes)
         made.line = parser.parser.CurrentLineNumber
         return made
 
     parser = DefusedXMLParser(target=TreeBuilder(element_factory=element), forbid_dtd=True)
     parser.feed(text)
-    return parser.close()
+    root = parser.close()
+    assert isinstance(root, XmlElement), "the parser makes no others"
+    for parent in root.iter():
+        counts: Counter[str] = Counter()
+        for child in parent:
+            counts[child.word] += 1
+            child.parent, child.depth, count = parent, parent.depth + 1, counts[child.word]
+            child.step = child.word if count == 1 else f"{child.word}[{count}]"
+    return root
 
 
-def parse(text: bytes) -> Element:
-    """The <robot> element of a file."""
-    if not text.strip():
-        raise ReadError("the file is empty; a URDF starts with <robot name=...>.")
+def first_tag(path: Path, source: SourceText) -> str:
+    """The tag of the first element of a file, of which no more is read."""
+    with _xml_errors(source):
+        _, element = next(iterparse(path, events=["start"], forbid_dtd=True))
+    return str(element.tag)
+
+
+@contextmanager
+def _xml_errors(source: SourceText) -> Iterator[None]:
+    """What the parser refuses, in a sentence."""
     try:
-        robot = tree_with_lines(text)
+        yield
     except DefusedXmlException:
         raise ReadError(
             "the XML has a DTD or entities, and those are refused; take the DOCTYPE away."
         ) from None
-    except (ParseError, ValueError, LookupError) as error:  # the last two: encodings nobody knows
+    except ParseError as error:
+        place = source.line(error.position[0])
+        raise ReadError(f"this is not well-formed XML: {error}.").at(*place) from None
+    except (ValueError, LookupError) as error:  # encodings nobody knows
         raise ReadError(f"this is not well-formed XML: {error}.") from None
-    if name_of(robot) != "robot":
-        raise ReadError(
-            f"the first element is <{name_of(robot)}>; a URDF starts with <robot name=...>."
-        )
-    for element in robot:
-        name = name_of(element)
-        if element.tag.startswith("{") and element.tag.split("}")[0].endswith("xacro"):
-            raise ReadError(
-                f"this is a xacro file (it has <xacro:{name}>); expand it with xacro first."
-            )
-        if name in FOREIGN:
-            sentence = f"the URDF has a <{name}>, which is not read; close the loop with loops=."
-            warnings.warn(sentence, ModelWarning, stacklevel=2)
-    return robot
 
 
-def name_of(element: Element) -> str:
-    """The name of an element without its namespace: <drake:joint> is a joint like any other."""
-    return element.tag.rpartition("}")[2]
+def read_xml(text: bytes, source: SourceText) -> XmlElement:
+    """The first element of a file; `source` learns the lines of all."""
+    if not text.strip():
+        raise ReadError("the file is empty; it has no XML in it.")
+    with _xml_errors(source):
+        root = tree_with_lines(text)
+    for element in root.iter():
+        if element.depth > DEEPEST:
+            raise ReadError(f"the elements are nested more than {DEEPEST} deep; this is no model.")
+    source.lines_from(lambda: {e.place: e.line for e in root.iter()})
+    return root
 
 
-def children(robot: Element, tag: str, findings: Findings) -> dict[str, Tag]:
-    """The elements of a kind by name, in their order."""
-    found: dict[str, Tag] = {}
-    for k, element in enumerate((e for e in robot if name_of(e) == tag), start=1):
-        made = Tag(element, "", f"{tag} number {k}")
-        with findings.of("", line=made.line):
-            name = made.text("name")
-            if name in found:
-                raise ReadError(
-                    f"the {tag} '{name}' is defined twice; give one of them another name."
-                )
-            found[name] = Tag(element, f"{tag} '{name}'", f"{tag} '{name}'")
-            findings.lines[tag, name] = made.line
-            findings.lines |= {(tag, name, part): line for part, line in made.parts.items()}
-    return found
+# -- what was not read -----------------------------------------------------------------------------
 
 
-# What the elements may hold that matters here; others, such as those of simulators, are passed over.
-READ = {
-    "robot": ("link", "joint", "constraint", "transmission", "material", "gazebo", "group_state", "ros2_control"),
-    "link": ("inertial", "visual", "collision"),
-    "inertial": ("origin", "mass", "inertia"),
-    "joint": ("origin", "parent", "child", "axis", "axis2", "limit", "dynamics", "mimic", "calibration",
-        "safety_controller", "joint_properties", "screw_thread_pitch"),
-}  # fmt: skip
+class Unread(NamedTuple):
+    """An element, or an attribute of one, that no reader asked for."""
+
+    element: XmlElement
+    attribute: str = ""
 
 
-def misspelled(robot: Element) -> Iterator[tuple[str, int]]:
-    """Elements that are passed over but look like one that would be read, and their lines."""
-    for owner in robot.iter():
-        known = READ.get(name_of(owner), ())
-        for name, line in ((name_of(e), getattr(e, "line", 0)) for e in owner if known):
-            near = get_close_matches(name, known, n=1, cutoff=0.75)
-            if near and name not in known:
-                place = (
-                    f"{name_of(owner)} '{owner.get('name')}'"
-                    if owner.get("name")
-                    else f"<{name_of(owner)}>"
-                )
-                yield f"{place}: <{name}> is passed over; did you mean <{near[0]}>?", line
+Harmless = Mapping[
+    str, Iterable[str]
+]  # by the name of an element: elements in it, attributes as "@name"
 
 
-# -- what stands in the elements ------------------------------------------------------------------------------------
-
-
-def kind_of(joint: Tag) -> str:
-    known_words(
-        [text := joint.text("type")], KINDS, f"{joint.what} has the unknown type", ReadError
-    )
-    return KINDS[text]
-
-
-def axis_of(tag: Tag) -> Axis | None:
-    """A direction of unit length; a zero one is left for the model to refuse."""
-    axis = tag.numbers("xyz", 3) if "xyz" in tag else None
-    length = math.hypot(*axis) if axis else 0.0
-    return tuple(x / length for x in axis) if axis and length > 1e-12 else axis
-
-
-def pose(origin: Tag) -> Pose:
-    """An <origin>: xyz with rpy or, since URDF 1.1, quat_xyzw."""
-    xyz, rpy = origin.numbers("xyz", 3, ORIGIN), origin.numbers("rpy", 3, ORIGIN)
-    if "quat_xyzw" in origin:
-        if "rpy" in origin:
-            raise ReadError(f"{origin.what} has rpy and quat_xyzw; keep one.")
-        x, y, z, w = origin.numbers("quat_xyzw", 4)
-        if not 1e-12 < (length := math.hypot(x, y, z, w)) < 1e12:
-            raise ReadError(f"{origin.what} quat_xyzw has the length {length:g}; it must be 1.")
-        rpy = tuple(
-            rpy_from_rotation(rotation_from_quaternion(np.array([w, x, y, z]) / length)).tolist()
-        )
-    return Pose(xyz, rpy)  # type: ignore[arg-type]
+def unread(root: XmlElement, harmless: Harmless) -> Iterator[Unread]:
+    """What no reader asked for and is not harmless; of an unread element not what is in it."""
+    waiting = [root]
+    while waiting:
+        element = waiting.pop()
+        known = harmless.get(element.word, ())
+        for key in sorted(element.attrib.keys() - element.read_attributes):
+            plain = key.rpartition("}")[2]
+            if f"@{plain}" not in known:
+                yield Unread(element, plain)
+        inner: list[XmlElement] = [e for e in element if e not in element.passed_over]
+        judged = [child for child in inner if child.word not in known]
+        for child in judged:
+            if child.word not in element.read_children:
+                yield Unread(child)
+        waiting += [child for child in reversed(judged) if child.word in element.read_children]

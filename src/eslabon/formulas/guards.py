@@ -13,8 +13,8 @@ from eslabon.compiler.formula import Argument, Guard, Request
 from eslabon.errors import InputError, ModelError
 from eslabon.formulas.inputs import Q
 from eslabon.model import Model
-from eslabon.model.admissible import margin
 from eslabon.model.configuration import lengths_of_quaternions
+from eslabon.model.validation import margin
 from eslabon.numerics.scalars import casadi
 
 SHORTEST = 1e-12  # the least squared length of a quaternion that is an orientation

@@ -98,11 +98,11 @@ class ConstantAngle(TwoAxes):
     kind, symbol, dof = "constant_angle", "CA", 5
     angle: Any = np.pi / 2
 
-    def requirements(self) -> list[tuple[Scalar, str]]:
+    def requirements(self) -> list[tuple[Scalar, str, str]]:
         why = "a constant angle lies between 0 and pi; axes that stay parallel are of kind parallel_axes."
         return [
             *super().requirements(),
-            *((x - 1e-6, why) for x in (self.angle, np.pi - self.angle)),
+            *((x - 1e-6, "angle", why) for x in (self.angle, np.pi - self.angle)),
         ]
 
     def constraints(self) -> tuple[Constraint, ...]:
@@ -116,10 +116,11 @@ class Distance(ClosureKind):
     kind, symbol, dof = "distance", "D", 5
     length: Any = 0.0
 
-    def requirements(self) -> list[tuple[Scalar, str]]:
+    def requirements(self) -> list[tuple[Scalar, str, str]]:
         return [
             (
                 self.length - 1e-12,
+                "length",
                 "a distance is positive; points that coincide are of kind spherical.",
             )
         ]

@@ -92,10 +92,10 @@ class ClosureKind:
         """The number of scalar constraints."""
         return 6 - self.dof
 
-    def requirements(self) -> list[tuple[Scalar, str]]:
-        """What must not be negative of axes and other numbers, and the sentence said where it is."""
+    def requirements(self) -> list[tuple[Scalar, str, str]]:
+        """What must not be negative of axes and other numbers, its key, and the sentence said where it is."""
         zero = "the axis is zero; give it a direction, such as 'z' or [0, 0, 1]."
-        return [(dot(axis, axis) - LEAST, zero) for axis in self.axes]
+        return [(dot(axis, axis) - LEAST, "axis", zero) for axis in self.axes]
 
     def constraints(self) -> tuple[Constraint, ...]:
         """What it holds."""

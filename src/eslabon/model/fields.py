@@ -23,11 +23,11 @@ import numpy as np
 
 from eslabon.answers import Column, cell_text
 from eslabon.arguments import choice, known_words, mapping, text
-from eslabon.errors import ModelError, format_value
+from eslabon.errors import ModelError, format_value, located
 from eslabon.model.closures import CLOSURES
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.joints import KINDS
-from eslabon.model.parameter_expressions import Number, ParameterExpression
+from eslabon.model.parameter_expressions import Number, ParameterExpression, leaves
 from eslabon.model.parameter_units import number_with_unit
 from eslabon.model.parsing import (
     AXIS_NAMES,
@@ -57,6 +57,7 @@ Steps = tuple[str | int, ...]  # the way to a number: names of fields and places
 FieldNumbers = Iterator[
     tuple[str, Steps, str]
 ]  # what a number is called in its item, the way to it, its unit
+Expressions = Iterator[tuple[tuple[str, ...], ParameterExpression]]  # with their places in an item
 NewNames = Mapping[str, Mapping[str, str]]  # by kind of item, new names for old ones
 OF_COORDINATES = ("rad", "m", "")  # units of a coordinate of some joint; quaternions have none
 Cells = Iterator[tuple[Column, Any]]  # what tables show of a field
@@ -115,6 +116,14 @@ class Spec(ABC, Generic[V]):
         """The items that it names, each with its kind."""
         return iter(())
 
+    def place_of_reference(self, field: str, name: str) -> tuple[str, ...]:
+        """Where in the item the name of another one is written."""
+        return (field,)
+
+    def expressions(self, name: str, value: Any) -> Expressions:
+        """The expressions in it, each with its place in the item."""
+        return expressions_at((name,), value)
+
     def rename(self, value: V, new: NewNames) -> V:
         """The same with other names of items."""
         return value
@@ -133,9 +142,14 @@ def declare(spec: Spec[Any], default: object = MISSING) -> Any:
     )
 
 
+_SPECS: dict[type, Mapping[str, Spec[Any]]] = {}  # by class, since every item that is made asks
+
+
 def specs_of(item: type) -> Mapping[str, Spec[Any]]:
     """The declarations of an item's fields, by name, all but the name."""
-    return {f.name: f.metadata[SPEC] for f in fields(item) if SPEC in f.metadata}
+    if item not in _SPECS:
+        _SPECS[item] = {f.name: f.metadata[SPEC] for f in fields(item) if SPEC in f.metadata}
+    return _SPECS[item]
 
 
 def table_title(name: str) -> str:
@@ -389,6 +403,9 @@ class Placement(Spec[Pose]):
         keys = mapping(value, context.what)
         return pose(keys.get("at"), context.what, keys.get("rpy"))
 
+    def expressions(self, name: str, value: Pose) -> Expressions:
+        return pose_expressions((), value)
+
     def numbers(self, name: str, item: object) -> FieldNumbers:
         return pose_numbers(name, (name,))
 
@@ -408,11 +425,13 @@ class Side(Spec[End]):
     def parse(self, value: object, name: str, context: Context) -> End:
         what = f"{context.what}: {name}"
         end = mapping(value, what)
-        body = text(end.get("body"), f"{what} body")
+        with located("body"):
+            body = text(end.get("body"), f"{what} body")
         if not self.point:
             return End(body, pose(end.get("at"), what, end.get("rpy")))
-        at = end.get("at")
-        return End(body, Pose() if at is None else Pose(triple(at, what, "m")))
+        with located("at"):
+            at = end.get("at")
+            return End(body, Pose() if at is None else Pose(triple(at, what, "m")))
 
     def numbers(self, name: str, item: object) -> FieldNumbers:
         if self.point:
@@ -430,6 +449,12 @@ class Side(Spec[End]):
 
     def references(self, value: End) -> Iterator[tuple[str, str]]:
         yield "body", value.body
+
+    def place_of_reference(self, field: str, name: str) -> tuple[str, ...]:
+        return field, "body"
+
+    def expressions(self, name: str, value: End) -> Expressions:
+        return pose_expressions((name,), value.at)
 
     def rename(self, value: End, new: NewNames) -> End:
         return replace(value, body=new["body"].get(value.body, value.body))
@@ -485,13 +510,24 @@ class Coordinates(Spec[Placed]):
             )
         placed = []
         for joint, given in value.items():
-            entries = [given] if (listing := as_list(given)) is None else listing
-            numbers = tuple(number_with_unit(x, what, *OF_COORDINATES) for x in entries)
-            placed.append((text(joint, f"{what}: joint"), numbers))
+            with located(str(joint)):
+                entries = [given] if (listing := as_list(given)) is None else listing
+                numbers = tuple(number_with_unit(x, what, *OF_COORDINATES) for x in entries)
+                placed.append((text(joint, f"{what}: joint"), numbers))
         return tuple(placed)
+
+    def place(self, name: str) -> tuple[str, ...]:
+        return ()  # the joints are the keys
 
     def references(self, value: Placed) -> Iterator[tuple[str, str]]:
         yield from (("joint", name) for name, _ in value)
+
+    def place_of_reference(self, field: str, name: str) -> tuple[str, ...]:
+        return (name,)  # the joints are the keys
+
+    def expressions(self, name: str, value: Placed) -> Expressions:
+        for joint, values in value:
+            yield from expressions_at((joint,), values)
 
     def rename(self, value: Placed, new: NewNames) -> Placed:
         return tuple((new["joint"].get(joint, joint), values) for joint, values in value)
@@ -536,7 +572,7 @@ class Kind(Spec[ClosureKind]):
         if made.dof == 6:
             raise ModelError(
                 f"{what}: a free joint closes nothing; take it out or choose another kind."
-            )
+            ).at("kind")
         return made
 
     def numbers(self, name: str, item: object) -> FieldNumbers:
@@ -548,6 +584,10 @@ class Kind(Spec[ClosureKind]):
                 yield from tuple_numbers(
                     key if key == "axis" else f"{key}_axis", (name, key), XYZ, ""
                 )
+
+    def expressions(self, name: str, value: ClosureKind) -> Expressions:
+        for key in (f.name for f in fields(value)):
+            yield from expressions_at((key if key in NUMBERS else "axis",), getattr(value, key))
 
     def write(self, name: str, value: ClosureKind) -> dict[str, object]:
         axes = [AXIS_NAMES.get(axis) or file_value(axis) for axis in value.axes]
@@ -662,6 +702,16 @@ def common_unit(units: Iterable[str]) -> str:
     """The unit of several numbers; that of each where they differ."""
     named = list(units)
     return named[0] if len(set(named)) == 1 else ", ".join(named)
+
+
+def expressions_at(place: tuple[str, ...], value: object) -> Expressions:
+    """The expressions in a value, all of them at one place."""
+    return ((place, x) for x in leaves(value) if isinstance(x, ParameterExpression))
+
+
+def pose_expressions(place: tuple[str, ...], at: Pose) -> Expressions:
+    yield from expressions_at((*place, "at"), at.position)
+    yield from expressions_at((*place, "rpy"), at.rpy)
 
 
 def pose_numbers(label: str, steps: Steps) -> FieldNumbers:

@@ -297,9 +297,9 @@ class Helical(OneAxis):
     velocities = (TURNING,)
     pitch: Any = 0.0
 
-    def requirements(self) -> list[tuple[Scalar, str]]:
+    def requirements(self) -> list[tuple[Scalar, str, str]]:
         zero = "a helical joint needs a pitch (metres a radian) other than zero; without one it is revolute."
-        return [*super().requirements(), (self.pitch * self.pitch - LEAST, zero)]
+        return [*super().requirements(), (self.pitch * self.pitch - LEAST, "pitch", zero)]
 
     @per_kind
     def transform(self, q: Array) -> RigidTransform:
@@ -353,12 +353,12 @@ class Universal(JointKind):
     def axes(self) -> tuple[Axis, ...]:
         return self.first, self.second
 
-    def requirements(self) -> list[tuple[Scalar, str]]:
+    def requirements(self) -> list[tuple[Scalar, str, str]]:
         parallel = "the two axes are parallel; a universal joint needs two directions."
         across, lengths = cross(*self.axes), [dot(axis, axis) for axis in self.axes]
         return [
             *super().requirements(),
-            (dot(across, across) - 1e-18 * lengths[0] * lengths[1], parallel),
+            (dot(across, across) - 1e-18 * lengths[0] * lengths[1], "axis", parallel),
         ]
 
     @per_kind

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import LOOKUP_ERRORS, floats, instance
+from eslabon.arguments import LOOKUP_ERRORS, floats, instance, mapping
 from eslabon.errors import (
     InputError,
     ModelError,
@@ -21,7 +21,6 @@ from eslabon.errors import (
     suggest,
     user_stacklevel,
 )
-from eslabon.model.admissible import check_numbers, plausibility_warnings
 from eslabon.model.items import (
     GROUND,
     Body,
@@ -42,7 +41,14 @@ from eslabon.model.parameter_expressions import (
 )
 from eslabon.model.parametric import Parametric
 from eslabon.model.schema import check_name
-from eslabon.model.validation import TIME, check_structure, tree_order, uses_time
+from eslabon.model.validation import (
+    TIME,
+    check_numbers,
+    check_structure,
+    implausible,
+    tree_order,
+    uses_time,
+)
 from eslabon.numerics.scalars import Expression
 
 T = TypeVar("T")
@@ -80,7 +86,8 @@ class Model(Parametric[Description]):
         >>> es.Mechanism.from_description(m.description) == m
         True
         """
-        return cls(description, symbols)
+        instance(description, "description", Description, "that of a mechanism, as m.description")
+        return cls(description, mapping(symbols, "symbols"))
 
     @cached_property
     def gravity(self) -> tuple[Any, ...]:
@@ -578,7 +585,7 @@ class Model(Parametric[Description]):
         >>> es.load("elbow").plausibility_warnings
         ()
         """
-        return tuple(plausibility_warnings(self))
+        return tuple(str(warning) for warning in implausible(self))
 
     def warn(self, known: Iterable[str] = ()) -> Self:
         """Say aloud what looks wrong and is not known, as `ModelWarning`.

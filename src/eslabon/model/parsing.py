@@ -85,14 +85,15 @@ def pose(at: object, what: str, rpy: object = None) -> Pose:
     given apart."""
     if rpy is not None:
         if isinstance(at, Pose) or len(as_list(at) or ()) not in (0, 3):
-            raise ModelError(f"{what}: rpy stands beside a whole pose; keep one of them.")
+            raise ModelError(f"{what}: rpy stands beside a whole pose; keep one of them.").at("rpy")
         at = (ORIGIN if at is None else at, rpy)
     if at is None or isinstance(at, Pose):
         return at or Pose()
     entries = as_list(at) or []
     rows = [row for row in map(as_list, entries) if row is not None]
     if len(rows) == 4 == len(entries) and all(len(row) == 4 for row in rows):
-        return _pose_of_matrix(rows, what)
+        with located("at"):
+            return _pose_of_matrix(rows, what)
     with located("at"):
         if len(rows) == 2 == len(entries):
             position = triple(rows[0], f"{what}: xyz", "m")
@@ -173,7 +174,9 @@ AXIS_NAMES = {axis: letter for letter, axis in reversed(NAMED_AXES.items())}
 def joint_kind(kind: object, axis: object, pitch: object, what: str) -> JointKind:
     """A kind of joint from its name, axis and pitch."""
     if isinstance(kind, str) and kind in CLOSURES:
-        raise ModelError(f"{what}: {kind} is a constraint and carries no body; make it a loop.")
+        raise ModelError(f"{what}: {kind} is a constraint and carries no body; make it a loop.").at(
+            "kind"
+        )
     return closure_kind(kind, KINDS, axis, {"pitch": pitch}, what)  # type: ignore[return-value]
 
 

@@ -11,12 +11,15 @@ from dataclasses import MISSING, fields, replace
 from typing import Any, TypeVar
 from unicodedata import category
 
-from eslabon.errors import ModelError, format_value, located
+from eslabon.errors import ModelError, Place, format_value, located
 from eslabon.model.fields import Context, FieldNumbers, NewNames, Side, specs_of
 from eslabon.model.items import ITEMS, Description, Item
+from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.model.poses import Pose
 
 I = TypeVar("I", bound=Item)
+# By class, since they are asked for with every item that is made
+_OPTIONAL: dict[type[Item], frozenset[str]] = {}
 # Control characters, lone surrogates, and what breaks lines: they break tables, sentences and
 # files.
 UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
@@ -41,7 +44,10 @@ def required_keys(item: type[Item]) -> tuple[str, ...]:
 
 
 def _optional(item: type[Item]) -> frozenset[str]:
-    return frozenset(f.name for f in fields(item) if f.default is not MISSING)  # type: ignore[arg-type]
+    if item not in _OPTIONAL:
+        names = (f.name for f in fields(item) if f.default is not MISSING)  # type: ignore[arg-type]
+        _OPTIONAL[item] = frozenset(names)
+    return _OPTIONAL[item]
 
 
 def check_name(name: object, what: str) -> str:
@@ -103,10 +109,23 @@ def items_of(d: Description) -> Iterator[Any]:
     return (item for section in ITEMS for item in getattr(d, section))
 
 
-def references(item: Item) -> Iterator[tuple[str, str, str]]:
-    """The items that one names: the field, the kind of what it names, and the name."""
+def place_of(item: Item) -> tuple[str, str]:
+    """Where an item stands in a description: its section and its name."""
+    return item.section, item.name
+
+
+def references(item: Item) -> Iterator[tuple[Place, str, str]]:
+    """The items that one names: the place of the name, the kind of what it names, and the name."""
     for field, spec in specs_of(type(item)).items():
-        yield from ((field, kind, name) for kind, name in spec.references(getattr(item, field)))
+        for kind, name in spec.references(getattr(item, field)):
+            yield (*place_of(item), *spec.place_of_reference(field, name)), kind, name
+
+
+def expressions_of(item: Item) -> Iterator[tuple[Place, ParameterExpression]]:
+    """The expressions of parameters in an item, each with its place."""
+    for field, spec in specs_of(type(item)).items():
+        for place, x in spec.expressions(field, getattr(item, field)):
+            yield (*place_of(item), *place), x
 
 
 def bodies_of(item: Item) -> set[str]:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.mechanism import Mechanism
-from eslabon.model.admissible import requirements
 from eslabon.model.parameter_expressions import ParameterExpression, dependency_order, leaves
+from eslabon.model.validation import requirements
 
 INSIDE = 1e-6  # as near as arguments come to where a function has no derivative
 DOMAINS = {
@@ -57,9 +57,9 @@ def domains(m: Mechanism, symbols: Mapping[str, Any]) -> Iterator[Domain]:
             yield Domain(
                 f"the argument of {node.operation} in '{text}'", argument, *DOMAINS[node.operation]
             )
-    for margin, owner, *_ in requirements(m.with_symbols(symbols)):
-        if not isinstance(margin, float | int):
-            yield Domain(f"what {owner} must not have below zero", margin, 0.0, np.inf)
+    for x in requirements(m.with_symbols(symbols)):
+        if not isinstance(x.margin, float | int):
+            yield Domain(f"what {x.owner} must not have below zero", x.margin, 0.0, np.inf)
 
 
 def _limited(x: ParameterExpression) -> Iterator[ParameterExpression]:
