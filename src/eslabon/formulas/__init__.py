@@ -1,2 +1,6 @@
-"""What mechanisms bring to the compiler: their inputs, the guards of these, and the table of
-quantities."""
+"""Formulas: functions of a model and symbols that give expressions, and never evaluate anything.
+
+`kinematics` has frames and loops, `formulations` the published equations of a tree, `constrained`
+the methods for constraints. A `motion_state` puts these together, `dynamics` and `derivatives` are
+functions of it, and `quantities` is the table of what can be asked.
+"""

@@ -103,7 +103,7 @@ def rates_jacobian(
 ) -> Expression:  # fmt: skip
     """The derivative of dx/dt by x, for implicit methods, whose iterations do not need that of the projection.
 
-    The accelerations' own are those of `dynamics.derivatives`, along the velocities; with dq/dt = N v a change of q is
+    The accelerations' own are those of `formulas.derivatives`, along the velocities; with dq/dt = N v a change of q is
     one of N^+ dq, since a quaternion's length changes nothing.
     """
     q, v, own = x[: m.nq], x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]

@@ -1,1 +1,1 @@
-"""What users ask of a mechanism in motion: forces, accelerations, matrices, reactions, energy."""
+"""Methods to impose the constraints of loops on the equations of a tree."""

@@ -2,9 +2,9 @@
 derivatives J v + Phi_t and J v' - gamma of the closure equations, by q and v.
 
 Around a loop the axes S of its joints, seen from the cut joint's second frame, are a chain that
-starts at its first frame. As in `sensitivities`, a change of q_l leaves what lies between its axis
-and the second frame as it is, and changes the relative twist by S'_l and the relative acceleration
-by S''_l - V x S'_l. With Phi' = G V and W = G^T lambda,
+starts at its first frame. As in `rnea_derivatives`, a change of q_l leaves what lies between its
+axis and the second frame as it is, and changes the relative twist by S'_l and the relative
+acceleration by S''_l - V x S'_l. With Phi' = G V and W = G^T lambda,
 
     d(Phi') / dq_l         = dPhi'/dpose S_l + G S'_l
     d(J^T lambda)_k / dq_l = S_k . (dW/dpose S_l + S_l x* W)    the second term if l carries k along
