@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.coordinates.designs import DESCRIBED, Designs
+from eslabon.coordinates.designs import DESCRIBED, Designs, velocity_scales_of
 from eslabon.errors import AssemblyError
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.least_squares import descent, orthogonal_step
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
+from eslabon.model.scale import row_scales, row_units, velocity_scales
+from eslabon.numerics.tolerances import CONVERGED, ROUND_OFF
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
-CLOSED = 1e-10  # metres and radians: a hundred times what round-off leaves in a mechanism of a few metres
-ROUND_OFF = 1e-13
-RESTARTS = 30
-FRUITLESS = 6  # starts in a row that come no nearer to closing, after which no more are tried
+
+@dataclass(frozen=True)
+class ClosingSettings:
+    """How a closed configuration is looked for.
+
+    Attributes
+    ----------
+    goal : the residual, in radians or metres over L, at which a descent ends: a tenth of what round-off leaves.
+    steps : of one descent, at most.
+    restarts : other starts, at most.
+    spread : how far the last of them are from the first, in radians or metres over L.
+    fruitless : starts in a row that come no nearer to closing, after which no more are tried.
+    """
+
+    goal: float = ROUND_OFF / 10
+    steps: int = 200
+    restarts: int = 30
+    spread: float = 3.0
+    fruitless: int = 6
+
+
+SETTINGS = ClosingSettings()
 
 
 def closure(m: Model, q: Any) -> list[Any]:
-    """Phi(q) and its Jacobian J, by the velocities."""
+    """Phi(q) and its Jacobian J, by the velocities, in comparable rows."""
     return list(equations(m, q, None, tuple(range(_rows(m))))[:2])
 
 
@@ -43,7 +64,7 @@ CLOSURE = Formula(
 
 
 def closure_at(m: Model, q: Floats, designs: Designs = DESCRIBED) -> tuple[Floats, Floats]:
-    """Phi and J at configurations (..., nq), as numbers; for designs, of each at its own."""
+    """Phi and J at configurations (..., nq), as numbers, in radians or metres over L; for designs, of each at its own."""
     if not _rows(m) or not m.nv:
         return _rigid_closure(m, q, designs)
     phi, J = evaluate(m, CLOSURE, designs.names)(q, *designs.inputs)
@@ -58,9 +79,9 @@ def _rigid_closure(m: Model, q: Floats, designs: Designs) -> tuple[Floats, Float
     phi = np.zeros((*lead, _rows(m)))
     if _rows(m):
         for at in np.ndindex(designs.lead):
-            phi[..., *at, :] = np.array(
-                constraint(designs[at].mechanism(m), np.zeros(0)), dtype=float
-            ).ravel()
+            own = designs[at].mechanism(m)
+            rows = np.array(constraint(own, np.zeros(0)), dtype=float).ravel()
+            phi[..., *at, :] = rows * row_scales(own)
     return phi, np.zeros((*lead, _rows(m), m.nv))
 
 
@@ -74,21 +95,39 @@ def jacobian_at(m: Model, q: Floats, designs: Designs = DESCRIBED) -> Floats:
     return closure_at(m, q, designs)[1]
 
 
-def close(m: Model, guess: Floats | None = None, restarts: int = RESTARTS) -> Floats:
+def comparable_jacobian_at(m: Model, q: Floats, designs: Designs = DESCRIBED) -> Floats:
+    """The same by velocities in rad/s or L/s, so that its singular values do not depend on the unit of length."""
+    return jacobian_at(m, q, designs) / velocity_scales_of(m, designs)[..., None, :]
+
+
+def close(m: Model, guess: Floats | None = None, restarts: int = SETTINGS.restarts) -> Floats:
     """A configuration near the guess (by default the home of the description) that closes every loop."""
     start = np.array(m.home() if guess is None else guess, dtype=float)
     found, error = close_each(m, start[None], restarts=restarts)
-    if np.sqrt(error[0]) < CLOSED:
+    if np.sqrt(error[0]) < CONVERGED:
         return found[0]
     phi = np.abs(residuals_at(m, found[0]))
+    worst = int(phi.argmax())
     raise AssemblyError(
-        f"{m.name} does not close from this start: '{row_names(m)[int(phi.argmax())]}' violates loop closure by "
-        f"{phi.max():.3g} (m or rad) at best; start nearer to a closed configuration, or check the lengths."
+        f"{m.name} does not close from this start: '{row_names(m)[worst]}' violates loop closure by "
+        f"{violation_text(m, phi, worst)} at best; start nearer to a closed configuration, or check the lengths."
     )
 
 
+def violation_text(m: Model, phi: Floats, row: int | None = None) -> str:
+    """How much comparable rows violate loop closure, the worst of them or a given one, in its own unit.
+
+    >>> import eslabon as es
+    >>> m = es.load("five_bar")
+    >>> violation_text(m, np.array([0.0, 0.5, 0.0, 0.0, 0.1]))
+    '0.05 m'
+    """
+    row = int(np.abs(phi).argmax()) if row is None else row
+    return f"{abs(float(phi[row] / row_scales(m)[row])):.3g} {row_units(m)[row]}"
+
+
 def close_each(
-    m: Model, start: Floats, designs: Designs = DESCRIBED, restarts: int = RESTARTS
+    m: Model, start: Floats, designs: Designs = DESCRIBED, restarts: int = SETTINGS.restarts
 ) -> tuple[Floats, Floats]:
     """Configurations near starts (k, nq) that close every loop, each in its own design, and the errors |Phi|^2 left there.
 
@@ -98,10 +137,10 @@ def close_each(
     rng, fruitless = np.random.default_rng(0), np.zeros(len(start), dtype=np.int64)
     best, error = close_from(m, start, designs)
     for k in range(1, restarts + 1):
-        lanes = np.flatnonzero(~(np.sqrt(error) < CLOSED) & (fruitless < FRUITLESS))
+        lanes = np.flatnonzero(~(np.sqrt(error) < CONVERGED) & (fruitless < SETTINGS.fruitless))
         if not len(lanes):
             break
-        away = rng.normal(size=m.nv) * 3.0 * k / restarts
+        away = rng.normal(size=m.nv) * SETTINGS.spread * k / restarts / velocity_scales(m)
         q, left = close_from(
             m, integrate(m, start[lanes], away), designs[lanes] if designs.names else designs
         )
@@ -115,11 +154,20 @@ def close_from(m: Model, q: Floats, designs: Designs = DESCRIBED) -> tuple[Float
     """Where damped least squares over all coordinates lead from configurations (k, nq), so that redundant rows and more
     degrees of freedom than rows do no harm, and the errors |Phi|^2 left there."""
 
-    def equations(q: Floats, *values: Floats) -> tuple[Floats, Floats]:
-        return closure_at(
-            m, q, Designs(designs.names, np.stack(values, axis=-1)) if values else DESCRIBED
-        )
+    scale = velocity_scales(m)
 
-    step = orthogonal_step(equations, lambda q, v: integrate(m, q, v))
-    found = descent(step, q, *designs.inputs, goal=ROUND_OFF**2, iterations=200, patient=False)
+    def equations(q: Floats, *values: Floats) -> tuple[Floats, Floats]:
+        own = Designs(designs.names, np.stack(values, axis=-1)) if values else DESCRIBED
+        phi, J = closure_at(m, q, own)
+        return phi, J / scale
+
+    step = orthogonal_step(equations, lambda q, v: integrate(m, q, v / scale))
+    found = descent(
+        step,
+        q,
+        *designs.inputs,
+        goal=SETTINGS.goal**2,
+        iterations=SETTINGS.steps,
+        patient=False,
+    )
     return found.q, found.error

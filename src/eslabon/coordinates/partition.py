@@ -3,30 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eslabon.arguments import names as names_of
-from eslabon.coordinates.closing import CLOSED, close, close_from, jacobian_at
+from eslabon.coordinates.closing import close, close_from, comparable_jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import ModelError, suggest
 from eslabon.formulas.kinematics.closure import Partition, row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, velocity_names
 from eslabon.model.memory import per_model
+from eslabon.model.scale import velocity_scales
 from eslabon.numerics.pivoting import pivoted
+from eslabon.numerics.tolerances import CONVERGED, POORLY_CONDITIONED, RANK, ROUND_OFF
 
-CLOSURE_TOLERANCE = 1e-6  # metres or radians, and per second: by how much a state may violate loop closure, unless the caller says otherwise
-RANK = 1e-8  # of the largest singular value: what is smaller is a dependent row, or a singular configuration
-NOTHING = 1e-13  # what round-off leaves of direction cosines
-SOUND = 1e-3  # a reciprocal condition number that is good enough for a choice of independent coordinates
+
+@dataclass(frozen=True)
+class PartitionSettings:
+    """How independent coordinates are selected.
+
+    Attributes
+    ----------
+    sound : a reciprocal condition number that is good enough for a choice.
+    trials : configurations beside a singular home that are tried for one of full rank.
+    near : how far these are from home, in radians or metres over L.
+    distances : how far configurations around home are from it, one after the other.
+    """
+
+    sound: float = 10 * POORLY_CONDITIONED
+    trials: int = 5
+    near: float = 0.1
+    distances: tuple[float, ...] = (0.1, 0.3, 1.0, 0.1, 0.3, 1.0)
+
+
+SETTINGS = PartitionSettings()
 
 
 def rank(singular_values: np.ndarray) -> Any:
     """How many singular values, or pivots, are not zero against the largest, or all of them round-off: a loop may hold nothing."""
     largest = singular_values.max(axis=-1, keepdims=True, initial=0.0)
-    return (singular_values > np.maximum(RANK * largest, NOTHING)).sum(axis=-1)
+    return (singular_values > np.maximum(RANK * largest, ROUND_OFF)).sum(axis=-1)
 
 
 @per_model
@@ -41,14 +60,13 @@ def partition(m: Model, preferred: tuple[int, ...] | None = None) -> Partition:
     best, most = partition_at(m, generic(m), wanted), (-1, -1.0)
     for q in around(m):
         p = partition_at(m, q, wanted)
-        size = np.linalg.svd(
-            jacobian_at(m, q)[list(p.rows)][:, list(p.dependent)], compute_uv=False
-        )
+        J = comparable_jacobian_at(m, q)
+        size = np.linalg.svd(J[list(p.rows)][:, list(p.dependent)], compute_uv=False)
         sound = float(size[-1] / size[0]) if len(size) and size[0] > 0 else 1.0
         useful = len(set(wanted) & set(p.independent))
-        if len(p.rows) >= len(best.rows) and (useful, min(sound, SOUND)) > most:
-            best, most = p, (useful, min(sound, SOUND))
-        if most == (min(len(wanted), len(best.independent)), SOUND):
+        if len(p.rows) >= len(best.rows) and (useful, min(sound, SETTINGS.sound)) > most:
+            best, most = p, (useful, min(sound, SETTINGS.sound))
+        if most == (min(len(wanted), len(best.independent)), SETTINGS.sound):
             break
     return best
 
@@ -59,11 +77,11 @@ def redundancy_is_constant(m: Model) -> bool:
     the rows of the partition serve everywhere. In overconstrained loops such as Bennett's the dependence changes with the configuration."""
     hidden = None
     for q in around(m):
-        J = jacobian_at(m, q)
+        J = comparable_jacobian_at(m, q)
         U, size, _ = np.linalg.svd(J)
         if hidden is None:
             hidden = U[:, rank(size) :]
-        elif np.abs(hidden.T @ J).max(initial=0.0) > max(RANK * size.max(initial=0.0), NOTHING):
+        elif np.abs(hidden.T @ J).max(initial=0.0) > max(RANK * size.max(initial=0.0), ROUND_OFF):
             return False
     return True
 
@@ -77,7 +95,7 @@ def around(m: Model) -> Iterator[np.ndarray]:
     """Closed configurations, home first and then farther and farther off."""
     rng, q = np.random.default_rng(2), generic(m)
     yield q
-    for far in (0.1, 0.3, 1.0, 0.1, 0.3, 1.0):
+    for far in SETTINGS.distances:
         yield beside(m, q, rng, far)
 
 
@@ -85,7 +103,7 @@ def partition_at(
     m: Model, q: np.ndarray, preferred: tuple[int, ...], design: Designs = DESCRIBED
 ) -> Partition:
     """The same at a given closed configuration, of a design, by pivoting."""
-    J = jacobian_at(m, q, design)
+    J = comparable_jacobian_at(m, q, design)
     rows = pivots(J.T)
     kept = J[rows]
     passive = [k for k in range(m.nv) if k not in preferred]
@@ -159,7 +177,7 @@ def generic(m: Model) -> np.ndarray:
     """A closed configuration near home at which the constraints have their full rank: home itself, or one beside it."""
     rng, best = np.random.default_rng(1), close(m)
     most = rank_at(m, best)
-    for _ in range(5):
+    for _ in range(SETTINGS.trials):
         trial = beside(m, best, rng)
         if rank_at(m, trial) > most:
             best, most = trial, rank_at(m, trial)
@@ -168,13 +186,15 @@ def generic(m: Model) -> np.ndarray:
 
 def rank_at(m: Model, q: np.ndarray) -> int:
     """The rank of the closure Jacobian at a configuration."""
-    return int(rank(np.linalg.svd(jacobian_at(m, q), compute_uv=False)))
+    return int(rank(np.linalg.svd(comparable_jacobian_at(m, q), compute_uv=False)))
 
 
-def beside(m: Model, q: np.ndarray, rng: np.random.Generator, far: float = 0.1) -> np.ndarray:
+def beside(
+    m: Model, q: np.ndarray, rng: np.random.Generator, far: float = SETTINGS.near
+) -> np.ndarray:
     """A closed configuration a short way off, along the degrees of freedom."""
-    _, size, V = np.linalg.svd(jacobian_at(m, q))
+    _, size, V = np.linalg.svd(comparable_jacobian_at(m, q))
     free = V[rank(size) :]
-    step = free.T @ rng.normal(size=len(free)) * far
+    step = free.T @ rng.normal(size=len(free)) * far / velocity_scales(m)
     closed, error = close_from(m, integrate(m, q, step)[None])
-    return closed[0] if np.sqrt(error[0]) < CLOSED else q
+    return closed[0] if np.sqrt(error[0]) < CONVERGED else q

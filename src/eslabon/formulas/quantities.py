@@ -22,6 +22,7 @@ from eslabon.formulas.inputs import TAU, WRENCH, A, Q, V
 from eslabon.formulas.kinematics import closure, frames
 from eslabon.model import Model
 from eslabon.model.memory import per_model
+from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, MASSLESS, POORLY_CONDITIONED
 
 Shape = tuple[int, ...]
 
@@ -36,14 +37,12 @@ def degrees_of_freedom(m: Model) -> int:
     return len(structure(m).partition.independent)
 
 
-POOR = 1e-8  # of the reciprocal condition number, squared, of a closed mechanism: there may be better coordinates
-MASSLESS = 1e-13  # of the reciprocal condition number of a mass matrix
 CLOSURE = (
-    Argument("residual", (), bound=("<=", 1e-6)),
-    Argument("condition", (), bound=(">", POOR)),
+    Argument("residual", (), bound=("<=", ACCEPTED_VIOLATION)),
+    Argument("condition", (), bound=(">", POORLY_CONDITIONED)),
 )
-OPENED = 1e-6  # the part of a parameter's change that no motion makes up for
-OPENING = Argument("opening", (), bound=("<=", OPENED))
+# The part of a parameter's change that no motion makes up for.
+OPENING = Argument("opening", (), bound=("<=", ACCEPTED_VIOLATION))
 MASS = (Argument("condition", (), bound=(">", MASSLESS)),)
 
 

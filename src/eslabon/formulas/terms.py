@@ -28,14 +28,14 @@ def equations_of_motion(
     """M, h, Q, and of the retained constraint rows Phi, J, gamma and Phi_t."""
     M, h = trees.equations_of_motion(m, q, v, formulation, {})
     rows = structure.rows if structure else ()
-    return [M, h, trees.actuation(m, tau), *closure.equations(m, q, v, rows)]
+    return [M, h, trees.actuation(m, tau), *closure.equations_in_units(m, q, v, rows)]
 
 
 def independent_rows(
     m: Model, q: Expression, v: Expression, *, structure: Structure
 ) -> list[Expression]:
     """gamma and Phi_t of the independent rows."""
-    return list(closure.equations(m, q, v, structure.partition.rows)[2:])
+    return list(closure.equations_in_units(m, q, v, structure.partition.rows)[2:])
 
 
 def dependent_velocities(
@@ -48,7 +48,7 @@ def dependent_velocities(
 ) -> list[Expression]:
     """K, d and K_t for given gamma and Phi_t."""
     p = structure.partition
-    J = closure.equations(m, q, None, p.rows).J
+    J = closure.equations_in_units(m, q, None, p.rows).J
     i, e = list(p.independent), list(p.dependent)
     rate = casadi.SX(len(e), 1) if rate is None else rate
     solved = _solved(J[:, e], casadi.horzcat(-J[:, i], gamma, -rate))

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
+
 from eslabon.compiler import operators
 from eslabon.formulas.kinematics.closure import Partition
 from eslabon.formulas.kinematics.symbols import symmetric, zeros
@@ -24,9 +26,11 @@ from eslabon.formulas.linear_solvers import (
     factors_for,
     loop_factors,
 )
-from eslabon.numerics.scalars import Expression, casadi
+from eslabon.numerics.scalars import Array, Expression, casadi, is_symbolic
+from eslabon.numerics.tolerances import MASSLESS, POORLY_CONDITIONED
 
-LIGHT = 1e-5  # how much less the reciprocal condition number of M counts than that of the constraints, which is squared
+# The reciprocal condition number of M counts so that one which is massless is poorly conditioned. It is no root.
+LIGHT = MASSLESS / POORLY_CONDITIONED**2
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Constrained:
     `penalty` is a rho for which M + rho J^T J is invertible where M alone is not, as with a slender rod between hinges;
     since J v' = gamma, adding rho J^T J to M and rho J^T gamma to the forces changes no motion. `regularization` on the
     diagonal of J M^-1 J^T keeps lambda finite where rows become dependent (Bayo and Avello's penalty). `floor` is the
-    inertia that counts as nothing.
+    inertia that counts as nothing. `scales` make velocities comparable, where some are in metres; rows are.
     """
 
     M: Expression
@@ -47,6 +51,7 @@ class Constrained:
     penalty: float = 0.0
     regularization: Sequence[float] = ()
     floor: Sequence[float] = ()
+    scales: Array | None = None
 
     def penalized(self) -> Constrained:
         """The same motion from M + rho J^T J."""
@@ -197,7 +202,8 @@ def elimination(c: Constrained) -> Solution:
     sizes = [
         D_ii[k, k] + casadi.dot(X[:, k] ** 2, casadi.diag(D_ee)) for k in range(len(i))
     ]  # of what adds up to S
-    return Solution(a, reaction, joint_condition(Phi_e.condition, S.condition(floor, sizes)))
+    held = Phi_e.condition(_chosen(c.scales, e))
+    return Solution(a, reaction, joint_condition(held, S.condition(floor, sizes)))
 
 
 METHODS: dict[str, Callable[[Constrained], Solution]] = {
@@ -222,15 +228,23 @@ def _refined(
 
 
 def _spread(solver: Factors | LoopFactors) -> Expression:
-    """The least eigenvalue, as small as `Factors.unit_energy` finds it, against the largest pivot."""
+    """The root of the least eigenvalue, as small as `Factors.unit_energy` finds it, over the largest pivot."""
     if not solver.inverse:
         return casadi.SX(1)
-    return casadi.mmin(casadi.vertcat(*solver.inverse)) / casadi.sumsqr(solver.unit_energy())
+    least = casadi.mmin(casadi.vertcat(*solver.inverse))
+    return casadi.sqrt(least / casadi.sumsqr(solver.unit_energy()))
 
 
 def joint_condition(constraints: Expression, mass: Expression) -> Expression:
-    """One reciprocal condition number of both, in which a NaN of either shows."""
-    return 1 / (1 / constraints + LIGHT / mass)
+    """One reciprocal condition number of the constraints and of M, in which a NaN of either shows."""
+    return 1 / casadi.sqrt(1 / constraints**2 + LIGHT / mass)
+
+
+def _chosen(scales: Array | None, places: Sequence[int]) -> Array | None:
+    """The scales of some velocities; None where all are 1 and need none."""
+    if scales is None or (not is_symbolic(scales) and np.all(np.asarray(scales) == 1.0)):
+        return None
+    return casadi.SX(scales)[list(places), :]
 
 
 class Effort(NamedTuple):
@@ -248,6 +262,7 @@ def actuator_forces(
     actuated: Sequence[int],
     weights: Sequence[float] | None,
     method: str,
+    scales: Array | None = None,
 ) -> Effort:
     """The actuators' forces u that, with the constraint forces, are the forces `needed` in every joint:
     B u + J^T lambda = needed. Where that leaves a choice, u^T W u is least.
@@ -260,7 +275,7 @@ def actuator_forces(
     for k, place in enumerate(actuated):
         B[place, k] = 1
     if method == "elimination":
-        return virtual_work(needed, J, p, actuated, B, weights)
+        return virtual_work(needed, J, p, actuated, B, weights, scales)
     compliance = casadi.diag(1 / casadi.SX(list(weights or [1.0] * len(actuated))))
     rho = len(actuated) / sum(weights or [1.0] * len(actuated)) if actuated else 1.0
     found = METHODS[method](Constrained(B @ compliance @ B.T, needed, J, zeros(J.shape[0]), p, rho))
@@ -274,6 +289,7 @@ def virtual_work(
     actuated: Sequence[int],
     B: Expression,
     weights: Sequence[float] | None,
+    scales: Array | None = None,
 ) -> Effort:
     """Virtual motions that keep the loops closed are v = N v_i with N = [1; rho], rho = -Phi_e^-1 Phi_i (Yime, eq. 44, its
     sign restored); so N^T B u = N^T needed (eqs. 42-46)."""
@@ -281,15 +297,20 @@ def virtual_work(
     Phi_e = OrthogonalFactors(J[:, e])
     work, condition = (
         needed[i, :] - J[:, i].T @ Phi_e.solve_transposed(needed[e, :]),
-        Phi_e.condition,
+        Phi_e.condition(_chosen(scales, e)),
     )
     if list(actuated) == i:
         u = work
     else:
         A = B[i, :] - J[:, i].T @ Phi_e.solve_transposed(B[e, :])
         if len(actuated) == len(i):
+            along = _chosen(scales, i)
+            if along is not None:  # powers of velocities that are comparable
+                A, work = casadi.diag(1 / along) @ A, work / along
             square = OrthogonalFactors(A)
-            u, condition = square.solve(work), casadi.fmin(condition, square.condition)
+            of_motors = _chosen(scales, actuated)
+            own = square.condition(None if of_motors is None else 1 / of_motors)
+            u, condition = square.solve(work), casadi.fmin(condition, own)
         else:
             light = (
                 A.T if weights is None else A.T / casadi.repmat(casadi.SX(list(weights)), 1, len(i))

@@ -14,6 +14,7 @@ from eslabon.formulas.kinematics.closure import Partition, Structure
 from eslabon.formulas.kinematics.symbols import symmetric, zeros
 from eslabon.formulas.linear_solvers import Factors, OrthogonalFactors, factors
 from eslabon.model import Model
+from eslabon.model.scale import velocity_scales
 from eslabon.numerics.scalars import Expression, casadi
 
 External = Mapping[str, Expression]
@@ -149,7 +150,8 @@ def eliminated(
     sizes = [
         casadi.dot(N[:, k] ** 2, casadi.diag(M)) for k in range(len(i))
     ]  # of what adds up to N^T M N
-    condition = joint_condition(dependent.condition, reduced.condition(floor, sizes))
+    held = dependent.condition(velocity_scales(m)[e])
+    condition = joint_condition(held, reduced.condition(floor, sizes))
     return Eliminated(
         m, q, v, p, M, h, N, J, gamma, dependent, reduced, [phi, J @ v + rate], condition, names
     )

@@ -25,6 +25,7 @@ from eslabon.formulas.kinematics.closure import Closure, Partition, Structure
 from eslabon.formulas.kinematics.symbols import constant, zeros
 from eslabon.formulas.kinematics.tree import compose, fixed, on_body, placements, relative
 from eslabon.model import GROUND, Model
+from eslabon.model.scale import velocity_scales
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import wrench_to_parent
 
@@ -49,7 +50,7 @@ def residual(
 
 
 def violation(*residuals: Expression) -> Expression:
-    """How far residuals are from zero, by their length: a NaN in any entry shows."""
+    """How far comparable residuals are from zero, by their length: a NaN in any entry shows."""
     return casadi.norm_2(casadi.densify(casadi.vertcat(*residuals)))
 
 
@@ -78,7 +79,17 @@ def forward_dynamics(
     M, h = trees.equations_of_motion(m, q, v, formulation, external or {})
     force = trees.actuation(m, tau) + joint_forces - h
     found = solver(constraints)(
-        Constrained(M, force, J, gamma, p, structure.penalty, regularization, structure.floor)
+        Constrained(
+            M,
+            force,
+            J,
+            gamma,
+            p,
+            structure.penalty,
+            regularization,
+            structure.floor,
+            velocity_scales(m),
+        )
     )
     return [found.a, violation(phi, J @ v + rate), found.condition]
 
@@ -101,7 +112,8 @@ def inverse_dynamics(
     p = partition or structure.partition
     phi, J, gamma, rate = residual(m, q, v, p, aligned_loops(m, p.rows))
     needed = trees.joint_forces(m, q, v, a, formulation, external or {})
-    found = actuator_forces(needed, J, p, m.actuated_velocities, weights, _for_forces(constraints))
+    method, scales = _for_forces(constraints), velocity_scales(m)
+    found = actuator_forces(needed, J, p, m.actuated_velocities, weights, method, scales)
     return [found.forces, violation(phi, J @ v + rate, J @ a - gamma), found.condition]
 
 
@@ -149,15 +161,14 @@ def hybrid_dynamics(
     places = list(driven)
     loose = tuple(k for k in p.independent if k not in driven)
     whole = Partition(p.rows, loose, tuple(k for k in range(m.nv) if k not in loose))
-    J, gamma = (
-        casadi.vertcat(J, casadi.SX.eye(m.nv)[places, :]),
-        casadi.vertcat(gamma, a[places, :]),
-    )
+    scales = velocity_scales(m)
+    moved = casadi.diag(casadi.SX(scales))[places, :]  # comparable rows, as those of the loops
+    J, gamma = casadi.vertcat(J, moved), casadi.vertcat(gamma, moved @ a)
     # Elimination needs no mass where motion is prescribed; the loops' penalty does the same for multipliers.
     found = solver(constraints if m.closed else "elimination")(
-        Constrained(M, -h, J, gamma, whole, structure.penalty, floor=structure.floor)
+        Constrained(M, -h, J, gamma, whole, structure.penalty, floor=structure.floor, scales=scales)
     )
-    forces = found.reaction[len(p.rows) :, :]
+    forces = moved[:, places] @ found.reaction[len(p.rows) :, :]
     return [forces, found.a, violation(phi, J[: len(p.rows), :] @ v + rate), found.condition]
 
 
@@ -182,7 +193,8 @@ def reactions(
     p = partition or structure.partition
     phi, J, gamma, rate = residual(m, q, v, p, aligned_loops(m, p.rows))
     needed = trees.joint_forces(m, q, v, a, formulation, external or {})
-    found = actuator_forces(needed, J, p, m.actuated_velocities, None, _for_forces(constraints))
+    method, scales = _for_forces(constraints), velocity_scales(m)
+    found = actuator_forces(needed, J, p, m.actuated_velocities, None, method, scales)
     rows = transmitted(m, q, v, a, p, found.reaction, external or {}, aligned_loops(m, p.rows))
     return [rows, violation(phi, J @ v + rate, J @ a - gamma), found.condition]
 
@@ -225,7 +237,8 @@ def coupling_forces(
     p = partition or structure.partition
     phi, J, gamma, rate = residual(m, q, v, p, aligned_loops(m, p.rows))
     needed = trees.joint_forces(m, q, v, a, formulation, external or {})
-    found = actuator_forces(needed, J, p, m.actuated_velocities, None, _for_forces(constraints))
+    method, scales = _for_forces(constraints), velocity_scales(m)
+    found = actuator_forces(needed, J, p, m.actuated_velocities, None, method, scales)
     return [
         _of_couplings(m, p, found.reaction),
         violation(phi, J @ v + rate, J @ a - gamma),
@@ -266,12 +279,22 @@ def _under(
     """The motion and the constraint forces under forces along all velocities, and how far the state violates closure."""
     phi, J, gamma, rate = residual(m, q, v, p, aligned_loops(m, p.rows))
     M, h = trees.equations_of_motion(m, q, v, formulation, external or {})
-    given = Constrained(M, force - h, J, gamma, p, structure.penalty, floor=structure.floor)
+    given = Constrained(
+        M,
+        force - h,
+        J,
+        gamma,
+        p,
+        structure.penalty,
+        floor=structure.floor,
+        scales=velocity_scales(m),
+    )
     return solver(constraints)(given), violation(phi, J @ v + rate)
 
 
 def _of_couplings(m: Model, p: Partition, reaction: Expression) -> Expression:
     """lambda of the couplings' rows, which come last; redundant rows carry nothing."""
+    reaction = closure.in_units(m, reaction, p.rows)
     first, forces = len(closure.row_names(m)) - len(m.couplings), zeros(len(m.couplings))
     for k, row in enumerate(p.rows):
         if row >= first:
@@ -302,6 +325,7 @@ def _loop_wrenches(
 ) -> tuple[list[Expression], dict[str, Expression]]:
     """Each loop's wrench on its second body in the loop's second frame, and the same by body in body axes."""
     placed, start = placements(m, q), 0
+    reaction = closure.in_units(m, reaction, p.rows)
     loops: list[Expression] = []
     applied: dict[str, Expression] = {}
     for loop in m.loops:

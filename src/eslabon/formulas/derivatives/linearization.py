@@ -24,6 +24,7 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from eslabon.compiler.calls import inlined
+from eslabon.formulas.constrained.constraint_solvers import joint_condition
 from eslabon.formulas.constrained.eliminated import Change, eliminated
 from eslabon.formulas.constrained.trees import actuation
 from eslabon.formulas.derivatives import loop_derivatives
@@ -38,6 +39,7 @@ from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, displacement_rates
+from eslabon.model.scale import velocity_scales
 from eslabon.numerics.scalars import Expression, casadi
 
 External = Mapping[str, Expression]
@@ -139,7 +141,9 @@ def holding(
     s = eliminated(m, q, v, external or {}, structure, partition or structure.partition)
     if m.closed:
         s.residuals.append(s.J @ a - s.gamma)
-    held = casadi.SX(1) if s.dependent is None else s.dependent.condition  # mass is not asked for
+    held = casadi.SX(1)  # mass is not asked for
+    if s.dependent is not None:
+        held = s.dependent.condition(velocity_scales(m)[list(s.partition.dependent)])
     return [s.N.T @ actuation(m, casadi.SX.eye(m.nu)), s.N.T @ (s.M @ a + s.h), s.residual, held]
 
 
@@ -222,7 +226,7 @@ def linear_sensitivity(
         casadi.reshape(changed[b:c], *x.shape)
         for x, (b, c) in zip(changing, pairwise(ends), strict=True)
     ]
-    return [*parts, made.residual, made.condition]
+    return [*parts, made.residual, _of_both(m, made)]
 
 
 def _following(
@@ -252,7 +256,7 @@ def state_matrix(
 ) -> list[Expression]:
     """A of dx/dt = A x + B u."""
     made = linear_model(m, q, v, tau, **options)
-    return [made.A, made.residual, made.condition]
+    return [made.A, made.residual, _of_both(m, made)]
 
 
 def input_matrix(
@@ -260,4 +264,9 @@ def input_matrix(
 ) -> list[Expression]:
     """B of dx/dt = A x + B u."""
     made = linear_model(m, q, v, tau, **options)
-    return [made.B, made.residual, made.condition]
+    return [made.B, made.residual, _of_both(m, made)]
+
+
+def _of_both(m: Model, made: Linearized) -> Expression:
+    """The condition of the constraints and of the mass; of a tree there is that of the mass alone."""
+    return made.condition if m.closed else joint_condition(casadi.SX(1), made.condition)

@@ -25,6 +25,7 @@ from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.kinematics.tree import coordinate_rates
 from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.model import Model
+from eslabon.model.scale import velocity_scales
 from eslabon.numerics.rotations import vect
 from eslabon.numerics.scalars import Expression, casadi
 
@@ -180,7 +181,8 @@ def following(
             casadi.vertcat(steps["q"], steps["v"], along),
         )
         steps["a"][e, :] = -dependent.solve(casadi.jtimes(rows.left[kept, :], state, direction))
-    return steps, [residual, _opening(rows.opened, rows.J @ moved), dependent.condition]
+    condition = dependent.condition(velocity_scales(m)[e])
+    return steps, [residual, _opening(rows.opened, rows.J @ moved), condition]
 
 
 def _opening(opened: Expression, moved: Expression) -> Expression:

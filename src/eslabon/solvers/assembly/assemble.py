@@ -9,13 +9,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from eslabon.arguments import choice, flag
-from eslabon.coordinates.closing import CLOSED, close_each, residuals_at
+from eslabon.coordinates.closing import close_each, residuals_at, violation_text
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
 from eslabon.coordinates.partition import partition
 from eslabon.errors import SINGULAR_WORDS, AssemblyError, ModelError, tell_of_singularity
 from eslabon.formulas.kinematics.closure import row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
+from eslabon.numerics.tolerances import CONVERGED
 from eslabon.solvers.assembly.closing_formulas import NearClosure, residual, solve_closure
 from eslabon.solvers.assembly.continuation import Crossing, continued
 from eslabon.solvers.assembly.prescription import (
@@ -99,7 +100,7 @@ class Assembly:
         goal = self.admitted(goal)
         q, size, crossings = self._reached(begin, goal, designs)
         q, size = self._within(q, size, goal, designs)
-        open_ = ~(size < CLOSED)
+        open_ = ~(size < CONVERGED)
         if self.strict and open_.any():
             flat = goal.reshape(size.size, *goal.shape[2:])
             refuse(
@@ -146,10 +147,10 @@ class Assembly:
     ) -> Floats:
         """Closed configurations next to q that keep some joints where they are; else, with all free, next to the guess."""
         found, size = solve_closure(self.m, holding, ranges, q, designs=designs)
-        lost = np.flatnonzero(~(size < CLOSED))
+        lost = np.flatnonzero(~(size < CONVERGED))
         if len(lost):
             near, error = close_each(self.m, guess[lost], designs[lost])
-            found[lost] = np.where((np.sqrt(error) < CLOSED)[:, None], near, guess[lost])
+            found[lost] = np.where((np.sqrt(error) < CONVERGED)[:, None], near, guess[lost])
         return found
 
     def started(self, begin: Floats, designs: Designs = DESCRIBED) -> tuple[Floats, Designs]:
@@ -163,10 +164,10 @@ class Assembly:
         start = own.values.copy()
         if designs.names:
             before, left = left, residual(m, begin, designs)
-            described = ~(left < CLOSED) & ((before < CLOSED) | ~(left < NEARER * before))
+            described = ~(left < CONVERGED) & ((before < CONVERGED) | ~(left < NEARER * before))
             start[~described] = designs.values[~described]
             left = np.where(described, before, left)
-        lost = np.flatnonzero(~(left < CLOSED))
+        lost = np.flatnonzero(~(left < CONVERGED))
         if len(lost):  # one guess for all is closed once
             each, back = np.unique(
                 np.hstack([begin[lost], start[lost]]), axis=0, return_inverse=True
@@ -188,7 +189,7 @@ class Assembly:
         ]
         for row in range(int(rows.min()), lost.shape[1]):
             lanes = np.flatnonzero(lost[:, row])
-            if self.strict and row and not (size[lanes, row - 1] < CLOSED).all():
+            if self.strict and row and not (size[lanes, row - 1] < CONVERGED).all():
                 break
             before = q[lanes, row - 1] if row else q[lanes, row]
             q[lanes, row], size[lanes, row] = self._directly(
@@ -214,7 +215,7 @@ class Assembly:
         """The same from other starts for what is not there yet; each row finds the same in any batch."""
         rng = np.random.default_rng(0)
         for k in range(RESTARTS):
-            lost = np.flatnonzero(~(size < CLOSED))
+            lost = np.flatnonzero(~(size < CONVERGED))
             if not len(lost):
                 break
             away = np.tile(rng.normal(size=self.m.nv) * (0.1 + 0.1 * k), (len(lost), 1))
@@ -266,7 +267,7 @@ class Assembly:
     ) -> tuple[Floats, Floats]:
         """The same within the limits; what has another way of closing takes it, else it is refused."""
         q = self._turned(q)
-        out = np.argwhere((size < CLOSED) & ~self.ranges.contain(q))
+        out = np.argwhere((size < CONVERGED) & ~self.ranges.contain(q))
         if not len(out):
             return q, size
         at = tuple(out.T)
@@ -278,7 +279,7 @@ class Assembly:
             found, left = solve_closure(self.m, self.given, self.ranges, begin, x, own)
         if self.given.frame is not None and q.shape[1] == 1:
             found, left = self._restarted(self.ranges, found, left, x, own)
-        lost = ~(left < CLOSED)
+        lost = ~(left < CONVERGED)
         if self.strict and lost.any():
             where = tuple(out[int(np.argmax(lost))])
             many = f" ({int(lost.sum())} of {size.size} configurations)" if size.size > 1 else ""
@@ -333,7 +334,7 @@ def refuse(
 ) -> NoReturn:
     """Say which loop stays open, by how much, in which design, and what could be reached."""
     q = np.where(np.isfinite(q), q, m.home())
-    open_ = np.flatnonzero(~(size < CLOSED))
+    open_ = np.flatnonzero(~(size < CONVERGED))
     k = int(open_[0])
     many = (
         f" ({len(open_)} of {len(size)} configurations; this is number {k})"
@@ -365,7 +366,7 @@ def refuse(
     )
     raise AssemblyError(
         f"{name} cannot be assembled {with_these or 'from this guess'}{many}: loop '{row_names(m)[int(phi.argmax())]}' is "
-        f"left open by {phi.max():.3g} (m or rad){_nearest(m, given, q[k], goal[k], own)}."
+        f"left open by {violation_text(own.mechanism(m), phi)}{_nearest(m, given, q[k], goal[k], own)}."
     )
 
 
@@ -377,7 +378,7 @@ def _nearest(m: Model, given: Prescription, q: Floats, goal: Floats, design: Des
         return "; give a guess nearer to a closed configuration"
     places, rows = given.coordinates(m), list(partition(m).rows)
     (begin,), (error,) = close_each(m, q[None], design.over(1), restarts=0)
-    if not np.sqrt(error) < CLOSED:
+    if not np.sqrt(error) < CONVERGED:
         return "; if it closes in another way, m.assembly_modes finds it"
     closed = {"type": "eq", "fun": lambda x: residuals_at(m, normalize(m, x), design)[rows]}
     found = minimize(
