@@ -9,7 +9,7 @@ import numpy as np
 
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.coordinates.designs import DESCRIBED, Designs, velocity_scales_of
+from eslabon.coordinates.designs import DESCRIBED, Designs, row_scales_of, velocity_scales_of
 from eslabon.errors import AssemblyError
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.kinematics.closure import equations, row_names
@@ -114,8 +114,10 @@ def close(m: Model, guess: Floats | None = None, restarts: int = SETTINGS.restar
     )
 
 
-def violation_text(m: Model, phi: Floats, row: int | None = None) -> str:
-    """How much comparable rows violate loop closure, the worst of them or a given one, in its own unit.
+def violation_text(
+    m: Model, phi: Floats, row: int | None = None, design: Designs = DESCRIBED
+) -> str:
+    """How much comparable rows of a design violate loop closure, the worst of them or a given one, in its own unit.
 
     >>> import eslabon as es
     >>> m = es.load("five_bar")
@@ -123,7 +125,7 @@ def violation_text(m: Model, phi: Floats, row: int | None = None) -> str:
     '0.05 m'
     """
     row = int(np.abs(phi).argmax()) if row is None else row
-    return f"{abs(float(phi[row] / row_scales(m)[row])):.3g} {row_units(m)[row]}"
+    return f"{abs(float(phi[row] / row_scales_of(m, design)[row])):.3g} {row_units(m)[row]}"
 
 
 def close_each(

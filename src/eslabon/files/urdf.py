@@ -55,9 +55,10 @@ from eslabon.files.xml_elements import (
     pose,
 )
 from eslabon.model import GROUND, Body, Builder, Description
-from eslabon.model.admissible import ROUNDING, principal_moments
+from eslabon.model.admissible import principal_moments
 from eslabon.model.joints import OneAxis
 from eslabon.model.poses import ORIGIN
+from eslabon.numerics.tolerances import INPUT_DIGITS
 
 HOME = "home"  # the <group_state> that joints start from; others are modes
 BASES = ("fixed", "free", "planar")
@@ -262,7 +263,7 @@ def _admissible(
 ) -> tuple[float, ...]:
     """The moments without a negative principal one, if that is so small that it may be a slip of rounding or of a mesh."""
     least, *_, largest = principal_moments([Body("", inertia=moments)])[0]
-    if not -SLIGHT * abs(largest) <= least < -ROUNDING * abs(largest):
+    if not -SLIGHT * abs(largest) <= least < -INPUT_DIGITS * abs(largest):
         return moments
     if repairs is None:
         raise ModelError(
@@ -346,7 +347,7 @@ def _quarter_turns(text: str) -> float | None:
         return None
     exact = round(float(text) / (math.pi / 2)) * (math.pi / 2)
     off = abs(float(text) - exact)
-    return exact if exact and 1e-15 < off < 10.0 ** -len(digits[1]) else None
+    return exact if exact and np.finfo(float).eps < off < 10.0 ** -len(digits[1]) else None
 
 
 def _axes(joint: Tag, kind: str) -> Any:

@@ -26,6 +26,7 @@ from eslabon.model.constraints import perpendicular
 from eslabon.model.joints import OneAxis
 from eslabon.numerics import rigid_motions
 from eslabon.numerics.rotations import rotation_from_quaternion
+from eslabon.numerics.tolerances import ROUND_OFF
 
 SIDES = ("parent", "child")
 PARTS = ("origin", "axis")
@@ -82,5 +83,5 @@ def _side(constraint: Tag, side: str, bodies: dict[str, str]) -> tuple[str, Pose
 def _smallest_rotation(a: Axis, b: Axis) -> np.ndarray:
     """R with R a = b."""
     cosine = float(np.dot(a, b))
-    about = np.cross(a, b) if cosine > -1 + 1e-12 else perpendicular(a)[0]
+    about = np.cross(a, b) if cosine > -1 + ROUND_OFF else perpendicular(a)[0]
     return rotation_from_quaternion(np.array([1 + max(cosine, -1.0), *about]))

@@ -19,6 +19,7 @@ from eslabon.files.findings import Findings
 from eslabon.model import Pose
 from eslabon.model.poses import ORIGIN
 from eslabon.numerics.rotations import rotation_from_quaternion, rpy_from_rotation
+from eslabon.numerics.tolerances import ROUND_OFF
 
 SAME = (
     "revolute",
@@ -237,7 +238,7 @@ def axis_of(tag: Tag) -> Axis | None:
     """A direction of unit length; a zero one is left for the model to refuse."""
     axis = tag.numbers("xyz", 3) if "xyz" in tag else None
     length = math.hypot(*axis) if axis else 0.0
-    return tuple(x / length for x in axis) if axis and length > 1e-12 else axis
+    return tuple(x / length for x in axis) if axis and length > ROUND_OFF else axis
 
 
 def pose(origin: Tag) -> Pose:
@@ -247,7 +248,7 @@ def pose(origin: Tag) -> Pose:
         if "rpy" in origin:
             raise ReadError(f"{origin.what} has rpy and quat_xyzw; keep one.")
         x, y, z, w = origin.numbers("quat_xyzw", 4)
-        if not 1e-12 < (length := math.hypot(x, y, z, w)) < 1e12:
+        if not ROUND_OFF < (length := math.hypot(x, y, z, w)) < 1 / ROUND_OFF:
             raise ReadError(f"{origin.what} quat_xyzw has the length {length:g}; it must be 1.")
         rpy = tuple(
             rpy_from_rotation(rotation_from_quaternion(np.array([w, x, y, z]) / length)).tolist()

@@ -15,16 +15,14 @@ import numpy as np
 
 from eslabon.errors import ModelError
 from eslabon.model.items import Body, Joint, Loop
-from eslabon.model.joints import LEAST
 from eslabon.model.parameter_expressions import leaves
 from eslabon.model.schema import bounded_numbers
 from eslabon.numerics.scalars import casadi, is_symbolic
+from eslabon.numerics.tolerances import INPUT_DIGITS, ROUND_OFF
 
 if TYPE_CHECKING:
     from eslabon.model.model import Model
 
-# Published moments carry about six digits; what they miss by is no reason to refuse or to warn.
-ROUNDING = 1e-6
 LARGEST = 1e100  # of any number: what an expression has no value for is beyond
 NEGATIVE = "is {:g}; it cannot be negative."
 
@@ -49,13 +47,13 @@ def requirements(m: Model) -> Iterator[tuple[Any, ...]]:
             )
         for ratio in j.gear_ratio or ():
             yield (
-                ratio * ratio - LEAST,
+                ratio * ratio - ROUND_OFF**2,
                 owner,
                 "the gear ratio is zero; it is motor turns a joint turn.",
             )
     for c in m.couplings:
         yield (
-            c.ratio * c.ratio - LEAST,
+            c.ratio * c.ratio - ROUND_OFF**2,
             f"coupling '{c.name}'",
             f"the ratio is zero; make the joint '{c.joint}' fixed.",
         )
@@ -87,7 +85,7 @@ def inadmissible(m: Model) -> Iterator[str]:
         if (
             j.home is not None
             and (squared := j.kind.length(np.array(j.home))) is not None
-            and abs(squared - 1) > 2e-6
+            and abs(squared - 1) > 2 * INPUT_DIGITS
         ):
             yield f"joint '{j.name}': home's quaternion has the length {squared**0.5:g}; it must be 1."
 
@@ -115,7 +113,7 @@ def _inertia_margins(body: Body) -> Iterator[Any]:
         return
     I = casadi.SX(body.inertia_matrix())
     size = casadi.sqrt(casadi.sumsqr(I))
-    I = I / casadi.if_else(size > 0, size, 1.0) + ROUNDING * casadi.SX.eye(3)
+    I = I / casadi.if_else(size > 0, size, 1.0) + INPUT_DIGITS * casadi.SX.eye(3)
     minors = (I[i, i] * I[j, j] - I[i, j] * I[j, i] for i, j in ((0, 1), (0, 2), (1, 2)))
     yield from (casadi.trace(I), sum(minors), casadi.det(I))
 
@@ -135,7 +133,7 @@ def principal_moments(bodies: Sequence[Body]) -> np.ndarray:
 def _round_off(body: Body, moments: Any) -> float:
     """What the moments may miss by: their last published digit, and round-off of the m d^2 they were moved by."""
     distance = hypot(*body.com)
-    return float(ROUNDING * np.abs(moments).max()) + 1e-15 * body.mass * distance * distance
+    return float(INPUT_DIGITS * np.abs(moments).max()) + ROUND_OFF * body.mass * distance * distance
 
 
 def plausibility_warnings(m: Model) -> Iterator[str]:

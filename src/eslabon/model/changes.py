@@ -22,6 +22,7 @@ from eslabon.model.parsing import coordinates_of, listed, six_moments, triple
 from eslabon.model.poses import ORIGIN, Pose, compose, in_parent_frame, welded
 from eslabon.model.schema import bodies_of, hung_item, keys_of, make_item, renamed_item, specs_of
 from eslabon.numerics.rotations import rpy_from_rotation
+from eslabon.numerics.tolerances import COINCIDENT
 
 SECTIONS: Mapping[str, str] = {kind.word: section for section, kind in ITEMS.items()}
 
@@ -240,7 +241,7 @@ def locked(m: Model, joints: Mapping[str, Any]) -> Description:
             raise ModelError(
                 f"'{both.pop()}' is coupled to '{other}' by '{c.name}'; lock both, or take the coupling out."
             )
-        if both and abs(gap := at[c.joint][0] - c.ratio * at[c.source][0] - c.offset) > 1e-9:
+        if both and abs(gap := at[c.joint][0] - c.ratio * at[c.source][0] - c.offset) > COINCIDENT:
             raise ModelError(
                 f"the coupling '{c.name}' is missed by {gap:.3g}; lock its two joints where they keep it."
             )

@@ -28,12 +28,12 @@ from eslabon.numerics.scalars import (
     vector,
     where,
 )
+from eslabon.numerics.tolerances import ROUND_OFF
 
 Vector = tuple[Scalar, ...]  # three components
 Covector = tuple[Vector, Vector]  # moment, force
 Axis = tuple[Any, Any, Any]  # three numbers of a model
 ZERO = (0.0, 0.0, 0.0)
-LEAST = 1e-24  # of the square of an axis or a pitch
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -97,7 +97,7 @@ class ClosureKind:
     def requirements(self) -> list[tuple[Scalar, str]]:
         """What must not be negative of axes and other numbers, and the sentence said where it is."""
         zero = "the axis is zero; give it a direction, such as 'z' or [0, 0, 1]."
-        return [(dot(axis, axis) - LEAST, zero) for axis in self.axes]
+        return [(dot(axis, axis) - ROUND_OFF**2, zero) for axis in self.axes]
 
     def constraints(self) -> tuple[Constraint, ...]:
         """What it holds."""

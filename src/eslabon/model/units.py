@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from eslabon.errors import ModelError, format_value, suggest
 from eslabon.model.parameter_expressions import ParameterExpression
+from eslabon.numerics.tolerances import ROUND_OFF
 
 Dimensions = tuple[float, float, float, float]  # exponents of kg, m, s and rad
 NONE: Dimensions = (0.0, 0.0, 0.0, 0.0)
@@ -222,6 +223,6 @@ def _pure(x: Any) -> bool:
         return False
     ratios = (Fraction(x / y).limit_denominator(64) for y in (1.0, math.pi))
     return any(
-        abs(r) <= 500 and abs(float(r) * y - x) <= 1e-12 * abs(x)
+        abs(r) <= 500 and abs(float(r) * y - x) <= ROUND_OFF * abs(x)
         for r, y in zip(ratios, (1.0, math.pi), strict=True)
     )

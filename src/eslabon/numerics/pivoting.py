@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-TIE = 1e-10  # of the largest: columns that differ by less have the same size, and the first of them is taken
+from eslabon.numerics.tolerances import COINCIDENT
 
 
 def pivoted(A: np.ndarray) -> tuple[list[int], np.ndarray]:
-    """The order in which columns are taken, each the largest of those left without what those taken before span, and how
-    large they are then: |R_kk| of A P = Q R (Businger and Golub, 1965).
+    """The order in which columns are taken, each the largest of those left without what those taken before span, the first of
+    those that are as large, and how large they are then: |R_kk| of A P = Q R (Businger and Golub, 1965).
 
     >>> pivoted(np.array([[1.0, 3.0, 2.0], [0.0, 0.0, 1.0]]))
     ([1, 2, 0], array([3., 1.]))
@@ -22,7 +22,7 @@ def pivoted(A: np.ndarray) -> tuple[list[int], np.ndarray]:
     sizes = np.zeros(min(R.shape))
     for k in range(len(sizes)):
         left = np.linalg.norm(R[k:, k:], axis=0)
-        tied = [k + int(j) for j in np.flatnonzero(left >= (1 - TIE) * left.max())]
+        tied = [k + int(j) for j in np.flatnonzero(left >= (1 - COINCIDENT) * left.max())]
         taken = min(tied, key=order.__getitem__)
         R[:, [k, taken]] = R[:, [taken, k]]
         order[k], order[taken] = order[taken], order[k]

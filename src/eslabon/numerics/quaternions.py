@@ -29,12 +29,10 @@ from eslabon.numerics.scalars import (
     vector,
     where,
 )
+from eslabon.numerics.tolerances import INPUT_DIGITS
 
-# How far numbers may be from satisfying the definition of their representation.
-TOLERANCE = 1e-6
-
-# Invariants taken from a matrix carry errors of 1e-16: with a sine below 1e-10 the axis would be off by TOLERANCE.
-SMALLEST_SINE = 1e-10
+# Invariants taken from a matrix carry errors of the last bit: with a smaller sine the axis would be off by INPUT_DIGITS.
+SMALLEST_SINE = np.finfo(float).eps / INPUT_DIGITS
 
 # Below a few last bits the scalar part is round-off, and even the sign of the Rodrigues parameters is lost.
 SMALLEST_SCALAR_PART = 4 * np.finfo(float).eps
@@ -322,7 +320,7 @@ def unit_invariants(invariants: Array) -> tuple[Scalar, tuple[Scalar, ...]]:
     cosine, *v = (c / where(length > 0, length, 1.0) for c in entries)
     if not is_symbolic(length):
         require(
-            absolute(length - 1.0) <= TOLERANCE,
+            absolute(length - 1.0) <= INPUT_DIGITS,
             "set of linear invariants",
             "does not satisfy λ0² + |λ|² = 1, for the root of the left side is {}; give (cos φ, e sin φ).",
             length,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from eslabon.arguments import floats
-from eslabon.numerics.quaternions import TOLERANCE, rotation_vector_from_quaternion
+from eslabon.numerics.quaternions import rotation_vector_from_quaternion
 from eslabon.numerics.rotations import (
     check_rotation,
     quaternion_from_rotation,
@@ -34,6 +34,7 @@ from eslabon.numerics.scalars import (
     vector,
 )
 from eslabon.numerics.spatial import skew
+from eslabon.numerics.tolerances import INPUT_DIGITS
 
 hat = skew  # the name it has in the papers on Lie groups
 
@@ -89,7 +90,7 @@ def check_pose(pose: Array) -> Array:
     pose = np.asarray(pose, dtype=float)
     error = np.abs(pose[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(axis=-1)
     require(
-        error <= TOLERANCE,
+        error <= INPUT_DIGITS,
         "pose",
         "does not end in the row (0, 0, 0, 1), which it misses by {:.3g}.",
         error,

@@ -37,9 +37,7 @@ from eslabon.numerics.scalars import (
     vector,
     where,
 )
-
-# How far R^T R of a rotation matrix may be from the identity.
-TOLERANCE = quaternions.TOLERANCE
+from eslabon.numerics.tolerances import INPUT_DIGITS
 
 # A sine or cosine of the middle angle below this is what rounding leaves of zero.
 GIMBAL_LOCK = 2 * np.finfo(float).eps
@@ -67,7 +65,7 @@ def check_rotation(rotation: Array) -> Array:
     with np.errstate(all="ignore"):  # what overflows is no rotation
         error = np.abs(transpose(rotation) @ rotation - np.eye(3)).max(axis=(-2, -1))
     require(
-        error <= TOLERANCE,
+        error <= INPUT_DIGITS,
         "matrix",
         "is not a rotation, for its columns miss being orthonormal by {:.3g} (1e-06 is allowed); orthonormalise them, "
         "or give the orientation as a quaternion.",

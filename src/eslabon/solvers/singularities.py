@@ -368,9 +368,9 @@ def check_closed(m: Model, q: Floats, verb: str, designs: Designs = DESCRIBED) -
         k = int(np.argmax(np.where(np.isfinite(left), left, np.inf)))
         at = f" (configuration {k})" if len(q) > 1 else ""
         name = f"{m.name}{designs[k].told if designs.names else ''}"
-        own = designs[k].mechanism(m) if designs.names else m
+        own = violation_text(m, phi[k], design=designs[k] if designs.names else designs)
         raise AssemblyError(
-            f"{verb}: the configuration violates loop closure of {name} by {violation_text(own, phi[k])}{at}; assemble it, "
+            f"{verb}: the configuration violates loop closure of {name} by {own}{at}; assemble it, "
             "or project it onto the constraint manifold with m.project."
         )
 

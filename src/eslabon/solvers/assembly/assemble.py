@@ -366,7 +366,7 @@ def refuse(
     )
     raise AssemblyError(
         f"{name} cannot be assembled {with_these or 'from this guess'}{many}: loop '{row_names(m)[int(phi.argmax())]}' is "
-        f"left open by {violation_text(own.mechanism(m), phi)}{_nearest(m, given, q[k], goal[k], own)}."
+        f"left open by {violation_text(m, phi, design=own)}{_nearest(m, given, q[k], goal[k], own)}."
     )
 
 
