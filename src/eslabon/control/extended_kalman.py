@@ -222,7 +222,7 @@ class ExtendedKalmanFilter:
             m.closed
             and not (worst := float(np.max(evaluate(m, VIOLATIONS)(x)[0]))) <= ACCEPTED_VIOLATION
         ):
-            raise AssemblyError(f"q0 violates loop closure of {m.name} by {worst:.3g} (m or rad) even when projected; assemble it from "
+            raise AssemblyError(f"q0 violates loop closure of {m.name} by {worst:.3g} (rad, or lengths of its size) even when projected; assemble it from "
                 "the actuated joints.")  # fmt: skip
         P = covariance_of(covariance, "covariance", self.design.n, "states")
         return concatenate(x, packed(P))

@@ -192,7 +192,7 @@ def _require_closed(m: Model, whole: bool, q: Floats) -> None:
     worst = max(float(np.abs(residuals_at(m, x)).max(initial=0.0)) for x in q.reshape(-1, m.nq))
     if worst > ACCEPTED_VIOLATION:
         raise AssemblyError(
-            f"the reference violates loop closure of {m.name} by {worst:.3g} (m or rad); take it from m.assemble, "
+            f"the reference violates loop closure of {m.name} by {worst:.3g} (rad, or lengths of its size); take it from m.assemble, "
             "m.complete or m.follow, or give the actuated coordinates alone."
         )
 

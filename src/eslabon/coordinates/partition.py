@@ -16,7 +16,7 @@ from eslabon.formulas.kinematics.closure import Partition, row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, velocity_names
 from eslabon.model.memory import per_model
-from eslabon.model.scale import velocity_scales
+from eslabon.model.scale import row_units, velocity_scales
 from eslabon.numerics.pivoting import pivoted
 from eslabon.numerics.tolerances import CONVERGED, POORLY_CONDITIONED, RANK, ROUND_OFF
 
@@ -31,12 +31,15 @@ class PartitionSettings:
     trials : configurations beside a singular home that are tried for one of full rank.
     near : how far these are from home, in radians or metres over L.
     distances : how far configurations around home are from it, one after the other.
+    lengths : how much rows in metres count where independent ones are taken, the largest first. Ends of a loop are some
+        bodies apart, and rows in radians, which are shorter formulas, are as good.
     """
 
     sound: float = 10 * POORLY_CONDITIONED
     trials: int = 5
     near: float = 0.1
     distances: tuple[float, ...] = (0.1, 0.3, 1.0, 0.1, 0.3, 1.0)
+    lengths: float = 0.5
 
 
 SETTINGS = PartitionSettings()
@@ -104,7 +107,8 @@ def partition_at(
 ) -> Partition:
     """The same at a given closed configuration, of a design, by pivoting."""
     J = comparable_jacobian_at(m, q, design)
-    rows = pivots(J.T)
+    weights = np.where(np.array(row_units(m), dtype=str) == "m", SETTINGS.lengths, 1.0)
+    rows = pivots(J.T * weights)
     kept = J[rows]
     passive = [k for k in range(m.nv) if k not in preferred]
     dependent = [passive[k] for k in pivots(kept[:, passive])] if passive else []

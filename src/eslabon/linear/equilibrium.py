@@ -156,7 +156,7 @@ class _Search:
         violation = self.system.balance(self.given.q).violation
         if (violation > ACCEPTED_VIOLATION).any():
             raise AssemblyError(
-                f"equilibrium: the configuration violates loop closure of {self.m.name} by {violation.max():.3g} (m or rad)"
+                f"equilibrium: the configuration violates loop closure of {self.m.name} by {violation.max():.3g} (rad, or lengths of its size)"
                 f"{self._which(violation.argmax())}; close it with m.assemble or m.project."
             )
         return self._told(self.given.q, HELD)
@@ -367,7 +367,7 @@ class _Search:
             k = int(found.violation.argmax())
             raise AssemblyError(
                 f"{self.m.name} does not close on the way to an equilibrium{self._which(k)}: loops are violated by "
-                f"{found.violation[k]:.3g} (m or rad); "
+                f"{found.violation[k]:.3g} (rad, or lengths of its size); "
                 + (
                     "hold the joints elsewhere."
                     if self.system.held

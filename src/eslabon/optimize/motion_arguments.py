@@ -82,7 +82,7 @@ def _configuration(own: Driven, given: Any, what: str, guess: Floats | None) -> 
     if len(q) == m.nq:
         if not (left := float(np.abs(residuals_at(m, q)).max())) <= ACCEPTED_VIOLATION:
             raise AssemblyError(
-                f"{what} violates loop closure of {m.name} by {left:.3g} (m or rad); take it from m.assemble, or give the "
+                f"{what} violates loop closure of {m.name} by {left:.3g} (rad, or lengths of its size); take it from m.assemble, or give the "
                 f"coordinates of {', '.join(own.joints)} alone."
             )
         return q

@@ -264,11 +264,11 @@ def _violation(system: System, x: Floats, t: float, resting: bool) -> float:
         return f"{m.name}{designs[at].told}{number}" if designs.names else m.name
 
     if not violation <= ACCEPTED_VIOLATION:
-        raise AssemblyError(f"q0 violates loop closure of {worst(both[0])} by {violation:.3g} (m or rad){when}; assemble it from the "
+        raise AssemblyError(f"q0 violates loop closure of {worst(both[0])} by {violation:.3g} (rad, or lengths of its size){when}; assemble it from the "
             f"actuated joints, or project it with {how}.")  # fmt: skip
     speed = max(1.0, float(np.abs(x[..., m.nq : m.nq + m.nv]).max(initial=0.0)))
     if not (resting or across <= ACCEPTED_VIOLATION * speed):
-        raise AssemblyError(f"v0 violates loop closure of {worst(both[1])} by {across:.3g} (m or rad a second){when}; "
+        raise AssemblyError(f"v0 violates loop closure of {worst(both[1])} by {across:.3g} (rad, or lengths of its size, a second){when}; "
             f"take it from m.complete, project it with {how}, or give v0=None for as little motion as the loops allow.")  # fmt: skip
     return max(violation, across / speed)
 

@@ -101,7 +101,7 @@ def _check_consistent(
                 f"violate loop closure by {worst:.3g}); take configurations beside it, or follow a motion through it."
             )
         raise AssemblyError(
-            f"the motion prescribed for {', '.join(given.joints)} violates loop closure of {m.name} by {worst:.3g} (m or rad a second or "
+            f"the motion prescribed for {', '.join(given.joints)} violates loop closure of {m.name} by {worst:.3g} (rad, or lengths of its size, a second or "
             "second squared): they cannot all move so at once; prescribe fewer."
         )
 

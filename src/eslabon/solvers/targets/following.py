@@ -291,7 +291,7 @@ def _refuse(
     if held:
         why = f"{', '.join(repr(x) for x in held)} reaches its limit {before}"
     elif left[k] >= CLOSED:
-        why = f"its loops do not close, by {left[k]:.3g} (m or rad), {before}"
+        why = f"its loops do not close, by {left[k]:.3g} (rad, or lengths of its size), {before}"
     else:
         why = f"it would miss it by {distance[k]:.3g} m and {angle[k]:.3g} rad, {before}"
     raise InverseKinematicsError(

@@ -521,7 +521,7 @@ def _refuse(
     name = f"{m.name}{designs[int(np.ravel_multi_index(at[: len(rows)], rows))].told if designs.names else ''}"
     if not worst < CLOSED:
         raise AssemblyError(
-            f"{name} does not close on the way to {which}: loops are violated by {worst:.3g} (m or rad)."
+            f"{name} does not close on the way to {which}: loops are violated by {worst:.3g} (rad, or lengths of its size)."
         )
     distance, angle = (float(np.atleast_1d(y)[at]) for y in (made.distance, made.angle))
     within = " within its limits" if limits else ""
