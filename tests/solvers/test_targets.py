@@ -7,9 +7,9 @@ import pytest
 
 import eslabon as es
 from eslabon.model.configuration import integrate
+from eslabon.model.plane_of_motion import plane_directions
 from eslabon.numerics import rotation_from_rotation_vector
 from eslabon.solvers.targets import reach
-from eslabon.solvers.targets.target import plane
 from random_mechanisms import random_closed, random_tree
 from randomness import seeded
 
@@ -34,7 +34,7 @@ def targets_of(m, q, frame):
         "position and axis": {"position": T[:3, 3], "axis": {"x": T[:3, 0]}},
         "rows": {"pose": T, "rows": ("rz", "x", "z")},
         "planar": {
-            "planar": np.array(plane(m)) @ T[:3, 3]
+            "planar": np.array(plane_directions(m)) @ T[:3, 3]
         },  # across the axis, where there is one revolute joint
     }
 

@@ -158,7 +158,7 @@ def simulate(
     parts: list[Any] = [Sheet("", heads, [tuple(map(float, row)) for row in table])]
     if m.closed:
         parts.append(
-            f"Loop closure is violated by at most {np.max(motion.closure, initial=0.0):.2g} (m or rad)."
+            f"Loop closure is violated by at most {np.max(motion.closure, initial=0.0):.2g} (rad, or lengths of its size)."
         )
     if (row := Ranges.of(m).first_passed(motion.q)) is not None:
         passed = f"At t = {motion.t[row]:.6g} s there is {Ranges.of(m).outside(motion.q[row])}"

@@ -24,13 +24,14 @@ from eslabon.control.kalman_formulas import packed, unpacked
 from eslabon.control.measurements import sensors
 from eslabon.control.stepwise_law import c_source, stepwise
 from eslabon.coordinates.massless import refuse_massless, structure
-from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
+from eslabon.coordinates.partition import partition_by
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, format_value
 from eslabon.linear.measured import state_names
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, normalize
 from eslabon.numerics.scalars import casadi, concatenate
+from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
 from eslabon.simulate.controller_memory import within
 from eslabon.simulate.projection import VIOLATIONS, project
 from eslabon.simulate.run_options import effort_limits
@@ -219,9 +220,9 @@ class ExtendedKalmanFilter:
         x = project(m, project(m, concatenate(q, v)))
         if (
             m.closed
-            and not (worst := float(np.max(evaluate(m, VIOLATIONS)(x)[0]))) <= CLOSURE_TOLERANCE
+            and not (worst := float(np.max(evaluate(m, VIOLATIONS)(x)[0]))) <= ACCEPTED_VIOLATION
         ):
-            raise AssemblyError(f"q0 violates loop closure of {m.name} by {worst:.3g} (m or rad) even when projected; assemble it from "
+            raise AssemblyError(f"q0 violates loop closure of {m.name} by {worst:.3g} (rad, or lengths of its size) even when projected; assemble it from "
                 "the actuated joints.")  # fmt: skip
         P = covariance_of(covariance, "covariance", self.design.n, "states")
         return concatenate(x, packed(P))

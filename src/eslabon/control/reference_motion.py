@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite
 from eslabon.control.piecewise import hermite, piecewise
-from eslabon.coordinates.partition import CLOSURE_TOLERANCE
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, format_value
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import coordinate_velocities, difference, integrate, normalize
 from eslabon.numerics.scalars import casadi
+from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
 from eslabon.paths.joint_path import JointPath
 from eslabon.paths.path import Path
 
@@ -190,9 +190,9 @@ def _require_closed(m: Model, whole: bool, q: Floats) -> None:
     from eslabon.coordinates.closing import residuals_at
 
     worst = max(float(np.abs(residuals_at(m, x)).max(initial=0.0)) for x in q.reshape(-1, m.nq))
-    if worst > CLOSURE_TOLERANCE:
+    if worst > ACCEPTED_VIOLATION:
         raise AssemblyError(
-            f"the reference violates loop closure of {m.name} by {worst:.3g} (m or rad); take it from m.assemble, "
+            f"the reference violates loop closure of {m.name} by {worst:.3g} (rad, or lengths of its size); take it from m.assemble, "
             "m.complete or m.follow, or give the actuated coordinates alone."
         )
 

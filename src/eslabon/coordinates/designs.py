@@ -19,7 +19,9 @@ from eslabon.errors import AssemblyError, InputError, InverseKinematicsError, Mo
 from eslabon.formulas.kinematics.closure import constraint
 from eslabon.formulas.kinematics.frames import chosen_frame, placement
 from eslabon.model import Model
+from eslabon.model.configuration import velocity_units
 from eslabon.model.memory import per_model
+from eslabon.model.scale import characteristic_length, row_units
 from eslabon.model.validation import TIME, margin
 from eslabon.numerics.scalars import casadi
 
@@ -170,6 +172,35 @@ def margins(m: Model) -> Any:
 
 
 MARGINS = Formula("margins", margins, (), (Argument("margin", ()),), rare=True)
+
+
+def characteristic_lengths(m: Model, designs: Designs) -> Floats:
+    """The characteristic length of each design."""
+    if not designs.names:
+        return np.full(designs.lead, characteristic_length(m))
+    return np.asarray(evaluate(m, LENGTH, designs.names)(*designs.inputs))
+
+
+def row_scales_of(m: Model, designs: Designs) -> Floats:
+    """The scales of the rows of the closure equations of each design, (..., rows)."""
+    return _scales_of(m, designs, row_units(m), "m")
+
+
+def velocity_scales_of(m: Model, designs: Designs) -> Floats:
+    """The scales of the velocities of each design, (..., nv)."""
+    return _scales_of(m, designs, velocity_units(m), "m/s")
+
+
+def _scales_of(m: Model, designs: Designs, units: tuple[str, ...], sliding: str) -> Floats:
+    slides = np.array([unit == sliding for unit in units], dtype=bool)
+    if not slides.any():
+        return np.ones(len(units))
+    return np.where(slides, 1 / characteristic_lengths(m, designs)[..., None], 1.0)
+
+
+LENGTH = Formula(
+    "characteristic_length", characteristic_length, (), (Argument("length", ()),), rare=True
+)
 
 
 @per_model

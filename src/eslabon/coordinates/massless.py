@@ -4,13 +4,14 @@ the rows of the constraints weigh."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.coordinates.closing import jacobian_at
+from eslabon.coordinates.closing import comparable_jacobian_at, jacobian_at
 from eslabon.coordinates.partition import generic, partition, retained_rows
 from eslabon.errors import ModelError
 from eslabon.formulas.dynamics import mass_matrix
@@ -18,11 +19,28 @@ from eslabon.formulas.inputs import Q
 from eslabon.formulas.motion_state import MotionState
 from eslabon.formulas.structure import Partition, Structure
 from eslabon.model import Model
+from eslabon.model.configuration import integrate
 from eslabon.model.memory import per_model
+from eslabon.model.scale import characteristic_length, velocity_scales
+from eslabon.numerics.scalars import divide_or_zero
+from eslabon.numerics.tolerances import MASSLESS
 
-LEAST = 1e-13  # of a mass matrix with ones on its diagonal
-NOTHING = 1e-15  # of all mass, times the mechanism's size squared where a joint turns: round-off
-LIGHT = 1e-7  # of the same: a motion that M resists so little is better held by the loops
+
+@dataclass(frozen=True)
+class PenaltySettings:
+    """When the loops are made to hold what M hardly resists.
+
+    Attributes
+    ----------
+    light : of the total mass, times L^2 where a joint turns: a motion with less inertia is better held by the loops.
+    least_row : of the largest row of J M^-1 J^T: what a row of zeros counts as.
+    """
+
+    light: float = 1e-7
+    least_row: float = 1e-6
+
+
+SETTINGS = PenaltySettings()
 
 
 def tree_masses(m: Model, q: Any) -> Any:
@@ -38,7 +56,7 @@ MASSES = Formula(
 @per_model
 def structure(m: Model) -> Structure:
     """What the formulas of dynamics are to know of a model's numbers."""
-    floor = tuple((NOTHING / LEAST * _scale(m) ** 2).tolist())
+    floor = tuple((largest_inertia(m) * velocity_scales(m) ** 2).tolist())
     p = partition(m) if m.closed else Partition((), tuple(range(m.nv)), ())
     passive = tuple(k for k in p.independent if k not in m.actuated_velocities)
     if not m.closed:
@@ -58,15 +76,27 @@ def stiffening(m: Model) -> float:
     Loops may hold what moves no mass in the tree, such as a slender rod between hinges.
     """
     q = generic(m)
-    M, J = evaluate(m, MASSES)(q), jacobian_at(m, q)
-    scale = _scale(m)
-    if not m.nv or np.linalg.eigvalsh(M / np.outer(scale, scale))[0] > LIGHT:
+    M, J = comparable_mass(m, evaluate(m, MASSES)(q)), comparable_jacobian_at(m, q)
+    if not m.nv or np.linalg.eigvalsh(M)[0] > SETTINGS.light * largest_inertia(m):
         return 0.0
     return _rho(M, J)
 
 
 def _rho(M: np.ndarray, J: np.ndarray) -> float:
-    return float((np.trace(M) or 1.0) / max(float(np.sum(J * J)), 1e-300))
+    """What makes J^T J as large as M, both in comparable velocities."""
+    return float(divide_or_zero(np.trace(M) or 1.0, float(np.sum(J * J))))
+
+
+def comparable_mass(m: Model, M: np.ndarray) -> np.ndarray:
+    """Mass matrices (..., nv, nv) for velocities in rad/s or L/s: all entries are moments of inertia."""
+    scale = velocity_scales(m)
+    return np.asarray(M / np.outer(scale, scale))
+
+
+def largest_inertia(m: Model) -> float:
+    """The total mass times L^2, what inertia is measured by; without mass the least there is, so that zero is less."""
+    total = float(sum(b.mass for b in m.bodies)) * float(characteristic_length(m)) ** 2
+    return max(total, float(np.finfo(float).tiny))
 
 
 @per_model
@@ -74,12 +104,12 @@ def row_sizes(m: Model) -> tuple[float, ...]:
     """The diagonal of J M^-1 J^T at an ordinary configuration, for all rows of the loops: what is small is measured by
     it."""
     q = generic(m)
-    M, J = evaluate(m, MASSES)(q), jacobian_at(m, q)
+    M, J = comparable_mass(m, evaluate(m, MASSES)(q)), comparable_jacobian_at(m, q)
     sizes = np.einsum(
         "ij,ji->i", J, np.linalg.pinv(M + stiffening(m) * J.T @ J, hermitian=True) @ J.T
     )
     return tuple(
-        np.maximum(sizes, 1e-6 * sizes.max(initial=0.0)).tolist()
+        np.maximum(sizes, SETTINGS.least_row * sizes.max(initial=0.0)).tolist()
     )  # a row of zeros gets a little too
 
 
@@ -100,13 +130,12 @@ def refuse_massless_values(m: Model, parameters: Mapping[str, np.ndarray]) -> No
         [x.ravel() for x in np.broadcast_arrays(*parameters.values())],
     )
     M = np.sum([evaluate(m, MASSES, names)(q, *values) for q in _beside_home(m)], axis=0)
-    own = np.diagonal(M, axis1=-2, axis2=-1)
-    scale = np.sqrt(np.maximum(own, 1e-300))
-    least = np.linalg.eigvalsh(M / (scale[:, :, None] * scale[:, None, :]))[:, 0]
+    own = np.diagonal(comparable_mass(m, M), axis1=-2, axis2=-1)
+    scale = np.sqrt(np.maximum(own, 0.0))
+    least = np.linalg.eigvalsh(divide_or_zero(M, scale[:, :, None] * scale[:, None, :]))[:, 0]
     # What is far from it need not be looked at as closely.
-    for k in np.flatnonzero(
-        (own.min(axis=-1) <= 1e3 * LEAST * own.max(axis=-1)) | ~(least > LEAST)
-    ):
+    light = own.min(axis=-1) <= SETTINGS.light * own.max(axis=-1)
+    for k in np.flatnonzero(light | ~(least > MASSLESS)):
         given = {name: float(x[k]) for name, x in zip(names, values, strict=True)}
         name = unresisted(m.with_parameters(**given), M[k], np.zeros((0, m.nv)))
         if name is not None:
@@ -116,7 +145,8 @@ def refuse_massless_values(m: Model, parameters: Mapping[str, np.ndarray]) -> No
 
 
 def _beside_home(m: Model) -> np.ndarray:
-    return m.home() + 0.3 * np.random.default_rng(0).normal(size=(4, m.nq))
+    away = 0.3 * np.random.default_rng(0).normal(size=(4, m.nv)) / velocity_scales(m)
+    return np.asarray(integrate(m, np.tile(m.home(), (4, 1)), away))
 
 
 def massless(m: Model, name: str, verb: str = "forward dynamics", where: str = "") -> ModelError:
@@ -129,24 +159,14 @@ def massless(m: Model, name: str, verb: str = "forward dynamics", where: str = "
 
 def unresisted(m: Model, M: np.ndarray, J: np.ndarray) -> str | None:
     """The joint that moves most in a motion which the constraints J leave free and the mass matrix M does not resist."""
+    M, J = comparable_mass(m, M), J / velocity_scales(m)
     M = M + _rho(M, J) * J.T @ J if len(J) else M
-    own = np.diag(M) / _scale(m) ** 2
-    if np.all(own > NOTHING):
+    if np.all(np.diag(M) > MASSLESS * largest_inertia(m)):
         scale = np.sqrt(np.diag(M))
         values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
-        if not m.nv or values[0] > LEAST:
+        if not m.nv or values[0] > MASSLESS:
             return None
         place = int(np.abs(vectors[:, 0]).argmax())
     else:
-        place = int(own.argmin())
+        place = int(np.diag(M).argmin())
     return next(j.name for j in m.joints if place in range(m.nv)[m.velocities[j.name]])
-
-
-def _scale(m: Model) -> np.ndarray:
-    """For each velocity the root of the mass, or of the mass times a length squared, that it could move."""
-    total = float(sum(b.mass for b in m.bodies)) + 1e-300
-    ends = [end.at.position for loop in m.loops for end in (loop.first, loop.second)]
-    lengths = [*(j.at.position for j in m.joints), *(b.com for b in m.bodies), *ends]
-    size = max([float(np.linalg.norm(x)) for x in lengths], default=0.0) or 1.0
-    turns = [c.unit == "rad/s" for j in m.joints for c in j.kind.velocities]
-    return np.sqrt(total) * np.where(turns, size, 1.0)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eslabon.arguments import names as names_of
-from eslabon.coordinates.closing import close, close_from, jacobian_at, unclosed
+from eslabon.coordinates.closing import close, close_from, comparable_jacobian_at, unclosed
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import ModelError, suggest
 from eslabon.formulas.kinematics.closure import row_names
@@ -16,18 +17,39 @@ from eslabon.formulas.structure import Partition
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, velocity_names
 from eslabon.model.memory import per_model
+from eslabon.model.scale import row_units, velocity_scales
 from eslabon.numerics.pivoting import pivot_columns
+from eslabon.numerics.tolerances import POORLY_CONDITIONED, RANK, ROUND_OFF
 
-CLOSURE_TOLERANCE = 1e-6  # metres or radians, and per second: by how much a state may violate loop closure, unless the caller says otherwise
-RANK = 1e-8  # of the largest singular value: what is smaller is a dependent row, or a singular configuration
-NOTHING = 1e-13  # what round-off leaves of direction cosines
-SOUND = 1e-3  # a reciprocal condition number that is good enough for a choice of independent coordinates
+
+@dataclass(frozen=True)
+class PartitionSettings:
+    """How independent coordinates are selected.
+
+    Attributes
+    ----------
+    sound : a reciprocal condition number that is good enough for a choice.
+    trials : configurations beside a singular home that are tried for one of full rank.
+    near : how far these are from home, in radians or metres over L.
+    distances : how far configurations around home are from it, one after the other.
+    lengths : how much rows in metres count where independent ones are taken, the largest first. Ends of a loop are some
+        bodies apart, and rows in radians, which are shorter formulas, are as good.
+    """
+
+    sound: float = 10 * POORLY_CONDITIONED
+    trials: int = 5
+    near: float = 0.1
+    distances: tuple[float, ...] = (0.1, 0.3, 1.0, 0.1, 0.3, 1.0)
+    lengths: float = 0.5
+
+
+SETTINGS = PartitionSettings()
 
 
 def rank(singular_values: np.ndarray) -> Any:
     """How many singular values, or pivots, are not zero against the largest, or all of them round-off: a loop may hold nothing."""
     largest = singular_values.max(axis=-1, keepdims=True, initial=0.0)
-    return (singular_values > np.maximum(RANK * largest, NOTHING)).sum(axis=-1)
+    return (singular_values > np.maximum(RANK * largest, ROUND_OFF)).sum(axis=-1)
 
 
 @per_model
@@ -42,14 +64,13 @@ def partition(m: Model, preferred: tuple[int, ...] | None = None) -> Partition:
     best, most = partition_at(m, generic(m), wanted), (-1, -1.0)
     for q in around(m):
         p = partition_at(m, q, wanted)
-        size = np.linalg.svd(
-            jacobian_at(m, q)[list(p.rows)][:, list(p.dependent)], compute_uv=False
-        )
+        J = comparable_jacobian_at(m, q)
+        size = np.linalg.svd(J[list(p.rows)][:, list(p.dependent)], compute_uv=False)
         sound = float(size[-1] / size[0]) if len(size) and size[0] > 0 else 1.0
         useful = len(set(wanted) & set(p.independent))
-        if len(p.rows) >= len(best.rows) and (useful, min(sound, SOUND)) > most:
-            best, most = p, (useful, min(sound, SOUND))
-        if most == (min(len(wanted), len(best.independent)), SOUND):
+        if len(p.rows) >= len(best.rows) and (useful, min(sound, SETTINGS.sound)) > most:
+            best, most = p, (useful, min(sound, SETTINGS.sound))
+        if most == (min(len(wanted), len(best.independent)), SETTINGS.sound):
             break
     return best
 
@@ -60,11 +81,11 @@ def redundancy_is_constant(m: Model) -> bool:
     the rows of the partition serve everywhere. In overconstrained loops such as Bennett's the dependence changes with the configuration."""
     hidden = None
     for q in around(m):
-        J = jacobian_at(m, q)
+        J = comparable_jacobian_at(m, q)
         U, size, _ = np.linalg.svd(J)
         if hidden is None:
             hidden = U[:, rank(size) :]
-        elif np.abs(hidden.T @ J).max(initial=0.0) > max(RANK * size.max(initial=0.0), NOTHING):
+        elif np.abs(hidden.T @ J).max(initial=0.0) > max(RANK * size.max(initial=0.0), ROUND_OFF):
             return False
     return True
 
@@ -78,7 +99,7 @@ def around(m: Model) -> Iterator[np.ndarray]:
     """Closed configurations, home first and then farther and farther off."""
     rng, q = np.random.default_rng(2), generic(m)
     yield q
-    for far in (0.1, 0.3, 1.0, 0.1, 0.3, 1.0):
+    for far in SETTINGS.distances:
         yield beside(m, q, rng, far)
 
 
@@ -86,8 +107,9 @@ def partition_at(
     m: Model, q: np.ndarray, preferred: tuple[int, ...], design: Designs = DESCRIBED
 ) -> Partition:
     """The same at a given closed configuration, of a design, by pivoting."""
-    J = jacobian_at(m, q, design)
-    rows = pivots(J.T)
+    J = comparable_jacobian_at(m, q, design)
+    weights = np.where(np.array(row_units(m), dtype=str) == "m", SETTINGS.lengths, 1.0)
+    rows = pivots(J.T * weights)
     kept = J[rows]
     passive = [k for k in range(m.nv) if k not in preferred]
     dependent = [passive[k] for k in pivots(kept[:, passive])] if passive else []
@@ -160,7 +182,7 @@ def generic(m: Model) -> np.ndarray:
     """A closed configuration near home at which the constraints have their full rank: home itself, or one beside it."""
     rng, best = np.random.default_rng(1), close(m)
     most = rank_at(m, best)
-    for _ in range(5):
+    for _ in range(SETTINGS.trials):
         trial = beside(m, best, rng)
         if rank_at(m, trial) > most:
             best, most = trial, rank_at(m, trial)
@@ -169,13 +191,15 @@ def generic(m: Model) -> np.ndarray:
 
 def rank_at(m: Model, q: np.ndarray) -> int:
     """The rank of the closure Jacobian at a configuration."""
-    return int(rank(np.linalg.svd(jacobian_at(m, q), compute_uv=False)))
+    return int(rank(np.linalg.svd(comparable_jacobian_at(m, q), compute_uv=False)))
 
 
-def beside(m: Model, q: np.ndarray, rng: np.random.Generator, far: float = 0.1) -> np.ndarray:
+def beside(
+    m: Model, q: np.ndarray, rng: np.random.Generator, far: float = SETTINGS.near
+) -> np.ndarray:
     """A closed configuration a short way off, along the degrees of freedom."""
-    _, size, V = np.linalg.svd(jacobian_at(m, q))
+    _, size, V = np.linalg.svd(comparable_jacobian_at(m, q))
     free = V[rank(size) :]
-    step = free.T @ rng.normal(size=len(free)) * far
+    step = free.T @ rng.normal(size=len(free)) * far / velocity_scales(m)
     closed, error = close_from(m, integrate(m, q, step)[None])
     return q if unclosed(m, np.sqrt(error))[0] else closed[0]

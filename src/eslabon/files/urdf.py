@@ -84,11 +84,11 @@ from eslabon.model.closures import CLOSURES
 from eslabon.model.parameter_expressions import substitute
 from eslabon.model.poses import ORIGIN
 from eslabon.model.validation import (
-    ROUNDING,
     nearest_inertia,
     principal_moments,
     round_off_moment,
 )
+from eslabon.numerics.tolerances import INPUT_DIGITS
 
 WORLD = "world"
 HOME = "home"  # the <group_state> that joints start from; others are modes
@@ -359,7 +359,7 @@ def _admissible(
         return moments
     values = principal_moments([Body("", inertia=moments)])[0]
     small, middle, large = values
-    slack = ROUNDING * np.abs(values).max()
+    slack = INPUT_DIGITS * np.abs(values).max()
     if repairs is None:
         if small < -slack:
             raise ModelError(
@@ -423,7 +423,7 @@ def _quarter_turns(text: str) -> float | None:
         return None
     exact = round(float(text) / (math.pi / 2)) * (math.pi / 2)
     off = abs(float(text) - exact)
-    return exact if exact and 1e-15 < off < 10.0 ** -len(digits[1]) else None
+    return exact if exact and np.finfo(float).eps < off < 10.0 ** -len(digits[1]) else None
 
 
 def _root(links: Elements, ends: Ends) -> str:

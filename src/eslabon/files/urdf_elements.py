@@ -18,6 +18,7 @@ from eslabon.model import Pose
 from eslabon.model.constraints import ClosureKind
 from eslabon.model.poses import ORIGIN
 from eslabon.numerics.rotations import rotation_from_quaternion, rpy_from_rotation
+from eslabon.numerics.tolerances import ROUND_OFF
 
 Axis = tuple[float, ...]  # three numbers, of unit length
 KINDS = {
@@ -84,7 +85,7 @@ def axis_of(element: XmlElement) -> Axis | None:
     """A direction of unit length; a zero one is left for the model to refuse."""
     axis = element.numbers("xyz", 3) if element.has("xyz") else None
     length = math.hypot(*axis) if axis else 0.0
-    return tuple(x / length for x in axis) if axis and length > 1e-12 else axis
+    return tuple(x / length for x in axis) if axis and length > ROUND_OFF else axis
 
 
 def pose_of(origin: XmlElement) -> Pose:
@@ -94,7 +95,7 @@ def pose_of(origin: XmlElement) -> Pose:
         if origin.has("rpy"):
             raise origin.error(f"{origin.what} has rpy and quat_xyzw; keep one.")
         x, y, z, w = origin.numbers("quat_xyzw", 4)
-        if not 1e-12 < (length := math.hypot(x, y, z, w)) < 1e12:
+        if not ROUND_OFF < (length := math.hypot(x, y, z, w)) < 1 / ROUND_OFF:
             raise origin.error(f"{origin.what} quat_xyzw has the length {length:g}; it must be 1.")
         rpy = tuple(
             rpy_from_rotation(rotation_from_quaternion(np.array([w, x, y, z]) / length)).tolist()

@@ -82,6 +82,7 @@ from eslabon.model.constraints import perpendicular
 from eslabon.model.joints import OneAxis
 from eslabon.numerics import rigid_motions
 from eslabon.numerics.rotations import rotation_from_quaternion
+from eslabon.numerics.tolerances import ROUND_OFF
 
 # -- elements --------------------------------------------------------------------------------------
 
@@ -170,7 +171,7 @@ def _part(element: XmlElement, paths: Paths) -> XmlElement:
 def _smallest_rotation(a: Axis, b: Axis) -> Floats:
     """R with R a = b."""
     cosine = float(np.dot(a, b))
-    about = np.cross(a, b) if cosine > -1 + 1e-12 else perpendicular(a)[0]
+    about = np.cross(a, b) if cosine > -1 + ROUND_OFF else perpendicular(a)[0]
     return rotation_from_quaternion(np.array([1 + max(cosine, -1.0), *about]))
 
 

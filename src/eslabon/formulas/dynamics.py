@@ -26,6 +26,7 @@ from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.formulas.motion_state import MotionState, constraint_method
 from eslabon.formulas.structure import Partition
 from eslabon.model import GROUND, Model
+from eslabon.model.scale import velocity_scales
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import Inertia, wrench_to_parent
 
@@ -131,14 +132,18 @@ def hybrid_dynamics(s: MotionState, a: Expression) -> list[Expression]:
         )
     passive = tuple(k for k in p.independent if k not in driven)
     whole = Partition(p.rows, passive, tuple(k for k in range(m.nv) if k not in passive))
-    J = casadi.vertcat(s.closure.J, casadi.SX.eye(m.nv)[driven, :])
-    gamma = casadi.vertcat(s.closure.gamma, a[driven, :])
+    scales = velocity_scales(m)
+    prescribed = casadi.diag(casadi.SX(scales))[driven, :]  # comparable, as the rows of loops are
+    J = casadi.vertcat(s.closure.J, prescribed)
+    gamma = casadi.vertcat(s.closure.gamma, prescribed @ a)
     # Elimination needs no mass where motion is prescribed; the loops' penalty does the same for
     # multipliers.
-    mass = ConstrainedMass(M, J, whole, s.structure.penalty, floor=s.structure.floor)
+    known = s.structure
+    mass = ConstrainedMass(M, J, whole, known.penalty, floor=known.floor, scales=scales)
     solver = constraint_method(s.method.constraints if m.closed else "elimination")(mass, 1)
     accelerations, reaction = solver.solve(-h, gamma)
-    return [reaction[len(p.rows) :, :], accelerations, *s.checks(solver.condition)]
+    forces = prescribed[:, driven] @ reaction[len(p.rows) :, :]
+    return [forces, accelerations, *s.checks(solver.condition)]
 
 
 def reactions(s: MotionState, motion: Motion) -> list[Expression]:
@@ -160,6 +165,7 @@ def coupling_forces(s: MotionState, motion: Motion) -> list[Expression]:
 
 def _of_couplings(m: Model, p: Partition, reaction: Expression) -> Expression:
     """lambda of the couplings' rows, which come last; redundant rows carry nothing."""
+    reaction = closure.in_units(m, reaction, p.rows)
     first, forces = len(closure.row_names(m)) - len(m.couplings), zeros(len(m.couplings))
     for k, row in enumerate(p.rows):
         if row >= first:
@@ -183,6 +189,7 @@ def _loop_wrenches(
 ) -> tuple[list[Expression], dict[str, Expression]]:
     """Each loop's wrench on its second body in the loop's second frame, and by body in body
     axes."""
+    reaction = closure.in_units(m, reaction, p.rows)
     loops: list[Expression] = []
     applied: dict[str, Expression] = {}
     if not m.loops:

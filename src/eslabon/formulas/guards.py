@@ -16,8 +16,9 @@ from eslabon.model import Model
 from eslabon.model.configuration import lengths_of_quaternions
 from eslabon.model.validation import margin
 from eslabon.numerics.scalars import casadi
+from eslabon.numerics.tolerances import INPUT_DIGITS
 
-SHORTEST = 1e-12  # the least squared length of a quaternion that is an orientation
+SHORTEST = INPUT_DIGITS**2  # the least squared length of a quaternion that is an orientation
 
 
 def _has_parameters(m: Model, request: Request) -> bool:

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
 from eslabon.compiler import operators
 from eslabon.formulas.kinematics.symbols import constant, zeros
-from eslabon.numerics.scalars import Expression, casadi
+from eslabon.numerics.scalars import Array, Expression, casadi, is_symbolic
 
 # Entries of a factor times right-hand sides, from which on loops in native code are faster than
 # unrolled code.
@@ -285,12 +287,12 @@ class OrthogonalFactors:
         """The same for many right-hand sides: by its inverse where it is small."""
         return Inverted(self) if self.A.shape[0] <= FEW else self
 
-    @property
-    def condition(self) -> Expression:
-        """The square of a reciprocal condition number, NaN or next to nothing where A is singular:
-        the least eigenvalue of A^T A, as small as w^T A^T A w / w^T w finds it, against its largest
+    def condition(self, scales: Array | None = None) -> Expression:
+        """A reciprocal condition number, NaN or next to nothing where A is singular: the root of
+        the least eigenvalue of A^T A, as small as w^T A^T A w / w^T w finds it, over its largest
         diagonal entry. R w has as many entries 1, with the sign that makes the diagonal of R
-        positive, as in `Factors.unit_energy`."""
+        positive, as in `Factors.unit_energy`. With `scales` the unknowns times these are comparable
+        (`eslabon.model.scale`)."""
         if not self.pivots:
             return casadi.SX(1)
         w = zeros(len(self.pivots))
@@ -298,7 +300,11 @@ class OrthogonalFactors:
             w[pivot.column] = casadi.fabs(pivot.inverse) - pivot.inverse * (
                 pivot.entries @ w[pivot.later, :]
             )
-        return 1 / (casadi.sumsqr(w) * casadi.mmax(casadi.sum1(self.A**2)))
+        A = self.A
+        if scales is not None and (is_symbolic(scales) or np.any(np.asarray(scales) != 1.0)):
+            own = casadi.SX(scales)
+            w, A = w * own, A @ casadi.diag(1 / own)
+        return 1 / casadi.sqrt(casadi.sumsqr(w) * casadi.mmax(casadi.sum1(A**2)))
 
 
 class Inverted(OrthogonalFactors):

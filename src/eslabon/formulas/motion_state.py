@@ -22,6 +22,7 @@ from eslabon.formulas.constrained.constraint_solvers import (
     Effort,
     Elimination,
     actuator_forces,
+    joint_condition,
 )
 from eslabon.formulas.formulations.formulation import FORMULATIONS, NEWTON_EULER, Formulation
 from eslabon.formulas.kinematics import closure
@@ -30,6 +31,7 @@ from eslabon.formulas.kinematics.closure import Closure
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.structure import Partition, Structure
 from eslabon.model import Model
+from eslabon.model.scale import velocity_scales
 from eslabon.numerics.scalars import Expression, casadi
 
 
@@ -151,7 +153,11 @@ class MotionState:
     def checks(self, condition: Expression, *gaps: Expression) -> list[Expression]:
         """What a quantity returns after its values; with loops first by how much they are
         violated."""
-        return [self.violation(*gaps), condition] if self.m.closed else [condition]
+        if not self.m.closed:
+            return [condition]
+        if not self.partition.rows:  # of loops that hold nothing it is that of M alone
+            condition = joint_condition(casadi.SX(1), condition)
+        return [self.violation(*gaps), condition]
 
     @cached_property
     def constrained_mass(self) -> ConstrainedMass:
@@ -164,6 +170,7 @@ class MotionState:
             known.penalty,
             self.method.regularization,
             known.floor,
+            velocity_scales(self.m),
         )
 
     def solver(self, columns: int = 1) -> ConstraintSolver:
@@ -198,8 +205,9 @@ class MotionState:
             return Effort(needed[list(self.m.actuated_velocities), :], zeros(0), casadi.SX(1))
         name = self.method.constraints  # virtual work takes the fewest operations
         method = "elimination" if name is None else choice(name, "constraints", METHODS)
-        driven = self.m.actuated_velocities
-        return actuator_forces(needed, self.closure.J, self.partition, driven, weights, method)
+        driven, scales = self.m.actuated_velocities, velocity_scales(self.m)
+        J = self.closure.J
+        return actuator_forces(needed, J, self.partition, driven, weights, method, scales)
 
 
 @dataclass(frozen=True)
@@ -225,7 +233,7 @@ class StateFunction:
 
 
 def violation(*residuals: Expression) -> Expression:
-    """How far residuals are from zero, by their length: a NaN in any entry shows."""
+    """How far comparable residuals are from zero, by their length: a NaN in any entry shows."""
     return casadi.norm_2(casadi.densify(casadi.vertcat(*residuals)))
 
 

@@ -25,20 +25,17 @@ from eslabon.formulas.motion_state import MotionState, StateFunction
 from eslabon.model import Model
 from eslabon.model.memory import per_model
 from eslabon.numerics.scalars import Expression
+from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, MASSLESS, POORLY_CONDITIONED
 
 Shape = tuple[int, ...]
 Options = Mapping[str, Any]
 
-# Of the reciprocal condition number, squared, of a closed mechanism: other coordinates may be
-# better.
-POOR = 1e-8
-MASSLESS = 1e-13  # of the reciprocal condition number of a mass matrix
 CLOSURE_CHECKS = (
-    Argument("residual", (), bound=("<=", 1e-6)),
-    Argument("condition", (), bound=(">", POOR)),
+    Argument("residual", (), bound=("<=", ACCEPTED_VIOLATION)),
+    Argument("condition", (), bound=(">", POORLY_CONDITIONED)),
 )
-OPENED = 1e-6  # the part of a parameter's change that no motion makes up for
-OPENING = Argument("opening", (), bound=("<=", OPENED))
+# The part of a parameter's change that no motion makes up for.
+OPENING = Argument("opening", (), bound=("<=", ACCEPTED_VIOLATION))
 STRUCTURE = ("structure",)  # what formulas are told of a mechanism's numbers when they are traced
 MASS_CHECKS = (Argument("condition", (), bound=(">", MASSLESS)),)
 

@@ -31,14 +31,18 @@ INDEPENDENT = ("velocity_coefficients", "reduced_equations")  # said in independ
 
 def equations_of_motion(s: MotionState, tau: Expression) -> list[Expression]:
     """M, h, Q, and of the retained constraint rows Phi, J, gamma and Phi_t."""
-    return [*s.equations, s.actuation(tau), *closure.equations(s.m, s.q, s.v, s.structure.rows)]
+    return [
+        *s.equations,
+        s.actuation(tau),
+        *closure.equations_in_units(s.m, s.q, s.v, s.structure.rows),
+    ]
 
 
 def independent_rows(
     m: Model, q: Expression, v: Expression, *, structure: Structure
 ) -> list[Expression]:
     """gamma and Phi_t of the independent rows."""
-    return list(closure.equations(m, q, v, structure.partition.rows)[2:])
+    return list(closure.equations_in_units(m, q, v, structure.partition.rows)[2:])
 
 
 def dependent_velocities(
@@ -51,7 +55,7 @@ def dependent_velocities(
 ) -> list[Expression]:
     """K, d and K_t for given gamma and Phi_t."""
     p = structure.partition
-    J = closure.equations(m, q, None, p.rows).J
+    J = closure.equations_in_units(m, q, None, p.rows).J
     i, e = list(p.independent), list(p.dependent)
     rate = casadi.SX(len(e), 1) if rate is None else rate
     solution = _solve_briefly(J[:, e], casadi.horzcat(-J[:, i], gamma, -rate))

@@ -15,7 +15,7 @@ from eslabon.model.configuration import normalize
 from eslabon.model.memory import per_model
 from eslabon.solvers.inertial_parameters import BaseParameters, regrouped
 
-SINGULAR = 1e-6  # of the reciprocal condition number squared: configurations nearer to singular tell less of all others
+SINGULAR = 1e-3  # of the reciprocal condition number: configurations nearer to singular tell less of all others
 
 
 def base_parameters(

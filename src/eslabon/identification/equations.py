@@ -24,6 +24,7 @@ from eslabon.formulas.structure import Partition, Structure
 from eslabon.identification.parameters import NO_TERMS, Terms
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
+from eslabon.model.scale import velocity_scales
 from eslabon.numerics.scalars import Expression, casadi
 
 
@@ -48,7 +49,7 @@ def full_regressor(
 def loop_motion(
     m: Model, q: Expression, v: Expression | None, p: Partition
 ) -> tuple[Expression, Expression, Expression]:
-    """N and the drift of v = N v_i, v' = N v_i' + drift, and the reciprocal condition number squared."""
+    """N and the drift of v = N v_i, v' = N v_i' + drift, and the reciprocal condition number."""
     i, e = list(p.independent), list(p.dependent)
     N, drift = casadi.SX(m.nv, len(i)), zeros(m.nv)
     for column, k in enumerate(i):
@@ -60,7 +61,7 @@ def loop_motion(
     N[e, :] = -Phi_e.solve(J[:, i])
     if v is not None:
         drift[e, :] = Phi_e.solve(gamma)
-    return N, drift, Phi_e.condition
+    return N, drift, Phi_e.condition(velocity_scales(m)[e])
 
 
 def linear_equations(
@@ -73,7 +74,7 @@ def linear_equations(
     *,
     structure: Structure,
 ) -> list[Expression]:
-    """N^T Y, what the model leaves of the forces N^T (B tau - f), N^T B, and the reciprocal condition number squared."""
+    """N^T Y, what the model leaves of the forces N^T (B tau - f), N^T B, and the reciprocal condition number."""
     N, _, condition = loop_motion(m, q, None, structure.partition)
     Y = full_regressor(m, q, v, a, terms)
     s = MotionState(m, q, v)
@@ -107,7 +108,7 @@ def actuator_regressor(
 def independent_motion(
     m: Model, q: Expression, vi: Expression, ai: Expression, *, structure: Structure
 ) -> list[Expression]:
-    """All velocities and accelerations from the independent ones, and the reciprocal condition number squared."""
+    """All velocities and accelerations from the independent ones, and the reciprocal condition number."""
     p = structure.partition
     N, _, condition = loop_motion(m, q, None, p)
     v = N @ vi

@@ -26,6 +26,7 @@ from eslabon.identification.parameters import Terms, reference_inertias
 from eslabon.identification.recordings import Sampled
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
+from eslabon.numerics.tolerances import SINGULAR
 from eslabon.solvers.closure_checks import checked
 from eslabon.solvers.inertial_parameters import BaseParameters
 
@@ -35,7 +36,6 @@ EXACT = 1e-8  # of the forces: smaller errors are round-off, and weigh no less
 RANK = 1e-12  # of the largest singular value
 TELLS = 1e-2  # of what is known beforehand: a direction that the data narrow down by less is not excited
 HEARD = 1e-6  # of the forces in balance: smaller ones are none
-LOST = 1e-13  # of the reciprocal condition number squared: a singular configuration
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ def equations_of(
         Y, *others = f(*(x[k : k + AT_ONCE] for x in (s.q, s.v, s.a, s.tau)))
         parts.append((Y[..., list(base.columns)], *others))
     Y, left, B, condition = (np.concatenate(x) for x in zip(*parts, strict=True))
-    if not (condition > LOST).all():
+    if not (condition > SINGULAR).all():
         raise SingularityError(
             f"{m.name} is at a singular configuration at t = {s.t[int(np.argmin(condition))]:.4g} s of the motion, where forces "
             "of the actuators tell nothing of it; cut that part out."

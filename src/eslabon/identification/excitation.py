@@ -39,7 +39,7 @@ WIDE = {
     "m/s": 0.2,
 }  # how far a joint without limits goes to either side of home, rad or m
 NARROWER, TRIES = 0.7, 12  # where loops do not close, the range is tried narrower
-NEAR = 1e-2  # of the reciprocal condition number squared of an ordinary configuration: as near to singular as a motion comes
+NEAR = 0.1  # of the reciprocal condition number of an ordinary configuration: as near to singular as a motion comes
 REFUSED = 1e3  # the cost of a motion that cannot be
 SLOWEST = 16.0  # times the duration
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from eslabon.arguments import count, flag
 from eslabon.coordinates.designs import designs_of
-from eslabon.coordinates.partition import CLOSURE_TOLERANCE, generic, rank_at
+from eslabon.coordinates.partition import generic, rank_at
 from eslabon.errors import AssemblyError, EquilibriumError, InputError, ModelError
 from eslabon.linear.equilibria import Equilibrium
 from eslabon.linear.equilibrium_arguments import Asked, asked, costs
@@ -33,7 +33,8 @@ from eslabon.linear.steady_search import (
 )
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_columns
-from eslabon.solvers.assembly.prescription import size
+from eslabon.model.scale import characteristic_length
+from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
 from eslabon.solvers.ranges import Ranges, distinct
 
 Floats = NDArray[np.float64]
@@ -89,7 +90,7 @@ def equilibrium(
     search = _Search(
         m,
         given,
-        Ranges.of(m, size(m)),
+        Ranges.of(m, characteristic_length(m)),
         limits,
         count(restarts, "restarts"),
         costs(m, weights),
@@ -153,9 +154,9 @@ class _Search:
     def held(self) -> Equilibrium:
         """The forces that hold configurations."""
         violation = self.system.balance(self.given.q).violation
-        if (violation > CLOSURE_TOLERANCE).any():
+        if (violation > ACCEPTED_VIOLATION).any():
             raise AssemblyError(
-                f"equilibrium: the configuration violates loop closure of {self.m.name} by {violation.max():.3g} (m or rad)"
+                f"equilibrium: the configuration violates loop closure of {self.m.name} by {violation.max():.3g} (rad, or lengths of its size)"
                 f"{self._which(violation.argmax())}; close it with m.assemble or m.project."
             )
         return self._told(self.given.q, HELD)
@@ -366,7 +367,7 @@ class _Search:
             k = int(found.violation.argmax())
             raise AssemblyError(
                 f"{self.m.name} does not close on the way to an equilibrium{self._which(k)}: loops are violated by "
-                f"{found.violation[k]:.3g} (m or rad); "
+                f"{found.violation[k]:.3g} (rad, or lengths of its size); "
                 + (
                     "hold the joints elsewhere."
                     if self.system.held

@@ -25,10 +25,10 @@ from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError
 from eslabon.linear.linear_model import LinearModel
 from eslabon.model.configuration import integrate, normalize, velocity_names
+from eslabon.model.scale import velocity_scales
 from eslabon.pages import table
 from eslabon.pages.notebook import attributes, beside, drawn
 from eslabon.sheets import Sheet
-from eslabon.solvers.assembly.prescription import scales
 
 if TYPE_CHECKING:
     from eslabon.drawing.animation import Animation
@@ -233,7 +233,7 @@ class Modes:
         made = self.lm.position_map @ self.vectors[..., : self._n, :]
         if not made.size:
             return np.asarray(made, dtype=complex)
-        comparable = made * scales(m)[:, None]
+        comparable = made * velocity_scales(m)[:, None]
         largest = np.argmax(np.abs(comparable).round(9), axis=-2, keepdims=True)
         return np.asarray(made / np.take_along_axis(comparable, largest, axis=-2))
 
@@ -444,7 +444,9 @@ def _rows(lm: LinearModel, listed: list[Mode]) -> list[list[str]]:
     rows = [["", "kind", "rad/s", "Hz", "damping", "time constant", "what moves"]]
     for k, mode in enumerate(listed):
         swings = mode.kind == OSCILLATION
-        order = np.argsort(-np.abs(mode.shape * scales(lm.layout.model)), kind="stable")[:3]
+        order = np.argsort(-np.abs(mode.shape * velocity_scales(lm.layout.model)), kind="stable")[
+            :3
+        ]
         moves = ", ".join(
             f"{names[j]} {mode.shape[j].real + 0.0:.3g}" for j in order if abs(mode.shape[j]) > 1e-9
         )

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.coordinates.partition import RANK
 from eslabon.formulas import steady
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
 from eslabon.formulas.kinematics.closure import row_names
 from eslabon.formulas.motion_state import StateFunction
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
-from eslabon.solvers.assembly.prescription import scales
+from eslabon.model.scale import velocity_scales
+from eslabon.numerics.tolerances import RANK
 
 Floats = NDArray[np.float64]
 
@@ -104,7 +104,7 @@ class Steady:
     @cached_property
     def unit(self) -> Floats:
         """What a velocity is in comparable units."""
-        return np.asarray(1 / scales(self.m)) if self.m.nv else np.ones(0)
+        return np.asarray(1 / velocity_scales(self.m)) if self.m.nv else np.ones(0)
 
     def of(self, lanes: Any) -> Steady:
         """Some of the lanes, or one of them many times."""

@@ -35,6 +35,7 @@ from eslabon.measures.quantity_at_states import UNDER_FORCES, Quantity
 from eslabon.measures.rms_torque import RmsTorque
 from eslabon.measures.several_measures import Several, renamed_column
 from eslabon.mechanism import Mechanism
+from eslabon.model.scale import row_scales, velocity_scales
 
 Slopes = dict[str, Floats]  # by column, one number for each parameter
 
@@ -224,8 +225,9 @@ def _(measure: PeakReaction, m: Mechanism, design: Design) -> Slopes:
 
 @_derivatives.register
 def _(measure: Condition, m: Mechanism, design: Design) -> Slopes:
-    """Singular values change by u . dJ v. Only of loops: the serial kind weighs lengths by the size of the design."""
-    if not measure.parallel(m):
+    """Singular values change by u . dJ v. Only of loops whose rows, and whose passive velocities, have one unit: else lengths
+    are weighed by the size of the design, as the serial kind weighs them."""
+    if not measure.parallel(m) or _weighs_lengths(m):
         return {}
     J, dJ = Motion.of(measure, m, design).both("constraint_jacobian", "q")
     rows, passive = list(retained_rows(m)), list(partition(m).dependent)
@@ -235,6 +237,11 @@ def _(measure: Condition, m: Mechanism, design: Design) -> Slopes:
     value = s[:, -1] / s[:, 0]
     slope = (ds[..., -1] - value * ds[..., 0]) / s[:, 0]
     return {measure.name: reduced(measure.reduce, measure.motion.t, value, slope)[1]}
+
+
+def _weighs_lengths(m: Mechanism) -> bool:
+    rows, passive = list(retained_rows(m)), list(partition(m).dependent)
+    return any(len(set(x)) > 1 for x in (row_scales(m)[rows], velocity_scales(m)[passive]))
 
 
 @_derivatives.register

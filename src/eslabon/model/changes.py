@@ -49,6 +49,7 @@ from eslabon.model.parsing import (
 from eslabon.model.poses import ORIGIN, Pose, in_parent_frame, welded
 from eslabon.model.schema import bodies_of, keys_of, make_item, move_item, rename_item
 from eslabon.numerics.rotations import rpy_from_rotation
+from eslabon.numerics.tolerances import COINCIDENT
 
 SECTIONS: Mapping[str, str] = {kind.word: section for section, kind in ITEMS.items()}
 
@@ -280,7 +281,7 @@ def lock_joints(m: Model, joints: Mapping[str, NumbersLike]) -> Description:
             raise ModelError(
                 f"'{both.pop()}' is coupled to '{other}' by '{c.name}'; lock both, or take the coupling out."
             )
-        if both and abs(gap := at[c.joint][0] - c.ratio * at[c.source][0] - c.offset) > 1e-9:
+        if both and abs(gap := at[c.joint][0] - c.ratio * at[c.source][0] - c.offset) > COINCIDENT:
             raise ModelError(
                 f"the coupling '{c.name}' is missed by {gap:.3g}; lock its two joints where they keep it."
             )

@@ -32,8 +32,10 @@ from eslabon.model.constraints import (
 )
 from eslabon.numerics.quaternions import unit_axis
 from eslabon.numerics.scalars import Scalar
+from eslabon.numerics.tolerances import INPUT_DIGITS
 
 X, Y, Z = AXES
+SMALLEST_LENGTH = float(np.finfo(float).tiny)  # of what is not zero
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ class ConstantAngle(TwoAxes):
         why = "a constant angle lies between 0 and pi; axes that stay parallel are of kind parallel_axes."
         return [
             *super().requirements(),
-            *((x - 1e-6, "angle", why) for x in (self.angle, np.pi - self.angle)),
+            *((x - INPUT_DIGITS, "angle", why) for x in (self.angle, np.pi - self.angle)),
         ]
 
     def constraints(self) -> tuple[Constraint, ...]:
@@ -119,7 +121,7 @@ class Distance(ClosureKind):
     def requirements(self) -> list[tuple[Scalar, str, str]]:
         return [
             (
-                self.length - 1e-12,
+                self.length - SMALLEST_LENGTH,
                 "length",
                 "a distance is positive; points that coincide are of kind spherical.",
             )

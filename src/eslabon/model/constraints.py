@@ -28,17 +28,19 @@ from eslabon.numerics.scalars import (
     vector,
     where,
 )
+from eslabon.numerics.tolerances import ROUND_OFF
 
 Vector = tuple[Scalar, ...]  # three components
 Covector = tuple[Vector, Vector]  # moment, force
 Axis = tuple[Any, Any, Any]  # three numbers of a model
 ZERO = (0.0, 0.0, 0.0)
-LEAST = 1e-24  # of the square of an axis or a pitch
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 class Constraint(Protocol):
     """A few rows of a cut joint's closure equation."""
+
+    row_units: ClassVar[tuple[str, ...]]  # "m" or "rad", for each row
 
     def residual(self, R: Array, p: Array) -> list[Scalar]: ...
 
@@ -95,11 +97,16 @@ class ClosureKind:
     def requirements(self) -> list[tuple[Scalar, str, str]]:
         """What must not be negative of axes and other numbers, its key, and the sentence said where it is."""
         zero = "the axis is zero; give it a direction, such as 'z' or [0, 0, 1]."
-        return [(dot(axis, axis) - LEAST, "axis", zero) for axis in self.axes]
+        return [(dot(axis, axis) - ROUND_OFF**2, "axis", zero) for axis in self.axes]
 
     def constraints(self) -> tuple[Constraint, ...]:
         """What it holds."""
         raise TypeError(f"{type(self).__name__} has no constraints")
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        """The unit of each scalar constraint, "m" or "rad"."""
+        return tuple(unit for constraint in self.constraints() for unit in constraint.row_units)
 
     def clearance_directions(self) -> tuple[Vector, ...]:
         """The directions in which a clearance lets the centre of a pin or a ball shift, unit vectors; none of other kinds."""
@@ -128,6 +135,8 @@ def columns(*twists: tuple[Vector, Vector]) -> Array:
 class Point:
     """The origins coincide: R^T p = 0, written in the second frame so that the reactions keep constant directions."""
 
+    row_units: ClassVar[tuple[str, ...]] = ("m", "m", "m")
+
     def residual(self, R: Array, p: Array) -> list[Scalar]:
         return list(turned_back(R, components(p, 3)))
 
@@ -139,6 +148,7 @@ class Point:
 class InPlane:
     """The second origin stays in the plane with a given normal at a given offset from the first: u . p = offset."""
 
+    row_units: ClassVar[tuple[str, ...]] = ("m",)
     normal: Vector
     offset: Scalar = 0.0
 
@@ -159,6 +169,7 @@ class Aligned:
     """The axis a, and its other a' in the first frame, point the same way: b . (R^T a' x a) / cos^2(half the angle
     between), b normal to a."""
 
+    row_units: ClassVar[tuple[str, ...]] = ("rad", "rad")
     axis: Vector
     other: Vector | None = None  # the same
 
@@ -174,6 +185,8 @@ class Aligned:
 @dataclass(frozen=True)
 class SameOrientation:
     """No relative rotation: 2 e tan(phi/2) = 0, from the linear invariants of R (Rojas, 2.4 f)."""
+
+    row_units: ClassVar[tuple[str, ...]] = ("rad", "rad", "rad")
 
     def residual(self, R: Array, p: Array) -> list[Scalar]:
         r = entries(R, 3, 3)
@@ -193,6 +206,7 @@ class FixedAngle:
     """An axis of the first frame keeps its angle to an axis of the second (Yime, eq. 26): the angle given, or the one they
     have in the same frame."""
 
+    row_units: ClassVar[tuple[str, ...]] = ("rad",)
     first: Vector
     second: Vector
     angle: Scalar | None = None
@@ -209,6 +223,7 @@ class FixedAngle:
 class OnThread:
     """Advance along the axis follows the turn about it, a . p = pitch * theta, whichever turn of the thread it is."""
 
+    row_units: ClassVar[tuple[str, ...]] = ("m",)
     axis: Vector
     pitch: Scalar
 
@@ -228,6 +243,7 @@ class OnThread:
 class AtDistance:
     """The origins keep their distance: (p . p / d - d) / 2 = 0, which is smooth where they coincide."""
 
+    row_units: ClassVar[tuple[str, ...]] = ("m",)
     length: Scalar
 
     def residual(self, R: Array, p: Array) -> list[Scalar]:

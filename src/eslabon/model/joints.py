@@ -65,6 +65,7 @@ from eslabon.numerics.scalars import (
     vector,
 )
 from eslabon.numerics.spatial import RigidTransform, angular_and_linear, skew
+from eslabon.numerics.tolerances import COINCIDENT, ROUND_OFF
 from eslabon.numerics.traced_steps import traced_once
 
 T = TypeVar("T")
@@ -73,7 +74,6 @@ Homogeneous = tuple[Scalar, Scalar, Scalar, Scalar]  # a point (r, 1) or a direc
 ORIGIN: Homogeneous = (0.0, 0.0, 0.0, 1.0)
 DIRECTIONS: tuple[Homogeneous, ...] = tuple((*u, 0.0) for u in AXES)
 TURN = 2 * math.pi
-LEAST = 1e-24  # of the square of what is not to be zero
 
 
 class Coordinate(NamedTuple):
@@ -299,7 +299,7 @@ class Helical(OneAxis):
 
     def requirements(self) -> list[tuple[Scalar, str, str]]:
         zero = "a helical joint needs a pitch (metres a radian) other than zero; without one it is revolute."
-        return [*super().requirements(), (self.pitch * self.pitch - LEAST, "pitch", zero)]
+        return [*super().requirements(), (self.pitch * self.pitch - ROUND_OFF**2, "pitch", zero)]
 
     @per_kind
     def transform(self, q: Array) -> RigidTransform:
@@ -358,7 +358,7 @@ class Universal(JointKind):
         across, lengths = cross(*self.axes), [dot(axis, axis) for axis in self.axes]
         return [
             *super().requirements(),
-            (dot(across, across) - 1e-18 * lengths[0] * lengths[1], "axis", parallel),
+            (dot(across, across) - COINCIDENT**2 * lengths[0] * lengths[1], "axis", parallel),
         ]
 
     @per_kind

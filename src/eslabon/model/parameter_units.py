@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from eslabon.errors import InputError, ModelError
 from eslabon.model.parameter_expressions import Number, ParameterExpression, number
+from eslabon.numerics.tolerances import ROUND_OFF
 from eslabon.numerics.units import (
     NONE,
     NUMBER,
@@ -177,6 +178,6 @@ def _pure(x: object) -> bool:
         return False
     ratios = (Fraction(x / y).limit_denominator(64) for y in (1.0, math.pi))
     return any(
-        abs(r) <= 500 and abs(float(r) * y - x) <= 1e-12 * abs(x)
+        abs(r) <= 500 and abs(float(r) * y - x) <= ROUND_OFF * abs(x)
         for r, y in zip(ratios, (1.0, math.pi), strict=True)
     )

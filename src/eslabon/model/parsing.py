@@ -20,6 +20,7 @@ from eslabon.model.parameter_units import number_with_unit
 from eslabon.model.poses import ORIGIN, Pose, Triple
 from eslabon.numerics.rigid_motions import check_pose
 from eslabon.numerics.rotations import rpy_from_rotation
+from eslabon.numerics.tolerances import INPUT_DIGITS
 
 # What a person may write. A text is an expression of parameters, or a number with its unit.
 NumberArray: TypeAlias = NDArray[np.number[Any]]
@@ -146,7 +147,7 @@ def _moments_of_matrix(I: list[Triple], what: str) -> tuple[Number, ...]:
     for i, j in ((0, 1), (0, 2), (1, 2)):
         upper, lower = I[i][j], I[j][i]
         plain = isinstance(upper, float) and isinstance(lower, float)
-        if (plain and abs(upper - lower) > 1e-6 * size) or (not plain and upper != lower):
+        if (plain and abs(upper - lower) > INPUT_DIGITS * size) or (not plain and upper != lower):
             raise ModelError(
                 f"{what} is not symmetric: entry ({i + 1},{j + 1}) is {upper} and ({j + 1},{i + 1}) is {lower}."
             )

@@ -30,7 +30,6 @@ from eslabon.model.items import (
     Loop,
     Spring,
 )
-from eslabon.model.joints import LEAST
 from eslabon.model.parameter_expressions import (
     ParameterExpression,
     check_parameter_name,
@@ -46,13 +45,12 @@ from eslabon.model.schema import (
     references,
 )
 from eslabon.numerics.scalars import Expression, casadi, is_symbolic
+from eslabon.numerics.tolerances import INPUT_DIGITS, ROUND_OFF
 
 if TYPE_CHECKING:
     from eslabon.model.model import Model
 
 TIME = "t"  # in an expression of what may depend on the time, unless a parameter has that name
-# Published moments carry about six digits; what they miss by is no reason to refuse or to warn.
-ROUNDING = 1e-6
 LARGEST = 1e100  # of any number: what an expression has no value for is beyond
 Names = Mapping[str, Collection[str]]  # of items, by their section
 
@@ -328,10 +326,10 @@ def requirements(m: Model) -> Iterator[Requirement]:
             yield Requirement(ends[1] - ends[0], j, "limits", crossed, ends)
         for ratio in j.gear_ratio or ():
             zero = "the gear ratio is zero; it is motor turns a joint turn."
-            yield Requirement(ratio * ratio - LEAST, j, "gear_ratio", zero)
+            yield Requirement(ratio * ratio - ROUND_OFF**2, j, "gear_ratio", zero)
     for c in m.couplings:
         zero = f"the ratio is zero; make the joint '{c.joint}' fixed."
-        yield Requirement(c.ratio * c.ratio - LEAST, c, "ratio", zero)
+        yield Requirement(c.ratio * c.ratio - ROUND_OFF**2, c, "ratio", zero)
 
 
 def check_numbers(m: Model) -> None:
@@ -423,7 +421,7 @@ def inadmissible(m: Model) -> Iterator[ModelError]:
         if (
             j.home is not None
             and (squared := j.kind.length(np.array(j.home))) is not None
-            and abs(squared - 1) > 2e-6
+            and abs(squared - 1) > 2 * INPUT_DIGITS
         ):
             yield ModelError(
                 f"joint '{j.name}': home's quaternion has the length {squared**0.5:g}; it must be 1."
@@ -455,7 +453,7 @@ def _inertia_margins(body: Body) -> Iterator[Expression]:
         return
     I = casadi.SX(body.inertia_matrix())
     size = casadi.sqrt(casadi.sumsqr(I))
-    I = I / casadi.if_else(size > 0, size, 1.0) + ROUNDING * casadi.SX.eye(3)
+    I = I / casadi.if_else(size > 0, size, 1.0) + INPUT_DIGITS * casadi.SX.eye(3)
     minors = [I[i, i] * I[j, j] - I[i, j] * I[j, i] for i, j in ((0, 1), (0, 2), (1, 2))]
     yield from (casadi.trace(I), minors[0] + minors[1] + minors[2], casadi.det(I))
 
@@ -512,7 +510,7 @@ def _extents(m: Model) -> dict[str, float]:
 
 def _round_off(body: Body, moments: Floats, extent: float) -> float:
     """What the moments may miss by: their last published digit, and round-off."""
-    return float(ROUNDING * np.abs(moments).max()) + round_off_moment(body, extent)
+    return float(INPUT_DIGITS * np.abs(moments).max()) + round_off_moment(body, extent)
 
 
 # -- plausibility ----------------------------------------------------------------------------------

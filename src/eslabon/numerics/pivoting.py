@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-# Columns whose lengths differ by less than this part of the largest are equal: the first is taken.
-TIE = 1e-10
+from eslabon.numerics.tolerances import COINCIDENT
 
 
 def pivot_columns(A: np.ndarray) -> tuple[list[int], np.ndarray]:
@@ -24,7 +23,7 @@ def pivot_columns(A: np.ndarray) -> tuple[list[int], np.ndarray]:
     sizes = np.zeros(min(R.shape))
     for k in range(len(sizes)):
         left = np.linalg.norm(R[k:, k:], axis=0)
-        tied = [k + int(j) for j in np.flatnonzero(left >= (1 - TIE) * left.max())]
+        tied = [k + int(j) for j in np.flatnonzero(left >= (1 - COINCIDENT) * left.max())]
         taken = min(tied, key=order.__getitem__)
         R[:, [k, taken]] = R[:, [taken, k]]
         order[k], order[taken] = order[taken], order[k]

@@ -31,6 +31,7 @@ from eslabon.numerics.scalars import (
     vector,
     where,
 )
+from eslabon.numerics.tolerances import INPUT_DIGITS
 
 __all__ = [
     "axis_angle_from_quaternion",
@@ -60,12 +61,9 @@ __all__ = [
     "vector_part",
 ]
 
-# The largest error of typed or published numbers against the definition of their representation.
-TOLERANCE = 1e-6
-
-# Invariants from a matrix have errors of 1e-16: with a sine below 1e-10 the axis would be wrong by
-# TOLERANCE.
-SMALLEST_SINE = 1e-10
+# Invariants from a matrix have errors of the last bit: with a smaller sine the axis would be wrong by
+# INPUT_DIGITS.
+SMALLEST_SINE = np.finfo(float).eps / INPUT_DIGITS
 
 # A scalar part below this is round-off: even the sign of the Rodrigues parameters is lost.
 SMALLEST_SCALAR_PART = 4 * np.finfo(float).eps
@@ -371,7 +369,7 @@ def unit_invariants(invariants: Array) -> tuple[Scalar, tuple[Scalar, ...]]:
     cosine, *v = (c / where(length > 0, length, 1.0) for c in entries)
     if not is_symbolic(length):
         raise_unless(
-            absolute(length - 1.0) <= TOLERANCE,
+            absolute(length - 1.0) <= INPUT_DIGITS,
             "set of linear invariants",
             "does not satisfy λ0² + |λ|² = 1, for the root of the left side is {}; "
             "give (cos φ, e sin φ).",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from eslabon.arguments import floats
-from eslabon.numerics.quaternions import TOLERANCE, rotation_vector_from_quaternion
+from eslabon.numerics.quaternions import rotation_vector_from_quaternion
 from eslabon.numerics.rotations import (
     check_rotation,
     quaternion_from_rotation,
@@ -35,6 +35,7 @@ from eslabon.numerics.scalars import (
     vector,
 )
 from eslabon.numerics.spatial import inertia_blocks, skew
+from eslabon.numerics.tolerances import INPUT_DIGITS
 
 __all__ = [
     "adjoint",
@@ -113,7 +114,7 @@ def check_pose(pose: Array) -> Array:
     pose = np.asarray(pose, dtype=float)
     error = np.abs(pose[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(axis=-1)
     raise_unless(
-        error <= TOLERANCE,
+        error <= INPUT_DIGITS,
         "pose",
         "does not end in the row (0, 0, 0, 1), which it misses by {:.3g}.",
         error,

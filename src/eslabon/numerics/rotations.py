@@ -38,6 +38,7 @@ from eslabon.numerics.scalars import (
     vector,
     where,
 )
+from eslabon.numerics.tolerances import INPUT_DIGITS
 
 __all__ = [
     "REPRESENTATIONS",
@@ -64,9 +65,6 @@ __all__ = [
     "trace",
     "vect",
 ]
-
-# The largest difference between R^T R of a rotation matrix and the identity.
-TOLERANCE = quaternions.TOLERANCE
 
 # A sine or cosine of the middle angle below this is round-off.
 GIMBAL_LOCK = 2 * np.finfo(float).eps
@@ -96,7 +94,7 @@ def check_rotation(rotation: Array) -> Array:
     with np.errstate(all="ignore"):  # a matrix whose products overflow is no rotation
         error = np.abs(transpose(rotation) @ rotation - np.eye(3)).max(axis=(-2, -1))
     raise_unless(
-        error <= TOLERANCE,
+        error <= INPUT_DIGITS,
         "matrix",
         "is not a rotation, for its columns miss being orthonormal by {:.3g} (1e-06 is allowed); "
         "orthonormalise them, or give the orientation as a quaternion.",

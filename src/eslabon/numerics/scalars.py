@@ -184,6 +184,16 @@ def times(m: Array, v: Array) -> Array:
     return matmul(m, np.asarray(v, dtype=float)[..., None])[..., 0]
 
 
+def divide_or_zero(x: Any, y: Any) -> Any:
+    """x / y on numbers, and zero where y is.
+
+    >>> divide_or_zero(np.array([1.0, 2.0]), np.array([4.0, 0.0]))
+    array([0.25, 0.  ])
+    """
+    nothing = np.asarray(y) == 0
+    return np.where(nothing, 0.0, x / np.where(nothing, 1.0, y))[()]
+
+
 def where(condition: Any, yes: Scalar, no: Scalar) -> Scalar:
     """`yes` where the condition holds, `no` elsewhere. Both are evaluated: keep both finite."""
     if is_symbolic(condition, yes, no):

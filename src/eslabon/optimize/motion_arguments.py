@@ -76,13 +76,13 @@ def _configuration(own: Driven, given: Any, what: str, guess: Floats | None) -> 
     if not m.closed:
         return q
     from eslabon.coordinates.closing import residuals_at
-    from eslabon.coordinates.partition import CLOSURE_TOLERANCE
+    from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
     from eslabon.solvers.assembly import assemble
 
     if len(q) == m.nq:
-        if not (left := float(np.abs(residuals_at(m, q)).max())) <= CLOSURE_TOLERANCE:
+        if not (left := float(np.abs(residuals_at(m, q)).max())) <= ACCEPTED_VIOLATION:
             raise AssemblyError(
-                f"{what} violates loop closure of {m.name} by {left:.3g} (m or rad); take it from m.assemble, or give the "
+                f"{what} violates loop closure of {m.name} by {left:.3g} (rad, or lengths of its size); take it from m.assemble, or give the "
                 f"coordinates of {', '.join(own.joints)} alone."
             )
         return q

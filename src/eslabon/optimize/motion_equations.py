@@ -21,6 +21,7 @@ from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import lengths_of_quaternions
+from eslabon.model.scale import velocity_scales
 from eslabon.numerics.scalars import casadi
 from eslabon.optimize.design_quantities import DesignState, said_by
 from eslabon.optimize.motion_limits import (
@@ -181,9 +182,10 @@ class Loops:
     @property
     def conditioning(self) -> Any:
         """The reciprocal condition number of the loops, in parts of that of an ordinary configuration."""
-        condition = OrthogonalFactors(self.J[:, list(self.partition.dependent)]).condition
+        e = list(self.partition.dependent)
+        condition = OrthogonalFactors(self.J[:, e]).condition(velocity_scales(self.m)[e])
         usual = float(casadi.Function("usual", [self.q], [condition])(generic(self.m)))
-        return casadi.sqrt(condition / usual)
+        return condition / usual
 
     def forces(self) -> Any:
         """The actuators' forces by virtual work."""

@@ -10,12 +10,12 @@ import numpy as np
 
 from eslabon.model import GROUND, Model
 from eslabon.model.memory import per_model
+from eslabon.model.plane_of_motion import plane_of_motion
 from eslabon.scene.marks import Link, Mark, SpringMark, links, marks, matrix_of, springs
 from eslabon.scene.placing import body_poses, moved
 from eslabon.scene.solids import Part, parts_of
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-PARALLEL = 1e-9  # of the sine, or cosine, of an angle
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Scene:
     @cached_property
     def plane(self) -> Floats | None:
         """For a mechanism that moves in a plane the directions right, up and normal to it, as rows in the ground's axes."""
-        return _plane(self.m, self.joints)
+        return plane_of_motion(self.m)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -83,45 +83,3 @@ def scene_of(m: Model) -> Scene:
         reach.append(moved(pose, link.points))
     extent = float(np.linalg.norm(np.ptp(np.concatenate(reach), axis=0)))
     return Scene(m, extent if extent > 1e-6 else 1.0)
-
-
-def _plane(m: Model, joints: tuple[Mark, ...]) -> Floats | None:
-    """A tree whose joints turn about parallel axes, and slide across them, moves in a plane whatever its loops are."""
-    places = dict(zip((GROUND, *(b.name for b in m.bodies)), body_poses(m, m.home()), strict=True))
-    turns, slides = [np.zeros((0, 3))], [np.zeros((0, 3))]
-    for j in joints[: len(m.joints)]:
-        if j.freedom.pitch > PARALLEL:
-            return None  # a screw leaves the plane that it turns in
-        turns.append(j.rotations @ places[j.child][:3, :3].T)
-        slides.append(j.translations @ (places[j.parent] @ j.on_parent)[:3, :3].T)
-    turning, sliding = np.concatenate(turns), np.concatenate(slides)
-    if not len(turning) and not len(sliding):
-        return None
-    normal = turning[0] if len(turning) else _across(sliding)
-    parallel = np.abs(np.cross(turning, normal)).max(initial=0.0) < PARALLEL
-    if not parallel or np.abs(sliding @ normal).max(initial=0.0) > PARALLEL:
-        return None
-    return _facing(normal, np.array(m.gravity, dtype=float))
-
-
-def _across(sliding: Floats) -> Floats:
-    """A direction across all slides, if there is one; of many the nearest to z."""
-    _, s, rows = np.linalg.svd(sliding)
-    free = rows[int((s > PARALLEL).sum()) :]
-    if not len(free):
-        return np.array([0.0, 0.0, 1.0])
-    nearest = free.T @ free @ np.array([0.0, -1e-3, 1.0])
-    return np.asarray(nearest / np.linalg.norm(nearest))
-
-
-def _facing(normal: Floats, gravity: Floats) -> Floats:
-    """Right, up and normal, so that gravity points down the page, and the larger axes right and up."""
-    for up in (-gravity, np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0])):
-        up = up - normal * (up @ normal)
-        if np.linalg.norm(up) > 1e-6 * max(1.0, float(np.linalg.norm(gravity))):
-            break
-    up = up / np.linalg.norm(up)
-    right = np.cross(up, normal)
-    if right[np.abs(right).argmax()] < 0:
-        right, normal = -right, -normal
-    return np.array([right, up, normal])

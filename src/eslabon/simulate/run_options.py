@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, count, finite, flag, mapping, positive, states
-from eslabon.coordinates.closing import ROUND_OFF
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of, symbols_in
 from eslabon.coordinates.massless import refuse_massless, refuse_massless_values
-from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition_by
+from eslabon.coordinates.partition import partition_by
 from eslabon.errors import SINGULAR_CHOICES, AssemblyError, InputError, ModelError, format_value
 from eslabon.formulas.applied_loads import check_external
 from eslabon.formulas.constrained.constraint_solvers import METHODS
@@ -24,6 +23,7 @@ from eslabon.formulas.structure import Partition
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
 from eslabon.numerics.scalars import casadi
+from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, ROUND_OFF
 from eslabon.simulate import adaptive, step_formulas
 from eslabon.simulate.adaptive import Event
 from eslabon.simulate.called import Called, frozen
@@ -263,12 +263,12 @@ def _violation(system: System, x: Floats, t: float, resting: bool) -> float:
         number = f" (trajectory {', '.join(map(str, at))})" if at else ""
         return f"{m.name}{designs[at].told}{number}" if designs.names else m.name
 
-    if not violation <= CLOSURE_TOLERANCE:
-        raise AssemblyError(f"q0 violates loop closure of {worst(both[0])} by {violation:.3g} (m or rad){when}; assemble it from the "
+    if not violation <= ACCEPTED_VIOLATION:
+        raise AssemblyError(f"q0 violates loop closure of {worst(both[0])} by {violation:.3g} (rad, or lengths of its size){when}; assemble it from the "
             f"actuated joints, or project it with {how}.")  # fmt: skip
     speed = max(1.0, float(np.abs(x[..., m.nq : m.nq + m.nv]).max(initial=0.0)))
-    if not (resting or across <= CLOSURE_TOLERANCE * speed):
-        raise AssemblyError(f"v0 violates loop closure of {worst(both[1])} by {across:.3g} (m or rad a second){when}; "
+    if not (resting or across <= ACCEPTED_VIOLATION * speed):
+        raise AssemblyError(f"v0 violates loop closure of {worst(both[1])} by {across:.3g} (rad, or lengths of its size, a second){when}; "
             f"take it from m.complete, project it with {how}, or give v0=None for as little motion as the loops allow.")  # fmt: skip
     return max(violation, across / speed)
 

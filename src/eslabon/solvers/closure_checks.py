@@ -19,28 +19,25 @@ from eslabon.compiler.evaluate import evaluate, function_of, refuse_guards
 from eslabon.compiler.formula import Argument, Formula, Request, in_family
 from eslabon.compiler.function import Function
 from eslabon.coordinates.designs import Designs
-from eslabon.coordinates.massless import LEAST, massless, stiffening, unresisted
-from eslabon.coordinates.partition import (
-    CLOSURE_TOLERANCE,
-    RANK,
-    partition,
-    partition_at,
-    redundancy_is_constant,
-)
+from eslabon.coordinates.massless import massless, stiffening, unresisted
+from eslabon.coordinates.partition import partition, partition_at, redundancy_is_constant
 from eslabon.errors import AssemblyError, ModelError, SingularityError, report_singularity
 from eslabon.formulas.dynamics import equations_of_all_rows
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
 from eslabon.formulas.motion_state import StateFunction
-from eslabon.formulas.quantities import OPENED, POOR, constraints
+from eslabon.formulas.quantities import constraints
 from eslabon.formulas.structure import HeldMotion, Partition
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
+from eslabon.numerics.tolerances import (
+    ACCEPTED_VIOLATION,
+    POORLY_CONDITIONED,
+    RANK,
+    SINGULAR,
+)
 from eslabon.solvers.held_motion import held_at
 
 Floats = np.ndarray
-SINGULAR = (
-    1e-13  # of a reciprocal condition number, which is squared: below it the answer has no digits
-)
 MINIMUM_NORM = (
     "inverse_dynamics",
     "forward_dynamics",
@@ -94,7 +91,7 @@ def checked(
     looking = SecondLook(
         m,
         in_family(m, request),
-        CLOSURE_TOLERANCE if tolerance is None else tolerance,
+        ACCEPTED_VIOLATION if tolerance is None else tolerance,
         singular or "error",
     )
     return call.with_checks({"residual": looking.tolerance}, looking)
@@ -164,7 +161,7 @@ class SecondLook:
         if len(bad) and self.singular == "error":
             raise SingularityError(
                 f"{self.verb}: {self.m.name} is at a singular configuration, or too near one for an answer (reciprocal "
-                f"condition number squared {conditions.min():.2g}, {SINGULAR:g} is the least); its actuators or its loops "
+                f"condition number {conditions.min():.2g}, {SINGULAR:g} is the least); its actuators or its loops "
                 "lose a direction there."
             )
         if len(bad):
@@ -220,7 +217,7 @@ class SecondLook:
 
     def _refuse_opening(self, opening: Floats) -> None:
         """Refuse a parameter that opens redundant loops, whatever the joints do."""
-        if np.all(opening <= OPENED):
+        if np.all(opening <= ACCEPTED_VIOLATION):
             return
         by = dict(self.request.options)["parameter"]
         one = (
@@ -241,7 +238,7 @@ class SecondLook:
 
     def _refuse_massless(self, states: list[Floats], conditions: Floats) -> None:
         """Name the motion that moves no mass, where there is one."""
-        for k in np.flatnonzero(~(conditions > (POOR if self.m.closed else LEAST))):
+        for k in np.flatnonzero(~(conditions > self._least)):
             M, _, J, _ = self._equations([x[k] for x in states])
             if self.name == "hybrid_dynamics":
                 J = np.concatenate([J, np.eye(self.m.nv)[list(self.m.actuated_velocities)]])
@@ -249,6 +246,12 @@ class SecondLook:
             if name is not None:
                 at = f" (state {k})" if len(conditions) > 1 else ""
                 raise massless(self.m, name, self.verb, f" at this configuration{at}")
+
+    @property
+    def _least(self) -> float:
+        """The bound of the condition, which says what it is a condition of."""
+        bound = self.request.formula.checks[-1].bound
+        return 0.0 if bound is None else bound[1]
 
     @property
     def given(self) -> Partition | None:
@@ -287,7 +290,7 @@ class SecondLook:
         # The hybrid problem is of the actuated velocities, and no others.
         preferred = self.m.actuated_velocities if self.name == "hybrid_dynamics" else ()
         preferred = preferred if self.given is None else self.given.independent
-        waiting = np.flatnonzero(~(conditions > POOR))
+        waiting = np.flatnonzero(~(conditions > POORLY_CONDITIONED))
         while len(waiting):
             options = self._choices(
                 states[0][waiting[0]], self._design(states, waiting[0]), preferred

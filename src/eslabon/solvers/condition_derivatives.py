@@ -11,16 +11,18 @@ import numpy as np
 
 from eslabon.arguments import choice
 from eslabon.compiler.evaluate import evaluate
-from eslabon.coordinates.designs import Designs
-from eslabon.coordinates.partition import RANK, partition, retained_rows
+from eslabon.coordinates.designs import Designs, row_scales_of, velocity_scales_of
+from eslabon.coordinates.partition import partition, retained_rows
 from eslabon.displays import displayed
 from eslabon.errors import SINGULAR_CHOICES, report_singularity
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
+from eslabon.numerics.tolerances import RANK
 from eslabon.solvers.derived_formulas import derivative_at, parameters_of
 from eslabon.solvers.singularities import (
     PARTS,
     check_closed,
+    driven_motions,
     frame_if_any,
     in_designs,
     lengths_of_units,
@@ -104,9 +106,9 @@ def condition_derivatives(
         J, dJ = known.of("jacobian", frame=chosen, axes="aligned")
         J, dJ = (J / unit)[:, rows], (dJ / unit[..., None])[:, rows]
         changed = np.einsum("nijk,njl->nilk", dJ, motions) + np.einsum("nij,njlk->nilk", J, moved)
-        serial = _slopes(
-            m, "serial", J @ motions, changed, reachable_twists(m, chosen, part).rank, how
-        )
+        own = driven_motions(m, flat, designs).scales[:, None, :]
+        rank = reachable_twists(m, chosen, part).rank
+        serial = _slopes(m, "serial", J @ motions / own, changed / own[..., None], rank, how)
     shape = lead if isinstance(by, str) else (*lead, len(named))
     return ConditionDerivatives(
         parallel.reshape(shape)[()], serial.reshape(shape)[()], by if isinstance(by, str) else named
@@ -123,8 +125,16 @@ def _driven(known: Jacobians, how: str) -> tuple[Floats, Floats, Floats]:
     N[:, i, range(len(i))] = 1.0
     dN, parallel = np.zeros((n, m.nv, len(i), count)), np.zeros((n, count))
     if m.closed:
-        J, dJ = (x[:, list(retained_rows(m))] for x in known.of("constraint_jacobian"))
-        parallel = _slopes(m, "parallel", J[:, :, e], dJ[:, :, e], None, how)
+        own = row_scales_of(m, known.designs)[..., None]  # held, as the characteristic length is
+        J, dJ = known.of("constraint_jacobian")
+        J, dJ = (
+            (J * own)[:, list(retained_rows(m))],
+            (dJ * own[..., None])[:, list(retained_rows(m))],
+        )
+        speeds = np.broadcast_to(velocity_scales_of(m, known.designs), (n, m.nv))[:, None, e]
+        parallel = _slopes(
+            m, "parallel", J[:, :, e] / speeds, dJ[:, :, e] / speeds[..., None], None, how
+        )
         inverse = np.linalg.pinv(J[:, :, e], rcond=RANK)
         N[:, e] = -inverse @ J[:, :, i]
         dN[:, e] = -np.einsum("nij,njlk->nilk", inverse, np.einsum("nijk,njl->nilk", dJ, N))

@@ -16,10 +16,13 @@ from eslabon.coordinates.partition import rank
 from eslabon.errors import ModelError
 from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import Model
+from eslabon.model.scale import characteristic_length, row_scales
 from eslabon.numerics.spatial import wrench_to_parent
 from eslabon.solvers.singularities import check_closed
 
 Floats = np.ndarray
+
+SLIGHT = 1e-7  # of the largest moment: a component that is so small is round-off
 
 
 def determined(m: Model, q: Any) -> Floats:
@@ -36,12 +39,13 @@ def determined(m: Model, q: Any) -> Floats:
     U, size, _ = np.linalg.svd(jacobian_at(m, q))
     hidden = U[:, rank(size) :]
     changes = np.array([_reactions(m, q, z) for z in hidden.T]).reshape(-1, total, 6)
-    scale = max(float(np.abs(changes).max(initial=0.0)), 1e-300)
-    return ~np.any(np.abs(changes) > 1e-7 * scale, axis=0)
+    changes[..., 3:] *= characteristic_length(m)  # all are moments
+    return ~np.any(np.abs(changes) > SLIGHT * np.abs(changes).max(initial=0.0), axis=0)
 
 
 def _reactions(m: Model, q: Floats, z: Floats) -> Floats:
-    """What every joint and loop carries for constraint forces z alone."""
+    """What every joint and loop carries for the multipliers z of comparable rows alone."""
+    z = z * row_scales(m)
     placed = placements(m, q)
     load = {
         name: np.zeros(6) for name in placed

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.coordinates.partition import RANK
 from eslabon.errors import ModelError
+from eslabon.numerics.tolerances import RANK
 from eslabon.plotting import direction_name, drawing_plane, equal_axes, new_figure, panel_title
 from eslabon.solvers.manipulability import Manipulability
 

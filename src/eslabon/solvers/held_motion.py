@@ -29,7 +29,7 @@ from eslabon.formulas.structure import HeldMotion
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.memory import per_model
-from eslabon.solvers.assembly.prescription import scales, size
+from eslabon.model.scale import characteristic_length, velocity_scales
 
 Floats = np.ndarray
 Directions = tuple[tuple[float, ...], ...]
@@ -86,9 +86,9 @@ def _directions(m: Model, frame: str, part: Any) -> Directions:
     m.frame(frame)
     one = np.eye(6)
     if part == "planar":
-        from eslabon.solvers.targets.target import plane
+        from eslabon.model.plane_of_motion import plane_directions
 
-        first, second = (np.array(x) for x in plane(m))
+        first, second = (np.array(x) for x in plane_directions(m))
         C = np.zeros((3, 6))
         C[0, :3], C[1, 3:], C[2, 3:] = np.cross(first, second), first, second
     elif isinstance(part, str) and part in PARTS:
@@ -151,7 +151,10 @@ def _determined(m: Model, given: HeldMotion, near: list[Floats]) -> Determined:
         free = V[int(rank(sizes)) if len(sizes) else 0 :].T
         held = (
             np.concatenate(
-                [np.eye(m.nv)[list(given.independent)] * scales(m), _frame_rows(m, q, given)]
+                [
+                    np.eye(m.nv)[list(given.independent)] * velocity_scales(m),
+                    _frame_rows(m, q, given),
+                ]
             )
             @ free
         )
@@ -161,7 +164,7 @@ def _determined(m: Model, given: HeldMotion, near: list[Floats]) -> Determined:
             most, open_, freedoms = count, free @ W[-1], free.shape[1]
         motions.append(held)
     span = np.linalg.svd(np.concatenate(motions, axis=-1), compute_uv=False)
-    loose = velocity_names(m)[int(np.abs(open_ * scales(m)).argmax())]
+    loose = velocity_names(m)[int(np.abs(open_ * velocity_scales(m)).argmax())]
     return Determined(
         most, int((span > 1e-8 * max(1.0, span.max(initial=0.0))).sum()), freedoms, loose
     )
@@ -169,7 +172,7 @@ def _determined(m: Model, given: HeldMotion, near: list[Floats]) -> Determined:
 
 def _frame_rows(m: Model, q: Floats, given: HeldMotion, design: Designs = DESCRIBED) -> Floats:
     """The rows of the frames' Jacobians that are held, lengths in units of the mechanism's size."""
-    unit, rows = np.repeat([1.0, 1 / size(m)], 3)[:, None], [np.zeros((0, m.nv))]
+    unit, rows = np.repeat([1.0, 1 / characteristic_length(m)], 3)[:, None], [np.zeros((0, m.nv))]
     for frame, C in given.frames:
         J = evaluate(
             m, quantity(m, "jacobian"), parameters=design.names, frame=frame, axes="aligned"

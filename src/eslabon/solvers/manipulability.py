@@ -12,12 +12,12 @@ import numpy as np
 
 from eslabon.arguments import choice, text
 from eslabon.compiler.evaluate import evaluate
-from eslabon.coordinates.partition import RANK
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, SingularityError
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
+from eslabon.numerics.tolerances import RANK
 from eslabon.pages.notebook import attributes, beside, drawn
 from eslabon.plotting import saved
 from eslabon.solvers.singularities import (

@@ -1,4 +1,4 @@
-"""Where coordinates may be: limits, whole turns that change nothing, the size of an arm, and configurations to start from."""
+"""Where coordinates may be: limits, whole turns that change nothing, and configurations to start from."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from eslabon.formulas.kinematics.tree import chain
-from eslabon.model import Frame, Model
+from eslabon.model import Model
 from eslabon.model.configuration import (
     angles,
     coordinate_names,
@@ -26,22 +25,6 @@ from eslabon.model.memory import per_model
 Floats = NDArray[np.float64]
 TURN = 2 * np.pi
 SLACK = 1e-9  # metres or radians beyond a limit that are round-off
-
-
-def reach(m: Model, frame: Frame) -> float:
-    """The length of the arm from the ground to a frame, stretched out, with its longest strokes; 1 for a mere point."""
-    joints = chain(m, frame.body)
-    strokes = [
-        max(map(abs, pair))
-        for j in joints
-        for c, pair in zip(j.kind.coordinates, j.limits or (), strict=False)
-        if c.unit == "m" and np.isfinite(pair).all()
-    ]
-    offsets = [
-        np.linalg.norm(np.array(at.position, dtype=float))
-        for at in (*(j.at for j in joints), frame.at)
-    ]
-    return float(sum(offsets) + sum(strokes)) or 1.0
 
 
 def distinct(

@@ -16,15 +16,16 @@ import numpy as np
 from eslabon.arguments import choice, positive
 from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import jacobian_at
-from eslabon.coordinates.partition import RANK, beside, generic, partition
+from eslabon.coordinates.partition import beside, generic, partition
 from eslabon.displays import displayed
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
+from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.least_squares import TINY
+from eslabon.numerics.tolerances import RANK
 from eslabon.pages import listing
 from eslabon.pages.notebook import attributes, folded
-from eslabon.solvers.assembly.prescription import scales, size
 from eslabon.solvers.singularities import (
     PARTS,
     conditions,
@@ -137,7 +138,7 @@ def singularity(
     here = _Motions.at(m, q, chosen, rows, tolerance)
     others = [_Motions.at(m, beside(m, q, rng, FAR), chosen, rows, RANK) for _ in range(NEIGHBOURS)]
     lost = _lost(here, others, tolerance) if chosen is not None else np.zeros((0, 6))
-    lengths = np.repeat([1.0, size(m)], 3)
+    lengths = np.repeat([1.0, characteristic_length(m)], 3)
     whole = np.zeros((len(lost), 6))
     if len(lost):
         whole[:, rows] = lost
@@ -147,7 +148,7 @@ def singularity(
         if chosen is None or not m.nv
         else evaluate(m, quantity(m, "jacobian"), frame=chosen, axes="aligned")(q)
     )
-    gained = here.gained / scales(m)
+    gained = here.gained / velocity_scales(m)
     return Singularity(
         name=m.name,
         frame=chosen,
@@ -161,7 +162,7 @@ def singularity(
         carried=_unit(whole / lengths, first=False),
         gained=gained,
         gained_twists=_cleaned(gained @ J.T),
-        self_motions=here.self_motions / scales(m),
+        self_motions=here.self_motions / velocity_scales(m),
         locked=tuple(
             velocity_names(m)[k]
             for k in sorted(set.union(*(x.moving for x in others)) - here.moving)
@@ -181,16 +182,23 @@ class _Motions:
 
     @staticmethod
     def at(m: Model, q: Floats, frame: str | None, rows: slice, tolerance: float) -> _Motions:
-        J = jacobian_at(m, q) / scales(m)
+        J = jacobian_at(m, q) / velocity_scales(m)
         J = (
-            J[(usual := np.linalg.norm(jacobian_at(m, generic(m)) / scales(m), axis=1)) > 0]
+            J[
+                (usual := np.linalg.norm(jacobian_at(m, generic(m)) / velocity_scales(m), axis=1))
+                > 0
+            ]
             / usual[usual > 0, None]
         )
         unit = np.eye(m.nv)
         closing = np.concatenate([J, unit[list(passive_velocities(m))]])
         free = _null_space(closing, tolerance)
         inputs = sorted({*partition(m).independent, *m.actuated_velocities})
-        own = np.zeros((0, m.nv)) if frame is None else scaled_twists(m, q, frame)[rows] / scales(m)
+        own = (
+            np.zeros((0, m.nv))
+            if frame is None
+            else scaled_twists(m, q, frame)[rows] / velocity_scales(m)
+        )
         twists = own @ free.T / max(float(np.linalg.norm(own)), TINY)
         still = _null_space(twists, tolerance) @ free if frame is not None else np.zeros((0, m.nv))
         return _Motions(

@@ -14,11 +14,13 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.coordinates.closing import jacobian_at
-from eslabon.coordinates.partition import CLOSURE_TOLERANCE, partition
+from eslabon.coordinates.partition import partition
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
+from eslabon.model.scale import velocity_scales
+from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
 from eslabon.solvers.assembly.closing_formulas import solve_closure
-from eslabon.solvers.assembly.prescription import Prescription, scales
+from eslabon.solvers.assembly.prescription import Prescription
 from eslabon.solvers.ranges import Ranges
 from eslabon.solvers.singularities import conditions, passive_velocities, reachable_twists
 
@@ -128,16 +130,16 @@ class Way(NamedTuple):
         if not self.m.closed or not len(q):
             return q
         found, error = solve_closure(self.m, Prescription(()), Ranges.of(self.m).unlimited, q)
-        return np.where((error <= CLOSURE_TOLERANCE)[:, None], found, np.nan)
+        return np.where((error <= ACCEPTED_VIOLATION)[:, None], found, np.nan)
 
 
 def _tangents(m: Model, q: Floats) -> Floats:
     """Velocities that keep the loops closed, (n, nv, freedoms), each of unit size in rad and parts of the mechanism's size."""
     if not m.closed:
-        return np.broadcast_to(np.diag(1 / scales(m)), (len(q), m.nv, m.nv))
-    _, values, Vt = np.linalg.svd(jacobian_at(m, q) / scales(m))
+        return np.broadcast_to(np.diag(1 / velocity_scales(m)), (len(q), m.nv, m.nv))
+    _, values, Vt = np.linalg.svd(jacobian_at(m, q) / velocity_scales(m))
     count = m.nv - int((values > 1e-9 * values[:, :1]).sum(axis=-1).max())
-    return np.swapaxes(Vt[:, m.nv - count :], -1, -2) / scales(m)[:, None]
+    return np.swapaxes(Vt[:, m.nv - count :], -1, -2) / velocity_scales(m)[:, None]
 
 
 def _steepest(value: Signed, q: Floats, f: Floats) -> tuple[Way, Floats]:

@@ -16,11 +16,19 @@ import numpy as np
 
 from eslabon.arguments import choice, positive, states, text
 from eslabon.compiler.evaluate import evaluate
-from eslabon.coordinates.closing import jacobian_at, residuals_at
-from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
+from eslabon.coordinates.closing import (
+    comparable_jacobian_at,
+    residuals_at,
+    violation_text,
+)
+from eslabon.coordinates.designs import (
+    DESCRIBED,
+    Designs,
+    characteristic_lengths,
+    designs_of,
+    velocity_scales_of,
+)
 from eslabon.coordinates.partition import (
-    CLOSURE_TOLERANCE,
-    RANK,
     around,
     partition,
     partition_at,
@@ -35,8 +43,9 @@ from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.model.configuration import difference, velocity_names
 from eslabon.model.memory import per_model
+from eslabon.model.scale import velocity_scales
 from eslabon.numerics.pivoting import pivot_columns
-from eslabon.solvers.assembly.prescription import scales, sizes
+from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, RANK
 from eslabon.solvers.batches import flattened
 
 Floats = np.ndarray
@@ -208,6 +217,7 @@ def conditions(
     if chosen is not None and m.nv:
         span = reachable_twists(m, chosen, part)
         twists = scaled_twists(m, flat, chosen, designs, length)[:, rows] @ made.motions
+        twists = twists / made.scales[:, None, :]
         serial = _reciprocal_condition(twists, span.rank)
         if span.basis.shape[1] == span.rank == twists.shape[-1]:
             serial_sign = np.where(
@@ -215,7 +225,7 @@ def conditions(
             )
     steps = np.zeros(0)
     if len(lead) == 1 and len(flat) > 1:
-        steps = np.linalg.norm(difference(m, flat[1:], flat[:-1]) * scales(m), axis=-1)
+        steps = np.linalg.norm(difference(m, flat[1:], flat[:-1]) * velocity_scales(m), axis=-1)
     found = [
         x.reshape(lead)[()] for x in (made.parallel, serial, made.mobility, made.sign, serial_sign)
     ]
@@ -241,9 +251,11 @@ def frame_if_any(m: Model, frame: str | None) -> str | None:
 
 
 class Driven(NamedTuple):
-    """N with v = N times the driven independent velocities, (k, nv, inputs), and what is known of the loops on the way."""
+    """N with v = N times the driven independent velocities, (k, nv, inputs), what makes these comparable, (k, inputs), and
+    what is known of the loops on the way."""
 
     motions: Floats
+    scales: Floats
     parallel: Floats
     mobility: Floats
     sign: Floats
@@ -253,9 +265,9 @@ def driven_motions(m: Model, q: Floats, designs: Designs = DESCRIBED) -> Driven:
     """How all joints move with the actuated ones, at configurations (k, nq)."""
     parallel, sign = np.ones((2, len(q)))
     mobility, motions = np.full(len(q), m.nv), np.broadcast_to(np.eye(m.nv), (len(q), m.nv, m.nv))
-    p = partition(m)
+    p, scales = partition(m), np.broadcast_to(velocity_scales_of(m, designs), (len(q), m.nv))
     if m.closed:
-        J = jacobian_at(m, q, designs)
+        J = comparable_jacobian_at(m, q, designs)
         kept = J[:, list(retained_rows(m))]
         parallel = _reciprocal_condition(kept[:, :, list(p.dependent)])
         if redundancy_is_constant(m):
@@ -264,8 +276,11 @@ def driven_motions(m: Model, q: Floats, designs: Designs = DESCRIBED) -> Driven:
             )
         mobility = m.nv - rank(np.linalg.svd(J, compute_uv=False))
         motions = _motions(kept, p.independent, p.dependent, m.nv, parallel)
+        motions = motions / scales[:, :, None] * scales[:, None, list(p.independent)]
     held = passive_velocities(m)
-    return Driven(motions[:, :, [k not in held for k in p.independent]], parallel, mobility, sign)
+    driven = [place for place, k in enumerate(p.independent) if k not in held]
+    own = scales[:, [p.independent[place] for place in driven]]
+    return Driven(motions[:, :, driven], own, parallel, mobility, sign)
 
 
 def passive_velocities(m: Model) -> tuple[int, ...]:
@@ -287,7 +302,9 @@ def reachable_twists(m: Model, frame: str, part: str) -> Span:
     """What a frame can do in general, for what it cannot do in a singular configuration to be told from it."""
     q = np.stack(list(around(m)))
     J = scaled_twists(m, q, frame)[:, PARTS[part]]
-    twists = J @ driven_motions(m, q).motions
+    made = driven_motions(m, q)
+    twists = J @ made.motions / made.scales[:, None, :]
+    J = J / velocity_scales(m)
     nothing = RANK * max(
         float(np.linalg.norm(J, axis=(1, 2)).max()), RANK
     )  # loops may hold what the tree moves
@@ -319,9 +336,11 @@ def scaled_twists(
 
 
 def lengths_of_units(m: Model, designs: Designs, length: Any = None) -> Floats:
-    """The characteristic length, by which translations are compared with rotations: one that is given, or the size of each
+    """The characteristic length, by which translations are compared with rotations: one that is given, or that of each
     design."""
-    return np.asarray(sizes(m, designs) if length is None else positive(length, "length"))
+    return np.asarray(
+        characteristic_lengths(m, designs) if length is None else positive(length, "length")
+    )
 
 
 def independent_coordinates(m: Model, q: Any = None) -> tuple[str, ...]:
@@ -353,14 +372,16 @@ def check_closed(m: Model, q: Floats, verb: str, designs: Designs = DESCRIBED) -
         raise ModelError(
             f"the constraints of {m.name} depend on the time; ask {verb} of m.at_time(t)."
         )
-    left = np.abs(residuals_at(m, q, designs)).max(axis=-1, initial=0.0)
-    if not np.all(left <= CLOSURE_TOLERANCE):
+    phi = residuals_at(m, q, designs)
+    left = np.abs(phi).max(axis=-1, initial=0.0)
+    if not np.all(left <= ACCEPTED_VIOLATION):
         k = int(np.argmax(np.where(np.isfinite(left), left, np.inf)))
         at = f" (configuration {k})" if len(q) > 1 else ""
         name = f"{m.name}{designs[k].told if designs.names else ''}"
+        own = violation_text(m, phi[k], design=designs[k] if designs.names else designs)
         raise AssemblyError(
-            f"{verb}: the configuration violates loop closure of {name} by {left[k]:.3g} (m or rad){at}; assemble it, or "
-            "project it onto the constraint manifold with m.project."
+            f"{verb}: the configuration violates loop closure of {name} by {own}{at}; assemble it, "
+            "or project it onto the constraint manifold with m.project."
         )
 
 

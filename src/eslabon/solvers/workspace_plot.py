@@ -10,6 +10,7 @@ from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.formulas.quantities import quantity
 from eslabon.model.configuration import difference
+from eslabon.model.scale import velocity_scales
 from eslabon.plotting import (
     colour_bar,
     colour_map,
@@ -20,7 +21,6 @@ from eslabon.plotting import (
     new_figure,
     panel_title,
 )
-from eslabon.solvers.assembly.prescription import scales
 from eslabon.solvers.ranges import Ranges
 from eslabon.solvers.singular_set import inputs, square_part
 from eslabon.solvers.singularities import conditions
@@ -149,7 +149,7 @@ def _distances(space: Workspace, q: Floats) -> Floats:
     """How far configurations are from one another, (n, n); a whole turn is nothing where it changes nothing."""
     m = space.m
     rows, columns = np.triu_indices(len(q), 1)
-    away = difference(m, q[rows], q[columns]) * scales(m)
+    away = difference(m, q[rows], q[columns]) * velocity_scales(m)
     if m.nq == m.nv:
         away = np.where(Ranges.of(m).turning, 2 * np.sin(away / 2), away)
     apart = np.zeros((len(q), len(q)))

@@ -19,6 +19,7 @@ from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import GROUND, Loop, Model
 from eslabon.model.configuration import normalize
 from eslabon.model.memory import per_model
+from eslabon.model.scale import characteristic_length
 from eslabon.numerics.spatial import RigidTransform
 from eslabon.structure.subgroups import kernel, rank, span
 
@@ -119,7 +120,8 @@ def joint_screws(m: Model, q: np.ndarray) -> JointScrews:
     outer = [placed[j.child] for j in m.joints]
     first = [on_body(placed, x.first.body, x.first.at) for x in m.loops]
     second = [on_body(placed, x.second.body, x.second.at) for x in m.loops]
-    centre, length = _middle_and_size(np.array([p for _, p in (*inner, *outer, *first, *second)]))
+    centre = np.mean([p for _, p in (*inner, *outer, *first, *second)], axis=0)
+    length = characteristic_length(m)
     screws, speeds = {}, {}
     for j, place in zip(m.joints, outer, strict=True):
         motion = np.array(j.kind.motion(q[m.coordinates[j.name]]))
@@ -208,14 +210,6 @@ def _moved(at: JointScrews, u: np.ndarray) -> np.ndarray:
         place = at.m.coordinates[j.name]
         q[place] += j.kind.coordinate_rates(at.q[place], u[at.places[j.name]] * at.speeds[j.name])
     return normalize(at.m, q)
-
-
-def _middle_and_size(points: np.ndarray) -> tuple[np.ndarray, float]:
-    """The centroid of the joints and the distance of the farthest; where they all coincide, any size will do."""
-    centre = points.mean(axis=0)
-    size = float(np.linalg.norm(points - centre, axis=1).max())
-    far = float(np.linalg.norm(centre))
-    return centre, size if size > 1e-9 * far else far or 1.0
 
 
 def _seen(

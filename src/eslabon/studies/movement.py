@@ -28,10 +28,10 @@ from eslabon.identification.recordings import read_table
 from eslabon.language import phrase
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import difference, integrate, limits, velocity_units
+from eslabon.model.scale import characteristic_length
 from eslabon.paths import joint_path, septic
 from eslabon.paths.joint_path import JointPath
 from eslabon.simulate.simulated_motion import Motion
-from eslabon.solvers.assembly.prescription import size
 from eslabon.solvers.workspace import spanning_joints
 from eslabon.studies.choices import configuration, instant
 
@@ -161,7 +161,7 @@ def _reach(m: Mechanism, q0: np.ndarray, joints: tuple[str, ...]) -> np.ndarray:
     for name in joints:
         places, own = range(m.nq)[m.coordinates[name]], range(m.nv)[m.velocities[name]]
         for i, k in enumerate(own):
-            far = TURN if units[k] == "rad/s" else SHIFT * size(m)
+            far = TURN if units[k] == "rad/s" else SHIFT * characteristic_length(m)
             if not m.joint(name).kind.has_quaternion:
                 down, up = q0[places[i]] - lower[places[i]], upper[places[i]] - q0[places[i]]
                 reach.append(min(far, ROOM * up) if up >= down else -min(far, ROOM * down))
@@ -312,7 +312,7 @@ def _let_go(m: Mechanism, q0: np.ndarray, tip: str | None) -> Movement:
         q = _beside(m, q0)
         title = phrase("let go from rest beside its equilibrium")
     if _rests(m, q):  # nothing pulls at it
-        v = 0.5 * np.where([u == "rad/s" for u in velocity_units(m)], 1.0, size(m))
+        v = 0.5 * np.where([u == "rad/s" for u in velocity_units(m)], 1.0, characteristic_length(m))
         q, v = m.project(q0, v) if m.closed else (q0, v)
         title = phrase("pushed, and then left to itself")
     run = m.simulate(q, v, t)
@@ -328,7 +328,7 @@ def _beside(m: Mechanism, q0: np.ndarray) -> np.ndarray:
     """A configuration a little away."""
     step = (
         0.3
-        * np.where([u == "rad/s" for u in velocity_units(m)], 1.0, 0.3 * size(m))
+        * np.where([u == "rad/s" for u in velocity_units(m)], 1.0, 0.3 * characteristic_length(m))
         * np.resize(WEIGHTS, m.nv)
     )
     if m.closed:

@@ -75,7 +75,7 @@ def _clip(m: Mechanism, name: str, motion: Any) -> Clip:
         raise InputError(f"the times of '{name}' do not increase.")
     if m.closed and not m.rheonomic and (left := np.abs(residuals_at(m, q)).max()) > 1e-4:
         raise InputError(
-            f"'{name}' violates loop closure of {m.name} by {left:.3g} (m or rad); is it of another mechanism?"
+            f"'{name}' violates loop closure of {m.name} by {left:.3g} (rad, or lengths of its size); is it of another mechanism?"
         )
     return Clip(name, t, q)
 

@@ -15,17 +15,18 @@ import numpy as np
 
 from eslabon.arguments import Floats, states, text
 from eslabon.coordinates.closing import residuals_at
-from eslabon.coordinates.partition import CLOSURE_TOLERANCE
 from eslabon.errors import EslabonError, InputError, ModelError, format_value, suggest
 from eslabon.formulas.kinematics.frames import default_frame, moving_bodies
 from eslabon.model import GROUND, Model
 from eslabon.model.configuration import coordinate_columns, difference, limits
 from eslabon.model.memory import per_model
+from eslabon.model.scale import characteristic_length, velocity_scales
+from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
 from eslabon.scene import body_poses
 from eslabon.solvers.assembly.closing_formulas import NearClosure
 from eslabon.solvers.assembly.continuation import continued
 from eslabon.solvers.assembly.parameter_continuation import reclosed
-from eslabon.solvers.assembly.prescription import Prescription, determinacy, scales, size
+from eslabon.solvers.assembly.prescription import Prescription, determinacy
 from eslabon.solvers.configurations import Configurations
 from eslabon.solvers.ranges import Ranges, distinct
 from eslabon.solvers.singularities import independent_coordinates, reachable_twists
@@ -90,7 +91,7 @@ class Session:
             if self.m.closed and not self.m.rheonomic
             else 0.0
         )
-        self.q = np.array(self.m.project(q) if apart > CLOSURE_TOLERANCE else q)
+        self.q = np.array(self.m.project(q) if apart > ACCEPTED_VIOLATION else q)
 
     def home(self) -> None:
         """Back to where the mechanism starts."""
@@ -140,7 +141,9 @@ class Session:
     def _moved_along(self, drive: Drive, goal: float) -> str:
         """By continuation, as far as the loops close and the limits let it."""
         given, why = Prescription(self._held(drive)), ""
-        far = abs(goal - self.q[drive.place]) * (1.0 if drive.unit == "rad" else 1 / size(self.m))
+        far = abs(goal - self.q[drive.place]) * (
+            1.0 if drive.unit == "rad" else 1 / characteristic_length(self.m)
+        )
         for count in (
             1 if far < STRIDE else ROWS,
             ROWS,
@@ -181,14 +184,14 @@ class Session:
         """Lead a frame towards a pose, or, where it cannot turn by itself, its origin towards a place; to the nearest that loops
         and limits allow."""
         m, part = self.m, self.task(frame)
-        for target in _between(self.pose(frame), pose, size(m)):
+        for target in _between(self.pose(frame), pose, characteristic_length(m)):
             found = self._found(frame, part, target)
-            away = np.abs(difference(m, found.q, self.q) * scales(m)).max(initial=0.0)
+            away = np.abs(difference(m, found.q, self.q) * velocity_scales(m)).max(initial=0.0)
             if away > LEAP or not np.isfinite(found.q).all():
                 return f"'{frame}' stops: to get nearer it would have to jump to another branch."
             if (
                 m.closed
-                and not np.abs(residuals_at(m, found.q)).max(initial=0.0) < CLOSURE_TOLERANCE
+                and not np.abs(residuals_at(m, found.q)).max(initial=0.0) < ACCEPTED_VIOLATION
             ):
                 return f"'{frame}' stops: nearer to the place asked for, the loops do not close."
             self.q = np.array(found.q)
@@ -263,7 +266,7 @@ class Session:
         """Where the bodies' origins and the frame stand, a row for each configuration: modes with the same places look the same,
         such as those of a universal joint turned over."""
         poses = np.asarray(body_poses(self.original, q, self.parameters or None))
-        places = poses[:, 1:, :3, 3].reshape(len(q), -1) / size(self.m)
+        places = poses[:, 1:, :3, 3].reshape(len(q), -1) / characteristic_length(self.m)
         if self.frame is None:
             return places
         frame = np.asarray(self.original.pose(q, self.frame, parameters=self.parameters))
@@ -312,7 +315,10 @@ def drives_of(m: Model) -> tuple[Drive, ...]:
             for k in places:
                 if columns[k].unit:  # components of a quaternion have none
                     low, high = _range(
-                        home[k], lower[k], upper[k], np.pi if columns[k].unit == "rad" else size(m)
+                        home[k],
+                        lower[k],
+                        upper[k],
+                        np.pi if columns[k].unit == "rad" else characteristic_length(m),
                     )
                     made.append(
                         Drive(

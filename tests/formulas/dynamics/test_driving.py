@@ -96,10 +96,10 @@ def test_loops_that_vary_with_time_keep_their_derivatives(kind, more):
     from eslabon.compiler.evaluate import evaluate
     from eslabon.compiler.formula import Argument, Formula
     from eslabon.formulas.inputs import Q, V
-    from eslabon.formulas.kinematics.closure import equations
+    from eslabon.formulas.kinematics.closure import equations_in_units
 
     shape = lambda m: (1,)  # noqa: E731
-    GAMMA = Formula("gamma", lambda m, q, v: list(equations(m, q, v, (0,))[2:]), (Q, V),
+    GAMMA = Formula("gamma", lambda m, q, v: list(equations_in_units(m, q, v, (0,))[2:]), (Q, V),
                     (Argument("gamma", shape), Argument("rate", shape)))  # fmt: skip
     gamma, Phi_t = evaluate(m, GAMMA, parameters=("t",))(q, v, t)
     np.testing.assert_allclose(second, J @ a - gamma, atol=1e-5)

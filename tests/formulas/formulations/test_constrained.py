@@ -13,13 +13,14 @@ from eslabon.formulas.constrained.constraint_solvers import (
     ConstrainedMass,
     actuator_forces,
 )
-from eslabon.formulas.kinematics.closure import constraint, equations, row_names
+from eslabon.formulas.kinematics.closure import constraint, equations, equations_in_units, row_names
 from eslabon.formulas.kinematics.tree import coordinate_rates
 from eslabon.formulas.linear_solvers import factors
 from eslabon.formulas.structure import Partition
 from eslabon.model import KINDS
 from eslabon.model.configuration import normalize
 from eslabon.model.parameter_expressions import parameter
+from eslabon.numerics.tolerances import POORLY_CONDITIONED
 from random_mechanisms import random_closed
 from randomness import seeded
 
@@ -48,7 +49,7 @@ def differentiated(m, q, v):
 def agree_where_loops_are_open(rng, m, parameters=()):
     q, v = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)
     every = tuple(range(len(row_names(m))))
-    both = [*equations(m, q, v, every)[:3], *differentiated(m, q, v)]
+    both = [*equations_in_units(m, q, v, every)[:3], *differentiated(m, q, v)]
     f = casadi.Function("f", [q, v, *parameters], [casadi.densify(x) for x in both])
     for _ in range(3):
         configuration = normalize(m, m.home() + 0.2 * rng.normal(size=m.nq))
@@ -142,7 +143,6 @@ def test_every_method_for_constraints_solves_the_equations_of_motion(name, optio
     assert 0 < float(solver.condition) <= 1
 
 
-POOR = 1e-8  # where verbs refuse an answer, or look for other independent coordinates
 DRAWS = 1000
 
 
@@ -170,10 +170,10 @@ def test_a_singular_mass_matrix_shows_in_the_condition(name, penalty, decades, r
     others = np.eye(N) - still[:, :, None] * still[:, None]
     J, A = rng.normal(size=(DRAWS, ROWS, N)) @ others, rng.normal(size=(DRAWS, N, N)) @ others
     M = A.swapaxes(1, 2) @ A
-    assert not np.any(conditions(name, penalty)(M, J) > POOR)
+    assert not np.any(conditions(name, penalty)(M, J) > POORLY_CONDITIONED)
     held = M + still[:, :, None] * still[:, None]
     assert (
-        np.mean(conditions(name, penalty)(held, J) > POOR) > 0.95
+        np.mean(conditions(name, penalty)(held, J) > POORLY_CONDITIONED) > 0.95
     )  # for that reason, and no other
 
 
@@ -183,7 +183,7 @@ def test_dependent_rows_show_in_the_condition(name, rng):
     J = rng.normal(size=(DRAWS, ROWS, N))
     J[:, -1:] = orders(rng, 5, DRAWS, 1, ROWS - 1) @ J[:, :-1]
     J = np.array([x[rng.permutation(ROWS)] for x in J])
-    assert not np.any(conditions(name)(np.tile(np.eye(N), (DRAWS, 1, 1)), J) > POOR)
+    assert not np.any(conditions(name)(np.tile(np.eye(N), (DRAWS, 1, 1)), J) > POORLY_CONDITIONED)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -192,7 +192,9 @@ def test_what_is_well_conditioned_stays_well_above(name, rng):
         rng.normal(size=(DRAWS, ROWS, N)) / 4 + 2 * np.eye(N)[list(PARTITION.dependent)]
     )  # which suits the partition
     A = rng.normal(size=(DRAWS, N, N))
-    assert np.all(conditions(name, 1.0)(A @ A.swapaxes(1, 2) + np.eye(N), J) > 1e5 * POOR)
+    assert np.all(
+        conditions(name, 1.0)(A @ A.swapaxes(1, 2) + np.eye(N), J) > 300 * POORLY_CONDITIONED
+    )
 
 
 @pytest.mark.parametrize("name", METHODS)

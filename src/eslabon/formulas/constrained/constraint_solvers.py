@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from eslabon.compiler import operators
 from eslabon.formulas.kinematics.symbols import symmetric, zeros
 from eslabon.formulas.linear_solvers import (
@@ -32,11 +34,12 @@ from eslabon.formulas.linear_solvers import (
     loop_factors,
 )
 from eslabon.formulas.structure import Partition
-from eslabon.numerics.scalars import Expression, casadi
+from eslabon.numerics.scalars import Array, Expression, casadi, is_symbolic
+from eslabon.numerics.tolerances import MASSLESS, POORLY_CONDITIONED
 
-# How much less the reciprocal condition number of M counts than that of the constraints, which is
-# squared.
-MASS_WEIGHT = 1e-5
+# The weight of the reciprocal condition number of M, which is no root: a massless M is poorly
+# conditioned.
+MASS_WEIGHT = MASSLESS / POORLY_CONDITIONED**2
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ class ConstrainedMass:
     `penalty` is a rho for which M + rho J^T J is invertible where M alone is not, as with a slender
     rod between hinges; since J v' = gamma, adding rho J^T J to M and rho J^T gamma to the forces
     changes no motion. `regularization` on the diagonal of J M^-1 J^T keeps lambda finite where rows
-    become dependent (Bayo and Avello's penalty). `floor` is the inertia that counts as none.
+    become dependent (Bayo and Avello's penalty). `floor` is the inertia that counts as none. `scales`
+    make velocities comparable where some are in metres; rows are comparable as they are.
     """
 
     M: Expression
@@ -55,6 +59,7 @@ class ConstrainedMass:
     penalty: float = 0.0
     regularization: Sequence[float] = ()
     floor: Sequence[float] = ()
+    scales: Array | None = None
 
     @property
     def rows(self) -> int:
@@ -84,7 +89,7 @@ class ConstraintSolver(Protocol):
 
     @property
     def condition(self) -> Expression:
-        """The reciprocal condition number; with constraints it is squared."""
+        """The reciprocal condition number."""
 
 
 class Multipliers:
@@ -278,7 +283,14 @@ class Elimination:
             return self.reduced_mass.pivot_condition(floor)
         # the sizes of what adds up to the diagonal of S
         sizes = [casadi.dot(self.N[:, k] ** 2, casadi.diag(c.M)) for k in range(len(i))]
-        return joint_condition(self.Phi_e.condition, self.reduced_mass.condition(floor, sizes))
+        return joint_condition(self.constraint_condition, self.reduced_mass.condition(floor, sizes))
+
+    @property
+    def constraint_condition(self) -> Expression:
+        """The reciprocal condition number of Phi_e, by comparable velocities; 1 without rows."""
+        if not self.given.rows:
+            return casadi.SX(1)
+        return self.Phi_e.condition(_chosen_scales(self.given.scales, self.dependent))
 
 
 ConstraintMethod = Callable[[ConstrainedMass, int], ConstraintSolver]
@@ -309,17 +321,26 @@ def _condition(
     """That of M alone for a tree, which makes forward dynamics no longer; else that of both."""
     if not c.rows:
         return tree.pivot_condition(c.floor)
-    return joint_condition(_smallest_eigenvalue(constraints), tree.condition(c.floor))
+    return joint_condition(_smallest_singular_value(constraints), tree.condition(c.floor))
 
 
-def _smallest_eigenvalue(solver: Factors | LoopFactors) -> Expression:
-    """The smallest eigenvalue, as `Factors.unit_energy` bounds it, over the largest pivot."""
-    return casadi.mmin(casadi.vertcat(*solver.inverse)) / casadi.sumsqr(solver.unit_energy())
+def _smallest_singular_value(solver: Factors | LoopFactors) -> Expression:
+    """The root of the smallest eigenvalue, as `Factors.unit_energy` bounds it, over the largest
+    pivot."""
+    least = casadi.mmin(casadi.vertcat(*solver.inverse))
+    return casadi.sqrt(least / casadi.sumsqr(solver.unit_energy()))
 
 
 def joint_condition(constraints: Expression, mass: Expression) -> Expression:
-    """One reciprocal condition number of both, in which a NaN of either shows."""
-    return 1 / (1 / constraints + MASS_WEIGHT / mass)
+    """One reciprocal condition number of the constraints and of M, in which a NaN of either shows."""
+    return 1 / casadi.sqrt(1 / constraints**2 + MASS_WEIGHT / mass)
+
+
+def _chosen_scales(scales: Array | None, places: Sequence[int]) -> Array | None:
+    """The scales of some velocities; None where all are 1 and need none."""
+    if scales is None or (not is_symbolic(scales) and np.all(np.asarray(scales) == 1.0)):
+        return None
+    return casadi.SX(scales)[list(places), :]
 
 
 class Effort(NamedTuple):
@@ -338,6 +359,7 @@ def actuator_forces(
     actuated: Sequence[int],
     weights: Sequence[float] | None,
     method: str,
+    scales: Array | None = None,
 ) -> Effort:
     """The actuator forces u that, with the constraint forces, are the forces `needed` in all
     joints.
@@ -354,7 +376,7 @@ def actuator_forces(
     for k, place in enumerate(actuated):
         B[place, k] = 1
     if method == "elimination":
-        return virtual_work_forces(needed, J, p, actuated, B, weights)
+        return virtual_work_forces(needed, J, p, actuated, B, weights, scales)
     compliance = casadi.diag(1 / casadi.SX(list(weights or [1.0] * len(actuated))))
     rho = len(actuated) / sum(weights or [1.0] * len(actuated)) if actuated else 1.0
     solver = METHODS[method](ConstrainedMass(B @ compliance @ B.T, J, p, rho), 1)
@@ -369,6 +391,7 @@ def virtual_work_forces(
     actuated: Sequence[int],
     B: Expression,
     weights: Sequence[float] | None,
+    scales: Array | None = None,
 ) -> Effort:
     """Virtual motions that keep the loops closed are v = N v_i with N = [1; rho] and rho =
     -Phi_e^-1 Phi_i (Yime, eq. 44, its sign restored); so N^T B u = N^T needed (eqs. 42-46)."""
@@ -376,15 +399,20 @@ def virtual_work_forces(
     Phi_e = OrthogonalFactors(J[:, e])
     work, condition = (
         needed[i, :] - J[:, i].T @ Phi_e.solve_transposed(needed[e, :]),
-        Phi_e.condition,
+        Phi_e.condition(_chosen_scales(scales, e)),
     )
     if list(actuated) == i:
         u = work
     else:
         A = B[i, :] - J[:, i].T @ Phi_e.solve_transposed(B[e, :])
         if len(actuated) == len(i):
+            along = _chosen_scales(scales, i)
+            if along is not None:  # powers of velocities that are comparable
+                A, work = casadi.diag(1 / along) @ A, work / along
             square = OrthogonalFactors(A)
-            u, condition = square.solve(work), casadi.fmin(condition, square.condition)
+            of_motors = _chosen_scales(scales, actuated)
+            own = square.condition(None if of_motors is None else 1 / of_motors)
+            u, condition = square.solve(work), casadi.fmin(condition, own)
         else:
             light = (
                 A.T if weights is None else A.T / casadi.repmat(casadi.SX(list(weights)), 1, len(i))

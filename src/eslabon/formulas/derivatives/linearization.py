@@ -116,7 +116,7 @@ def linear_terms(s: MotionState, tau: Expression, outputs: tuple[Output, ...] = 
 def holding_forces(s: MotionState, a: Expression) -> list[Expression]:
     """F and N^T (M v' + h) of F tau = N^T (M v' + h), for given accelerations, and the checks."""
     (M, h), N = s.equations, s.elimination.N
-    condition = s.elimination.Phi_e.condition  # mass is not asked for
+    condition = s.elimination.constraint_condition  # mass is not asked for
     checks = s.checks(condition, s.acceleration_gap(a))
     return [N.T @ s.actuation(casadi.SX.eye(s.m.nu)), N.T @ (M @ a + h), *checks]
 

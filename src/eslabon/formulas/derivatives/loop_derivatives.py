@@ -22,7 +22,7 @@ from eslabon.compiler.calls import repeat, unrolled
 from eslabon.formulas.derivatives.ball_derivatives import BallDerivatives, BallSensitivities
 from eslabon.formulas.derivatives.rnea_derivatives import Axes, function
 from eslabon.formulas.kinematics.ball_loops import Ball, is_ball
-from eslabon.formulas.kinematics.closure import equations
+from eslabon.formulas.kinematics.closure import comparable, equations_in_units, in_units
 from eslabon.formulas.kinematics.loop_motion import Circuit, circuits, closing
 from eslabon.formulas.kinematics.symbols import stack, zeros
 from eslabon.formulas.kinematics.tree import coordinate_rates
@@ -48,11 +48,13 @@ class LoopDerivatives(NamedTuple):
 def derivatives(
     s: MotionState, a: Expression, reaction: Expression, turning: bool = True
 ) -> LoopDerivatives:
-    """The derivatives for the rows that are imposed, in their order; `reaction` is lambda of these.
+    """The derivatives for the rows that are imposed, in their order and comparable with one another;
+    `reaction` is lambda of these.
 
     Without `turning` the derivatives are right along motions that keep the loops closed.
     """
     m, q, v, rows, aligned = s.m, s.q, s.v, s.partition.rows, s.aligned_rows
+    reaction = in_units(m, reaction, rows)
     t, first, parts = casadi.SX.sym("t"), 0, []
     balls = [loop for loop in m.loops if is_ball(loop)]
     walked = circuits(m, q, v, [loop for loop in m.loops if loop not in balls])
@@ -79,12 +81,13 @@ def derivatives(
         speed_q[own, :], gap_q[own, :], gap_v[own, :] = x.speed_q, x.gap_q, x.gap_v
     geared = [k for k, row in enumerate(rows) if row >= first]
     if geared:  # their Jacobian is constant, but may depend on the time
-        _, _, gamma, rate = equations(m, q, v, tuple(rows[k] for k in geared))
+        _, _, gamma, rate = equations_in_units(m, q, v, tuple(rows[k] for k in geared))
         along = coordinate_rates(m, q)
         speed_q[geared, :], gap_q[geared, :] = (
             casadi.jacobian(x, q) @ along for x in (rate, -gamma)
         )
         gap_v[geared, :] = -casadi.jacobian(gamma, v)
+    speed_q, gap_q, gap_v = (comparable(m, x, rows) for x in (speed_q, gap_q, gap_v))
     found = [speed_q, forces, gap_q, gap_v]
     return LoopDerivatives(
         *(casadi.substitute(found, [t], [casadi.SX(m.time)]) if m.rheonomic else found)

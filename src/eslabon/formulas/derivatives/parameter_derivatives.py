@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from eslabon.compiler.calls import inlined
 from eslabon.compiler.formula import Formula
+from eslabon.formulas.constrained.constraint_solvers import joint_condition
 from eslabon.formulas.kinematics import closure, frames
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.kinematics.tree import coordinate_rates
@@ -25,6 +26,7 @@ from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.formulas.motion_state import violation
 from eslabon.formulas.structure import HeldMotion
 from eslabon.model import Model
+from eslabon.model.scale import velocity_scales
 from eslabon.numerics.rotations import vect
 from eslabon.numerics.scalars import Expression, casadi
 
@@ -52,7 +54,11 @@ def along_closed(
     followed = follow_parameters(varied, given, values, held, accelerated=not prescribed)
     count, condition = len(of.outputs), followed.condition
     if of.checks:  # the last of them says how far the formula itself is from having an answer
-        condition = 1 / (1 / condition + 1 / found[-1])
+        last = found[-1]
+        if m.closed:
+            condition = 1 / (1 / condition + 1 / last)
+        else:  # that of M, which is no root
+            condition = joint_condition(condition, last)
     several = isinstance(parameter, tuple)
     made = derivatives(found[:count], given, values, followed.steps, several)
     checks = [followed.residual, followed.opening, condition]
@@ -199,7 +205,7 @@ def follow_parameters(
         changed = casadi.jtimes(rows.left[kept, :], state, direction)
         made["a"][e, :] = -dependent.solve(changed)
     opening = _opening(rows.opened, rows.J @ moved)
-    return Following(made, residual, opening, dependent.condition)
+    return Following(made, residual, opening, dependent.condition(velocity_scales(m)[e]))
 
 
 def _opening(opened: Expression, moved: Expression) -> Expression:

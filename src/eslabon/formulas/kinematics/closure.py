@@ -5,15 +5,23 @@ Its Jacobian J is taken with respect to the velocities, Phi' = J v + Phi_t, so t
 no care, and gamma is what velocities and the time leave of the second derivative: J v' = gamma. All
 are exact, from one symbolic graph. Phi_t is zero unless a constraint drives the mechanism: a joint,
 a distance or an angle that is a function of the time (Díaz, 2).
+
+Some rows are in metres and some in radians. `equations` makes them comparable: rows in metres are
+divided by the characteristic length, here and nowhere else, and their multipliers are moments
+(`in_units`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import Coupling, Model
-from eslabon.numerics.scalars import casadi
+from eslabon.model.scale import row_scales
+from eslabon.numerics.scalars import casadi, is_symbolic
 
 
 def constraint(m: Model, q: Any) -> Any:
@@ -33,7 +41,7 @@ def _coupled(m: Model, q: Any, c: Coupling) -> Any:
 
 def constraint_jacobian(m: Model, q: Any) -> Any:
     """J(q) as a CasADi matrix, a row for each scalar constraint."""
-    return equations(m, q, None, tuple(range(len(row_names(m))))).J
+    return equations_in_units(m, q, None, tuple(range(len(row_names(m))))).J
 
 
 class Closure(NamedTuple):
@@ -47,11 +55,37 @@ class Closure(NamedTuple):
 
 
 def equations(
-    m: Model, q: Any, v: Any | None, rows: tuple[int, ...], aligned: tuple[str, ...] = ()
+    m: Model, q: Any, v: Any | None, rows: Sequence[int], aligned: tuple[str, ...] = ()
 ) -> Closure:
-    """The closure equations of some of the rows; without velocities gamma is left out. The rows of
-    the loops `aligned`, which are ball joints, are in the axes of the body that carries all such
-    loops, and not in those of the second frame."""
+    """The closure equations of some of the rows, comparable with one another: in radians, or in metres over the
+    characteristic length. Otherwise as `equations_in_units`."""
+    made = equations_in_units(m, q, v, rows, aligned)
+    return Closure(*(comparable(m, x, rows) for x in made))
+
+
+def comparable(m: Model, x: Any, rows: Sequence[int]) -> Any:
+    """Some rows of the constraints, or of what follows from them, in radians or in metres over the characteristic length."""
+    return _times(row_scales(m), x, rows)
+
+
+def in_units(m: Model, multipliers: Any, rows: Sequence[int]) -> Any:
+    """The multipliers of comparable rows in the units of these: newtons where the row is in metres."""
+    return _times(row_scales(m), multipliers, rows)
+
+
+def _times(scales: Any, x: Any, rows: Sequence[int]) -> Any:
+    if not is_symbolic(scales) and np.all(scales[list(rows)] == 1.0):
+        return x
+    own = scales if is_symbolic(scales) else casadi.SX(scales)
+    return casadi.mtimes(casadi.diag(own[list(rows), :]), x)
+
+
+def equations_in_units(
+    m: Model, q: Any, v: Any | None, rows: Sequence[int], aligned: tuple[str, ...] = ()
+) -> Closure:
+    """The closure equations of some of the rows, in metres and radians; without velocities gamma is
+    left out. The rows of the loops `aligned`, which are ball joints, are in the axes of the body
+    that carries all such loops, and not in those of the second frame."""
     from eslabon.formulas.kinematics.ball_loops import Ball, Outward, is_ball
     from eslabon.formulas.kinematics.loop_motion import circuits, constraint_rows
 

@@ -9,13 +9,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from eslabon.arguments import choice, flag
-from eslabon.coordinates.closing import CLOSED, close_each, residuals_at, unclosed
+from eslabon.coordinates.closing import close_each, residuals_at, unclosed, violation_text
 from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of
 from eslabon.coordinates.partition import partition
 from eslabon.errors import SINGULAR_CHOICES, AssemblyError, ModelError, report_singularity
 from eslabon.formulas.kinematics.closure import row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
+from eslabon.numerics.tolerances import CONVERGED
 from eslabon.solvers.assembly.closing_formulas import NearClosure, residual, solve_closure
 from eslabon.solvers.assembly.continuation import Crossing, continued
 from eslabon.solvers.assembly.prescription import (
@@ -164,7 +165,7 @@ class Assembly:
         start = own.values.copy()
         if designs.names:
             before, left = left, residual(m, begin, designs)
-            described = ~(left < CLOSED) & ((before < CLOSED) | ~(left < NEARER * before))
+            described = ~(left < CONVERGED) & ((before < CONVERGED) | ~(left < NEARER * before))
             start[~described] = designs.values[~described]
             left = np.where(described, before, left)
         lost = np.flatnonzero(unclosed(m, left))
@@ -366,7 +367,7 @@ def refuse(
     )
     raise AssemblyError(
         f"{name} cannot be assembled {with_these or 'from this guess'}{many}: loop '{row_names(m)[int(phi.argmax())]}' is "
-        f"left open by {phi.max():.3g} (m or rad){_nearest(m, given, q[k], goal[k], own)}."
+        f"left open by {violation_text(m, phi, design=own)}{_nearest(m, given, q[k], goal[k], own)}."
     )
 
 

@@ -13,7 +13,7 @@ from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.compiler.function import Function
-from eslabon.coordinates.closing import CLOSED, ROUND_OFF, residuals_at
+from eslabon.coordinates.closing import SETTINGS, residuals_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import partition, redundancy_is_constant
 from eslabon.formulas.inputs import Q
@@ -23,12 +23,14 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, integrate, normalize
 from eslabon.model.joints import Fixed
 from eslabon.model.memory import per_model
+from eslabon.model.scale import velocity_scales
 from eslabon.numerics.least_squares import descent
 from eslabon.numerics.quaternions import rotation_vector_from_quaternion
 from eslabon.numerics.rotations import quaternion_from_rotation
 from eslabon.numerics.scalars import casadi
 from eslabon.numerics.spatial import RigidTransform
-from eslabon.solvers.assembly.prescription import Prescription, determinacy, scales
+from eslabon.numerics.tolerances import CONVERGED
+from eslabon.solvers.assembly.prescription import Prescription, determinacy
 from eslabon.solvers.damped_step import LEAST_DAMPING, Damped, damped_step
 from eslabon.solvers.ranges import SLACK, Ranges
 
@@ -42,7 +44,7 @@ LONGEST = 0.6  # motion of any joint
 BENT = 0.2  # correction against motion: half the angle by which the path turns
 CONTRACTS = 0.5  # a correction against the one before
 CORRECTIONS = 5
-CONVERGED = 1e-9  # a correction whose square is round-off
+SMALL_CORRECTION = 1e-9  # whose square is round-off
 FALLEN = 0.35  # of 1 at the knot: how far the equations may come to being singular
 SINGULAR_PIVOT = 1e-12  # a pivot at which there is no tangent
 
@@ -70,7 +72,11 @@ def closing_step(
 
 
 def _largest(m: Model, v: Any) -> Any:
-    return casadi.mmax(casadi.fabs(v * casadi.DM(scales(m.nominal)))) if m.nv else casadi.SX(0)
+    return (
+        casadi.mmax(casadi.fabs(v * casadi.DM(velocity_scales(m.nominal))))
+        if m.nv
+        else casadi.SX(0)
+    )
 
 
 def predicted(m: Model, q: Any, dx: Any, given: Prescription, opened: Any = 0.0) -> tuple[Any, Any]:
@@ -180,10 +186,12 @@ def _corrected(
             )
         if k == 0:
             bent = moved / casadi.fmax(motion, 1e-300)
-            good = casadi.logic_and(good, moved <= casadi.fmax(BENT * motion, 100 * CONVERGED))
-        good = casadi.logic_and(good, moved <= casadi.fmax(CONTRACTS * before, CONVERGED))
+            good = casadi.logic_and(
+                good, moved <= casadi.fmax(BENT * motion, 100 * SMALL_CORRECTION)
+            )
+        good = casadi.logic_and(good, moved <= casadi.fmax(CONTRACTS * before, SMALL_CORRECTION))
         before, q = moved, following
-    good = casadi.logic_and(good, before <= CONVERGED)
+    good = casadi.logic_and(good, before <= SMALL_CORRECTION)
     return [q, good, bent, pivot, changed(earlier, knot, m, q, given)]
 
 
@@ -213,7 +221,7 @@ def near_closure(
     found = determinacy(m.nominal, given)
     sound = [
         good,
-        casadi.mmax(casadi.fabs(casadi.vertcat(*left))) < CLOSED,
+        casadi.mmax(casadi.fabs(casadi.vertcat(*left))) < CONVERGED,
         casadi.mmax(casadi.fabs(dx * casadi.DM(given.scales(m.nominal)))) <= BALL,
         change >= FALLEN,
         pivot > (-1.0 if found.open or found.surplus else SINGULAR_PIVOT),
@@ -283,7 +291,7 @@ def solve_closure(
         return native(q, damping, pose, ranges.lower, ranges.upper, *others[:count])
 
     poses = () if x is None or given.frame is None else (x,)
-    found = descent(step, q, *designs.inputs, *poses, goal=ROUND_OFF**2, iterations=iterations)
+    found = descent(step, q, *designs.inputs, *poses, goal=SETTINGS.goal**2, iterations=iterations)
     return found.q, np.sqrt(found.error)
 
 

@@ -22,9 +22,11 @@ from eslabon.errors import (
 from eslabon.formulas.inputs import Q, V
 from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.model import Model
+from eslabon.model.scale import velocity_scales
 from eslabon.numerics.scalars import casadi
+from eslabon.numerics.tolerances import SINGULAR
 from eslabon.solvers.assembly.assemble import assemble
-from eslabon.solvers.assembly.closing_formulas import SINGULAR_PIVOT, displacement_shape
+from eslabon.solvers.assembly.closing_formulas import displacement_shape
 from eslabon.solvers.assembly.prescription import Prescription, by_joints, determinacy
 from eslabon.solvers.batches import flattened
 
@@ -76,13 +78,11 @@ def complete(
     v, a, left, condition = evaluate(m, COMPLETING, designs.names, given=given)(
         *each, *designs.inputs
     )
-    if not np.nanmin(condition, initial=1.0) > SINGULAR_PIVOT:
+    if not np.nanmin(condition, initial=1.0) > SINGULAR:
         report_singularity(
             singular or "error", f"{m.name} is at a singular configuration for {', '.join(given.joints)} (or so near that nothing can be said): "
             "the other joints' velocities do not follow from theirs; prescribe other joints or another configuration.")  # fmt: skip
-        v, a, left = _rank_by_rank(
-            m, given, each, designs, (v, a, left), ~(condition > SINGULAR_PIVOT)
-        )
+        v, a, left = _rank_by_rank(m, given, each, designs, (v, a, left), ~(condition > SINGULAR))
     _check_consistent(m, given, v, a, left, condition)
     return q, v.reshape(*lead, m.nv), a.reshape(*lead, m.nv)
 
@@ -95,13 +95,13 @@ def _check_consistent(
     if not worst < 1e-6 * max(
         1.0, float(np.abs(a).max(initial=0.0)), float(np.abs(v).max(initial=0.0)) ** 2
     ):
-        if not np.nanmin(condition, initial=1.0) > SINGULAR_PIVOT:
+        if not np.nanmin(condition, initial=1.0) > SINGULAR:
             raise SingularityError(
                 f"branches of {m.name} meet at a singular configuration, and the minimum-norm velocities keep to none of them (they "
                 f"violate loop closure by {worst:.3g}); take configurations beside it, or follow a motion through it."
             )
         raise AssemblyError(
-            f"the motion prescribed for {', '.join(given.joints)} violates loop closure of {m.name} by {worst:.3g} (m or rad a second or "
+            f"the motion prescribed for {', '.join(given.joints)} violates loop closure of {m.name} by {worst:.3g} (rad, or lengths of its size, a second or "
             "second squared): they cannot all move so at once; prescribe fewer."
         )
 
@@ -133,6 +133,7 @@ def completing(m: Model, q: Any, va: Any, aa: Any, given: Prescription) -> list[
     A = J[:, free]
     # With open ways the least motion is sought: A A^T is invertible, not A^T A.
     solver = OrthogonalFactors(A.T if open_ways else A)
+    scales = None if open_ways else velocity_scales(m.nominal)[free]
 
     def whole(own: Any, others: Any) -> Any:
         made = casadi.SX(m.nv, 1)
@@ -144,7 +145,7 @@ def completing(m: Model, q: Any, va: Any, aa: Any, given: Prescription) -> list[
     right = casadi.substitute(casadi.densify(gamma), v, speed)
     rate = whole(aa, solved(right - casadi.mtimes(J[:, fixed], aa)))
     left = casadi.vertcat(casadi.mtimes(J, speed), casadi.mtimes(J, rate) - right)
-    return [speed, rate, casadi.mmax(casadi.fabs(casadi.densify(left))), solver.condition]
+    return [speed, rate, casadi.mmax(casadi.fabs(casadi.densify(left))), solver.condition(scales)]
 
 
 COMPLETING = Formula(

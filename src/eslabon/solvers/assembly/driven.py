@@ -21,11 +21,12 @@ from eslabon.formulas.inputs import Q, V
 from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.model import Model
 from eslabon.model.memory import per_model
+from eslabon.model.scale import velocity_scales
 from eslabon.model.validation import TIME
 from eslabon.numerics.scalars import casadi
 from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.complete import PASSIVE
-from eslabon.solvers.assembly.prescription import by_joints, scales
+from eslabon.solvers.assembly.prescription import by_joints
 from eslabon.solvers.batches import leading
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -130,7 +131,7 @@ def _tell_open(
     J = evaluate(m, RATES, times.names)(q, np.zeros(m.nv), *times.inputs)[0]
     A = np.concatenate(
         [np.broadcast_to(chosen, (*q.shape[:-1], *chosen.shape)), J], axis=-2
-    ) / scales(m)
+    ) / velocity_scales(m)
     size = np.linalg.svd(A, compute_uv=False)
     found = (size > 1e-7 * size.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)
     most = int(np.max(found, initial=0))
@@ -165,7 +166,7 @@ def _rates(
     C = np.zeros((0, m.nv)) if chosen is None else chosen
     first, second = own or np.zeros((2, 0))
     v0, a0 = near or np.zeros((2, m.nv))
-    lead, scale = q.shape[:-1], 1 / scales(m)
+    lead, scale = q.shape[:-1], 1 / velocity_scales(m)
     closure = evaluate(m, RATES, times.names)
     J, _, ahead = closure(q, np.zeros(m.nv), *times.inputs)
     A = np.concatenate([np.broadcast_to(C, (*lead, *C.shape)), J], axis=-2)

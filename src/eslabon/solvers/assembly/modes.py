@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import flag
-from eslabon.coordinates.closing import CLOSED
 from eslabon.coordinates.partition import partition
 from eslabon.errors import AssemblyError, ModelError
 from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import Model
 from eslabon.model.configuration import difference, integrate
+from eslabon.model.scale import characteristic_length
+from eslabon.numerics.tolerances import CONVERGED
 from eslabon.solvers.assembly.assemble import Assembly, refuse
 from eslabon.solvers.assembly.closing_formulas import solve_closure
-from eslabon.solvers.assembly.prescription import Prescription, home, prescribed, size
+from eslabon.solvers.assembly.prescription import Prescription, home, prescribed
 from eslabon.solvers.ranges import Ranges, distinct
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -50,7 +51,7 @@ def assembly_modes(
         q[:, places] = x
     poses = None if given.frame is None else np.broadcast_to(x, (len(q), 4, 4))
     q, size = solve_closure(m, given, ranges.unlimited, q, poses, iterations=100)
-    found = _distinct(m, given, q[size < CLOSED], bool(passive))
+    found = _distinct(m, given, q[size < CONVERGED], bool(passive))
     if not found:
         refuse(m, given, q[:1], size[:1], x[None])
     inside = [p for p in (ranges.turned(p, p) for p in found) if ranges.contain(p)]
@@ -100,9 +101,9 @@ def _places(m: Model, q: Floats) -> Floats:
 def _scattered(m: Model) -> Floats:
     """Home, and configurations all around: the same ones always. Lengths stay in reach."""
     rng, middle = np.random.default_rng(0), home(m)
-    ranges = Ranges.of(m, size(m))
+    ranges = Ranges.of(m, characteristic_length(m))
     spread = ranges.unlimited.admitted(rng.uniform(-np.pi, np.pi, (STARTS, m.nq)))
-    reach = middle * rng.uniform(0.3, 1.7, (STARTS, m.nq)) + size(m) * rng.uniform(
+    reach = middle * rng.uniform(0.3, 1.7, (STARTS, m.nq)) + characteristic_length(m) * rng.uniform(
         -0.2, 0.2, (STARTS, m.nq)
     )
     return np.vstack([middle, np.where(ranges.lengths, reach, spread)])

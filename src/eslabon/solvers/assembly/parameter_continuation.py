@@ -11,10 +11,11 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
-from eslabon.coordinates.closing import CLOSED, CLOSURE
+from eslabon.coordinates.closing import CLOSURE
 from eslabon.errors import AssemblyError
 from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
+from eslabon.numerics.tolerances import CONVERGED
 from eslabon.solvers.assembly.prescription import Prescription
 
 STEP = 0.02  # of a parameter's value
@@ -69,7 +70,7 @@ def _corrected(
     closure, start = evaluate(m, CLOSURE, names), q
     for _ in range(NEWTON):
         phi, J = closure(q, *values)
-        if np.abs(phi).max(initial=0.0) < CLOSED / 10:
+        if np.abs(phi).max(initial=0.0) < CONVERGED / 10:
             return q
         step = np.zeros(m.nv)
         step[free] = -np.linalg.lstsq(J[:, free], phi, rcond=1e-9)[0]
@@ -79,6 +80,6 @@ def _corrected(
     phi, _ = closure(q, *values)
     return (
         q
-        if np.abs(phi).max(initial=0.0) < CLOSED and np.abs(q - start).max() < 4 * LARGEST
+        if np.abs(phi).max(initial=0.0) < CONVERGED and np.abs(q - start).max() < 4 * LARGEST
         else None
     )

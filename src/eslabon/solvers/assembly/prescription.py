@@ -9,7 +9,6 @@ import numpy as np
 
 from eslabon.arguments import finite, names, states, text
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Argument, Formula
 from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.coordinates.partition import generic, rank
@@ -17,14 +16,13 @@ from eslabon.errors import ModelError
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
-from eslabon.model.configuration import velocity_units
 from eslabon.model.memory import per_model
+from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.quaternions import (
     quaternion_from_rotation_vector,
     rotation_vector_from_quaternion,
 )
 from eslabon.numerics.rotations import quaternion_from_rotation, rotation_from_quaternion
-from eslabon.numerics.scalars import casadi
 from eslabon.solvers.given_poses import checked_poses
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -66,9 +64,9 @@ class Prescription:
     def scales(self, m: Model) -> Floats:
         """What makes the prescribed velocities comparable."""
         return (
-            np.repeat([1.0, 1 / size(m)], 3)
+            np.repeat([1.0, 1 / characteristic_length(m)], 3)
             if self.frame is not None
-            else scales(m)[self.velocities(m)]
+            else velocity_scales(m)[self.velocities(m)]
         )
 
     def values(self, m: Model, q: Floats, designs: Designs = DESCRIBED) -> Floats:
@@ -122,48 +120,11 @@ class Prescription:
         )
 
 
-def scales(m: Model) -> Floats:
-    """What makes velocities comparable: 1 for angles, one over the size of the mechanism for lengths."""
-    return np.where(np.array(velocity_units(m)) == "rad/s", 1.0, 1 / size(m))
-
-
-def size(m: Model) -> float:
-    """A length typical of the mechanism: the longest reach between two joints of a body, or one metre."""
-    longest = max(
-        (float(np.linalg.norm(np.asarray(p, dtype=float))) for p in _places(m)), default=0.0
-    )
-    return longest if longest > 0 else 1.0
-
-
-def _places(m: Model) -> list[Any]:
-    places = [j.at.position for j in m.joints]
-    return places + [end.at.position for loop in m.loops for end in (loop.first, loop.second)]
-
-
-def sizes(m: Model, designs: Designs) -> Floats:
-    """The same of each design."""
-    if not designs.names:
-        return np.full(designs.lead, size(m))
-    return np.asarray(evaluate(m, SIZE, designs.names)(*designs.inputs))
-
-
-def symbolic_size(m: Model) -> Any:
-    """The same as a graph."""
-    lengths = [
-        casadi.norm_2(casadi.densify(casadi.vertcat(*(casadi.SX(x) for x in p))))
-        for p in _places(m)
-    ]
-    longest = casadi.mmax(casadi.vertcat(0.0, *lengths))
-    return casadi.if_else(longest > 0, longest, 1.0)
-
-
-SIZE = Formula("mechanism_size", symbolic_size, (), (Argument("size", ()),), rare=True)
-
-
 def design_scales(m: Model, designs: Designs) -> Floats:
-    """What makes changes of parameters comparable: one over their own values, or over the size of the mechanism."""
+    """What makes changes of parameters comparable: one over their own values, or over the characteristic
+    length."""
     own = np.abs(designs.own(m).values)
-    return 1 / np.where(own > 0, own, size(m))
+    return 1 / np.where(own > 0, own, characteristic_length(m))
 
 
 @dataclass(frozen=True)

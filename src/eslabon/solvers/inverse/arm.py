@@ -18,6 +18,7 @@ from eslabon.formulas.kinematics.tree import chain
 from eslabon.formulas.quantities import quantity
 from eslabon.model.memory import per_model
 from eslabon.model.parsing import an_axis
+from eslabon.model.scale import characteristic_length
 from eslabon.solvers.inverse.search_formulas import (
     MISSED,
     NEAR_SOLUTION,
@@ -25,7 +26,7 @@ from eslabon.solvers.inverse.search_formulas import (
     moving_velocities,
 )
 from eslabon.solvers.inverse.tasks import Points, Task, WholePose
-from eslabon.solvers.ranges import Ranges, reach
+from eslabon.solvers.ranges import Ranges
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree
@@ -151,7 +152,7 @@ def prepared(
     moving = tuple(moving_velocities(m, chosen.name))
     if not moving:
         raise ModelError(f"{m.name}: no joint moves '{chosen.name}'.")
-    size = reach(m, chosen)
+    size = characteristic_length(m)
     task: Task = (
         WholePose(chosen.name, size) if points is None else Points(chosen.name, size, points)
     )
@@ -173,8 +174,8 @@ def arm_for(
         if points is not None:
             raise InverseKinematicsError("give either points or an axis of the tool, not both.")
         u = np.array(an_axis(axis, "axis"), dtype=float)
-        # As far out as the arm is long, so that pointing and reaching weigh the same.
-        points = [np.zeros(3), u * (reach(m, chosen_frame(m, frame)) / np.linalg.norm(u))]
+        # As far out as a link is long, so that pointing and reaching weigh the same.
+        points = [np.zeros(3), u * (characteristic_length(m) / np.linalg.norm(u))]
     if points is None:
         return prepared(m, frame, None, parameters)
     array = floats(points, "points")

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from eslabon.arguments import choice, states, text
 from eslabon.compiler.evaluate import evaluate
 from eslabon.coordinates.closing import jacobian_at
-from eslabon.coordinates.partition import RANK
 from eslabon.displays import displayed
 from eslabon.errors import SINGULAR_CHOICES, InputError, ModelError, report_singularity
 from eslabon.formulas.kinematics.frames import chosen_frame
@@ -24,11 +23,13 @@ from eslabon.model.configuration import (
     velocity_columns,
     velocity_names,
 )
+from eslabon.model.scale import characteristic_length
+from eslabon.numerics.tolerances import RANK
 from eslabon.pages.notebook import attributes, in_groups
 from eslabon.plotting import InTime, by_unit, saved, time_figure
 from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.complete import ALL_ROWS
-from eslabon.solvers.assembly.prescription import Prescription, size, start
+from eslabon.solvers.assembly.prescription import Prescription, start
 from eslabon.solvers.batches import flattened
 from eslabon.solvers.given_poses import checked_poses
 from eslabon.solvers.inverse.arm import Arm, arm_for
@@ -197,7 +198,7 @@ def _with_loops(
     }
     lead, (begin, target, V, A) = flattened(**given)
     q = assemble(m, pose=target, guess=begin, frame=chosen, limits=limits, singular=singular)
-    scale = np.repeat([1.0, 1 / size(m)], 3)
+    scale = np.repeat([1.0, 1 / characteristic_length(m)], 3)
     C, J = (
         jacobian_at(m, q),
         evaluate(m, quantity(m, "jacobian"), frame=chosen, axes="aligned")(q) * scale[:, None],

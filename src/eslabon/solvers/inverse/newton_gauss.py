@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eslabon.arguments import flag, text
-from eslabon.coordinates.closing import CLOSED, residuals_at
+from eslabon.coordinates.closing import residuals_at
 from eslabon.model.configuration import integrate
 from eslabon.numerics.least_squares import TINY, descent, orthogonal_step
+from eslabon.numerics.tolerances import CONVERGED
 from eslabon.solvers.assembly.assemble import assemble
 from eslabon.solvers.assembly.prescription import Prescription
 from eslabon.solvers.inverse.arm import Arm, prepared
@@ -154,7 +155,7 @@ def _well_conditioned_loops(m: Model, frame: str | None, limits: bool) -> Floats
 
     def badness(x: Floats) -> float:
         q = closed(x)
-        if np.abs(residuals_at(m, q)).max() > CLOSED or not ranges.contain(q):
+        if np.abs(residuals_at(m, q)).max() > CONVERGED or not ranges.contain(q):
             return -np.log(TINY)
         found = conditions(m, q, space.frame)
         return -float(np.log(np.clip(min(found.parallel, found.serial), TINY, 1.0)))

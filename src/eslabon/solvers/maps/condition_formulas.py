@@ -10,13 +10,14 @@ from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.compiler.function import pool
-from eslabon.coordinates.partition import RANK, partition, redundancy_is_constant
+from eslabon.coordinates.partition import partition, redundancy_is_constant
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.kinematics.closure import equations
 from eslabon.formulas.kinematics.frames import jacobian
 from eslabon.model import Model
+from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.scalars import casadi
-from eslabon.solvers.assembly.prescription import size
+from eslabon.numerics.tolerances import RANK
 from eslabon.solvers.maps.small_matrices import LARGEST, extreme_singular_values, triangular
 from eslabon.solvers.singularities import PARTS, conditions, passive_velocities, reachable_twists
 
@@ -55,13 +56,15 @@ def driving(m: Model, frame: str, part: str) -> Driving:
 def map_conditions(m: Model, q: Any, unit: Any, basis: Any, driving: Driving) -> list[Any]:
     """See `Judged`. The motions that follow from the driven ones are N = -K^-1 J_driven with K the passive columns of the closure
     Jacobian, whose factors give its determinant's sign, too. A large K is given in place of its reciprocal condition number."""
+    per_speed = casadi.diag(1 / casadi.SX(velocity_scales(m)))  # by comparable velocities
     twists = casadi.densify(jacobian(m, q, driving.frame, axes="aligned"))
     twists = casadi.vertcat(twists[:3, :], twists[3:, :] / unit)[
         list(range(6))[PARTS[driving.part]], :
     ]
+    twists = twists @ per_speed
     parallel, sign, moved = casadi.SX(1), casadi.SX(1), twists[:, list(driving.driven)]
     if driving.dependent:
-        J = equations(m, q, None, driving.rows).J
+        J = equations(m, q, None, driving.rows).J @ per_speed
         K = triangular(J[:, list(driving.dependent)], J[:, list(driving.driven)])
         follow, sign = -casadi.mtimes(twists[:, list(driving.dependent)], K.solution()), K.sign
         parallel = J[:, list(driving.dependent)]
@@ -123,7 +126,7 @@ def judged(m: Model, q: Floats, frame: str, part: str, threads: int | None = Non
     def block(x: Floats, threads: int | None = 1) -> Judged:
         if native is None:
             return _by_lapack(m, x, frame, part)
-        found = Judged(*native(x, size(m), basis, threads=threads))
+        found = Judged(*native(x, characteristic_length(m), basis, threads=threads))
         if not _is_large(own):
             return found
         values = np.linalg.svd(found.parallel, compute_uv=False)

@@ -17,10 +17,10 @@ from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_columns, coordinate_names
+from eslabon.model.plane_of_motion import plane_directions
 from eslabon.numerics.rotations import rpy_from_rotation
 from eslabon.solvers.assembly.prescription import home
 from eslabon.solvers.singularities import reachable_twists
-from eslabon.solvers.targets.target import plane
 
 POSITION, TURNS = ("x", "y", "z"), ("roll", "pitch", "yaw")
 POSE = (*POSITION, "angle", *TURNS)
@@ -128,7 +128,7 @@ def values_at(m: Model, asked: Asked, q: Floats) -> Floats:
     """What configurations (..., nq) give for that which is prescribed."""
     T = np.asarray(evaluate(m, quantity(m, "pose"), frame=asked.frame)(q))
     R, p = T[..., :3, :3], T[..., :3, 3]
-    first, second = np.array(plane(m))
+    first, second = np.array(plane_directions(m))
     pose = {name: p[..., k] for k, name in enumerate(POSITION)}
     pose["angle"] = np.arctan2((R @ first) @ second, (R @ first) @ first)
     turns = np.asarray(rpy_from_rotation(R)) if TURNS[0] in asked.pose else np.zeros(p.shape)

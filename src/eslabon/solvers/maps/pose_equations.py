@@ -24,14 +24,14 @@ from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, coordinate_velocities, normalize
 from eslabon.model.memory import per_model
+from eslabon.model.plane_of_motion import plane_directions
+from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.rotations import rotation_from_rpy
 from eslabon.numerics.scalars import casadi
-from eslabon.solvers.assembly.prescription import scales, size
 from eslabon.solvers.maps.map_coordinates import POSE, POSITION, TURNS, Asked, MapGrid, values_at
 from eslabon.solvers.maps.small_matrices import triangular
 from eslabon.solvers.ranges import Ranges
 from eslabon.solvers.singularities import passive_velocities
-from eslabon.solvers.targets.target import plane
 
 STEPS = 3  # of Newton's method in one call
 LONGEST = 0.6  # of one step: radians, or lengths in units of the mechanism's size
@@ -56,7 +56,7 @@ def prescribed_rows(m: Model, q: Any, x: Any, asked: Asked) -> tuple[Any, Any]:
         R, p = placement(m, q, m.frame(asked.frame))
         rows += [p[k] - value[name] for k, name in enumerate(POSITION) if name in value]
         if "angle" in value:
-            first, second = (casadi.DM(list(u)) for u in plane(m.nominal))
+            first, second = (casadi.DM(list(u)) for u in plane_directions(m.nominal))
             c, s = casadi.dot(first, R @ first), casadi.dot(second, R @ first)
             rows.append(s * casadi.cos(value["angle"]) - c * casadi.sin(value["angle"]))
             also.append(1 - c * casadi.cos(value["angle"]) - s * casadi.sin(value["angle"]))
@@ -92,7 +92,7 @@ def newton(m: Model, q: Any, x: Any, asked: Asked, blocks: Blocks) -> list[Any]:
     After a last step of size s the error is of the order of its square.
     """
     step = subroutine("map_step", lambda q, x: _step(m, q, x, asked, blocks), m.nq, x.shape[0])
-    scale, total = casadi.DM(scales(m.nominal)), casadi.SX.zeros(m.nv)
+    scale, total = casadi.DM(velocity_scales(m.nominal)), casadi.SX.zeros(m.nv)
     first = left = last = code = casadi.SX(0)
     for k in range(STEPS):
         q, v, left, code = step(q, x)
@@ -111,7 +111,7 @@ def _step(m: Model, q: Any, x: Any, asked: Asked, blocks: Blocks) -> list[Any]:
         found = triangular(A[list(rows), list(columns)], known)
         v[list(columns)] = found.solution()
         code = code + 2.0**k * (found.sign > 0)
-    v = v / casadi.fmax(1.0, _largest(casadi.DM(scales(m.nominal)) * v) / LONGEST)
+    v = v / casadi.fmax(1.0, _largest(casadi.DM(velocity_scales(m.nominal)) * v) / LONGEST)
     following = normalize(m, casadi.SX(q) + coordinate_velocities(m, q, v))
     return [casadi.densify(following), casadi.densify(v), left, code]
 
@@ -186,7 +186,7 @@ def _unknown(m: Model) -> list[int]:
 
 def _samples(m: Model, asked: Asked) -> tuple[Floats, Floats, Floats]:
     """Closed configurations, and A and the derivative by the prescribed values there."""
-    q = np.stack(list(around(m))) if m.closed else Ranges.of(m, size(m)).spread(6)
+    q = np.stack(list(around(m))) if m.closed else Ranges.of(m, characteristic_length(m)).spread(6)
     A, by_values = evaluate(m, SLOPES, asked=asked)(q, values_at(m, asked, q))
     return q, np.asarray(A), np.asarray(by_values)
 
@@ -212,7 +212,7 @@ def blocks_of(m: Model, asked: Asked) -> Blocks:
         return Blocks(
             (tuple(chosen),), (tuple(unknown[: len(chosen)]),)
         )  # which `checked_blocks` refuses
-    q = Ranges.of(m, size(m)).unlimited.spread(8)
+    q = Ranges.of(m, characteristic_length(m)).unlimited.spread(8)
     x = np.random.default_rng(0).uniform(-1, 1, (len(q), len(asked.pose) + len(asked.joints)))
     there = np.abs(np.asarray(evaluate(m, SLOPES, asked=asked)(q, x)[0])).max(axis=0) > 1e-12
     parts = triangular_form(there[candidates][chosen][:, unknown])

@@ -12,8 +12,9 @@ from eslabon.arguments import names as names_of
 from eslabon.errors import AssemblyError, ModelError
 from eslabon.model import Model
 from eslabon.model.configuration import difference, integrate
+from eslabon.model.scale import characteristic_length
 from eslabon.solvers.assembly.assemble import Assembly
-from eslabon.solvers.assembly.prescription import Prescription, home, size
+from eslabon.solvers.assembly.prescription import Prescription, home
 from eslabon.solvers.maps.flood import Branch, Steps, apart, spread
 from eslabon.solvers.maps.map_coordinates import POSITION, values_at
 from eslabon.solvers.maps.pose_equations import Blocks
@@ -50,7 +51,7 @@ def seeds(steps: Steps, strides: tuple[int, ...]) -> Seeds:
     m, lattice, ranges = (
         steps.m,
         Branch(steps.grid, strides, 0, 0.0),
-        Ranges.of(steps.m, size(steps.m)),
+        Ranges.of(steps.m, characteristic_length(steps.m)),
     )
     nodes = _spread_nodes(lattice.shape)
     begin, node = [np.tile(home(m), (len(nodes), 1))], [nodes, np.tile(nodes, STARTS)]
@@ -217,7 +218,9 @@ def bent_anew(steps: Steps, branch: Branch, limits: bool) -> Seeds:
         else known[:0]
     )
     node = np.tile(np.repeat(nodes, LEG_STARTS), len(blocks))
-    drawn = np.random.default_rng(0).permutation(Ranges.of(m, size(m)).spread(len(node)))
+    drawn = np.random.default_rng(0).permutation(
+        Ranges.of(m, characteristic_length(m)).spread(len(node))
+    )
     way = np.array(difference(m, drawn, branch.q[node]))
     for k, own in enumerate(blocks):
         others = [i for i in range(m.nv) if i not in own]

@@ -23,6 +23,7 @@ from eslabon.errors import (
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, coordinate_velocities, normalize
+from eslabon.model.plane_of_motion import plane_directions
 from eslabon.solvers.assembly import assemble
 from eslabon.solvers.batches import flattened
 from eslabon.solvers.given_poses import checked_poses
@@ -32,7 +33,7 @@ from eslabon.solvers.ranges import Ranges
 from eslabon.solvers.singularities import conditions
 from eslabon.solvers.targets.rates import Rates, freedom, rate_rows, rates, rates_of_twists
 from eslabon.solvers.targets.reaching import CLOSED, MISSED, TOLERANCE, Search, reach, reach_along
-from eslabon.solvers.targets.target import Given, Target, given, plane
+from eslabon.solvers.targets.target import Given, Target, given
 
 Floats = NDArray[np.float64]
 PARTS = ("pose", "position", "orientation", "planar", "axis")
@@ -264,7 +265,7 @@ def _target(m: Model, frame: str, pose: Floats, part: str, axis: Any) -> Target:
 
 def _seen(m: Model, pose: Floats) -> Floats:
     """x, y and the angle of poses in the mechanism's plane."""
-    directions = np.array(plane(m))
+    directions = np.array(plane_directions(m))
     own = pose[:, :3, :3] @ directions[0] @ directions.T
     return np.column_stack(
         [pose[:, :3, 3] @ directions.T, np.unwrap(np.arctan2(own[:, 1], own[:, 0]))]
@@ -290,7 +291,7 @@ def _refuse(
     if held:
         why = f"{', '.join(repr(x) for x in held)} reaches its limit {before}"
     elif left[k] >= CLOSED:
-        why = f"its loops do not close, by {left[k]:.3g} (m or rad), {before}"
+        why = f"its loops do not close, by {left[k]:.3g} (rad, or lengths of its size), {before}"
     else:
         why = f"it would miss it by {distance[k]:.3g} m and {angle[k]:.3g} rad, {before}"
     raise InverseKinematicsError(

@@ -22,8 +22,8 @@ from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.formulas.kinematics.frames import jacobian, placement
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
+from eslabon.model.scale import velocity_scales
 from eslabon.numerics.scalars import casadi
-from eslabon.solvers.assembly.prescription import scales
 from eslabon.solvers.targets.parts import Part
 
 Floats = NDArray[np.float64]
@@ -55,7 +55,7 @@ def rates(
     """
     names, values = designs.names, designs.inputs
     A, ahead = evaluate(m, ASKED, names, parts=parts)(q, *values)
-    scale = 1 / scales(m)
+    scale = 1 / velocity_scales(m)
     U, s, Vt = np.linalg.svd(A * scale, full_matrices=False)
     least = LOST * s.max(axis=-1, keepdims=True, initial=0.0)
     gains = np.where(s > least, 1 / np.maximum(s, 1e-300), 0.0)
@@ -89,7 +89,7 @@ def rates(
 
 def freedom(m: Model, parts: Parts, q: Floats) -> int:
     """How many degrees of freedom the parts leave open at a configuration."""
-    A = evaluate(m, ASKED, parts=parts)(q)[0] / scales(m)
+    A = evaluate(m, ASKED, parts=parts)(q)[0] / velocity_scales(m)
     size = np.linalg.svd(A, compute_uv=False)
     return m.nv - int((size > 1e-7 * size.max(initial=0.0)).sum())
 

@@ -30,8 +30,9 @@ from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.formulas.kinematics.frames import placement
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, difference, integrate, normalize
+from eslabon.model.scale import velocity_scales
 from eslabon.numerics.scalars import casadi
-from eslabon.solvers.assembly.prescription import scales, start
+from eslabon.solvers.assembly.prescription import start
 from eslabon.solvers.batches import flattened, leading
 from eslabon.solvers.configurations import Configurations
 from eslabon.solvers.damped_step import Damped
@@ -193,7 +194,7 @@ class Search:
         self._missed = evaluate(m, MISSED, parameters, parts=asked.parts)
         self._evaluated = evaluate(m, TERMS, parameters, parts=asked.parts)
         self.rows = error_rows(asked.parts)
-        self.scale = 1 / scales(m) if m.nv else np.ones(0)
+        self.scale = 1 / velocity_scales(m) if m.nv else np.ones(0)
         self.limited = np.array([k for j in m.joints if j.limits is not None for k in range(m.nv)[m.velocities[j.name]]], dtype=int)  # fmt: skip
         self.places = np.array([k for j in m.joints if j.limits is not None for k in range(m.nq)[m.coordinates[j.name]]], dtype=int)  # fmt: skip
 
@@ -357,7 +358,8 @@ class Search:
         leads on would seem to lose (Maratos).
         """
         moved, share = np.zeros(len(lanes), dtype=bool), np.ones(len(lanes))
-        penalty = 2.0 * np.maximum(1.0, np.abs(terms.multipliers[lanes]).max(axis=-1, initial=0.0))
+        # Of the largest violation the penalty is exact from the sum of the multipliers on.
+        penalty = 2.0 * np.maximum(1.0, np.abs(terms.multipliers[lanes]).sum(axis=-1))
         before = terms.error[lanes] + penalty * _beyond_round_off(terms.violation[lanes])
         for _ in range(12):
             open_ = np.flatnonzero(~moved)
@@ -519,7 +521,7 @@ def _refuse(
     name = f"{m.name}{designs[int(np.ravel_multi_index(at[: len(rows)], rows))].told if designs.names else ''}"
     if not worst < CLOSED:
         raise AssemblyError(
-            f"{name} does not close on the way to {which}: loops are violated by {worst:.3g} (m or rad)."
+            f"{name} does not close on the way to {which}: loops are violated by {worst:.3g} (rad, or lengths of its size)."
         )
     distance, angle = (float(np.atleast_1d(y)[at]) for y in (made.distance, made.angle))
     within = " within its limits" if limits else ""

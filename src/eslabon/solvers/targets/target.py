@@ -14,11 +14,11 @@ from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, RotationError, format_value
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.model import Model
-from eslabon.model.constraints import perpendicular
 from eslabon.model.parsing import an_axis
+from eslabon.model.plane_of_motion import plane_directions
+from eslabon.model.scale import characteristic_length
 from eslabon.numerics.rotations import quaternion_from_rotation, rotation_from_quaternion
 from eslabon.solvers.given_poses import checked_poses
-from eslabon.solvers.ranges import reach as reach_of
 from eslabon.solvers.targets.parts import (
     ROWS,
     AngleInPlane,
@@ -45,8 +45,8 @@ class Target:
     position : (..., 3), where the frame's origin is to be.
     orientation : (..., 3, 3) a rotation, or (..., 4) a quaternion (w, x, y, z).
     axis : (..., 3), the direction in the ground that the frame's z-axis is to have; {"x": direction} for another axis.
-    planar : (x, y) or (x, y, angle) in the plane of the mechanism: that of the ground's x and y, unless all axes of
-        revolute joints have another direction in common.
+    planar : (x, y) or (x, y, angle) in the plane of motion, with y against gravity where gravity has a part in it: the
+        directions of pictures. Of a mechanism that moves in no plane, the ground's x and y.
     weight : how much this counts beside other targets, where not all can be reached.
 
     >>> Target("tip", position=[0.1, 0.2, 0.0])
@@ -112,7 +112,7 @@ def _read(m: Model, target: Target) -> list[tuple[Part, Floats]]:
             f"a list of targets has es.Target(...) in it; it has {format_value(target)}."
         )
     frame = chosen_frame(m, None if target.frame is None else text(target.frame, "frame"))
-    common = frame.name, reach_of(m, frame), positive(target.weight, "weight")
+    common = frame.name, characteristic_length(m), positive(target.weight, "weight")
     if target.rows is not None and target.pose is None:
         raise ModelError("rows choose what counts of a pose; give pose= too.")
     made: list[tuple[Part, Floats]] = []
@@ -190,27 +190,8 @@ def _planar(m: Model, common: tuple[str, float, float], planar: Any) -> list[tup
     x = finite(planar, "planar")
     if not x.ndim or x.shape[-1] not in (2, 3):
         raise InputError(f"planar is (x, y) or (x, y, angle); it has shape {x.shape}.")
-    directions = plane(m)
+    directions = plane_directions(m)
     made: list[tuple[Part, Floats]] = [(InPlane(*common, *directions), x[..., :2])]
     if x.shape[-1] == 3:
         made.append((AngleInPlane(*common, *directions), x[..., 2:]))
     return made
-
-
-def plane(m: Model) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """The directions x and y of the plane that a mechanism moves in: across the common axis of its revolute joints at
-    home, else those of the ground."""
-    from eslabon.formulas.kinematics.tree import placements
-
-    placed, normals = placements(m.nominal, m.home()), []
-    for j in m.joints:
-        if j.kind.kind == "revolute":
-            R = np.asarray(placed[j.child][0], dtype=float)
-            u = R @ np.array(j.kind.axes[0], dtype=float)
-            normals.append(u / np.linalg.norm(u))
-    normal = normals[0] if normals else np.array([0.0, 0.0, 1.0])
-    if any(abs(abs(u @ normal) - 1) > 1e-9 for u in normals) or abs(normal[2]) > 1 - 1e-12:
-        normal = np.array([0.0, 0.0, 1.0])
-    x, y, z = normal.tolist()
-    first, second = perpendicular((x, y, z))
-    return tuple(map(float, first)), tuple(map(float, second))  # type: ignore[return-value]

@@ -17,9 +17,9 @@ from eslabon.model.configuration import (
     velocity_columns,
     velocity_units,
 )
+from eslabon.model.scale import characteristic_length
 from eslabon.sheets import Sheet
 from eslabon.simulate.simulated_motion import columns
-from eslabon.solvers.assembly.prescription import size
 from eslabon.studies.section import Section
 from eslabon.studies.sections.near_a_point import pole_map
 from eslabon.studies.subject import Subject
@@ -84,7 +84,7 @@ def _regulator(subject: Subject, page: Section) -> None:
     page.say(
         "The regulator u = −K x makes the sum of squared errors and squared forces least, each measured by what counts as large: {angle} rad, {length:.2g} m, "
         "velocities that go with a bandwidth of {bandwidth} rad/s, and the forces these need.",
-        angle=AWAY, length=AWAY_LENGTH * size(m), bandwidth=BANDWIDTH,
+        angle=AWAY, length=AWAY_LENGTH * characteristic_length(m), bandwidth=BANDWIDTH,
     )  # fmt: skip
     rows = [(name, *map(float, row)) for name, row in zip(lm.inputs, found.K, strict=True)]
     page.table(Sheet("gains", ("", *lm.states), rows), fold=8)
@@ -125,7 +125,10 @@ def _scales(m: Mechanism, lm: Any) -> tuple[np.ndarray, np.ndarray]:
     """What counts as large: of each state, and of each actuator's force."""
     units = {str(c): c.unit for c in velocity_columns(m)}
     position = np.array(
-        [AWAY if units[name] == "rad/s" else AWAY_LENGTH * size(m) for name in lm.coordinates]
+        [
+            AWAY if units[name] == "rad/s" else AWAY_LENGTH * characteristic_length(m)
+            for name in lm.coordinates
+        ]
     )
     inertial = np.abs(np.linalg.pinv(lm.F)) @ (
         np.abs(lm.U) @ position * BANDWIDTH**2 + np.abs(lm.W) @ position
@@ -226,7 +229,10 @@ def _observer(
         )
         return
     noise = np.array(
-        [SENSOR if unit == "rad/s" else SENSOR * size(m) for unit in _units(m, measured)]
+        [
+            SENSOR if unit == "rad/s" else SENSOR * characteristic_length(m)
+            for unit in _units(m, measured)
+        ]
     )
     shaken = lm.B @ np.diag((0.2 * force) ** 2) @ lm.B.T + np.diag(
         (0.02 * large) ** 2
@@ -324,9 +330,9 @@ def _tracking(subject: Subject, page: Section) -> None:
 def _beside(m: Mechanism, q: np.ndarray) -> np.ndarray:
     """A configuration a little beside another."""
     units = velocity_units(m)
-    step = np.array([0.03 if unit == "rad/s" else 0.01 * size(m) for unit in units]) * np.resize(
-        [1.0, -0.7, 0.5], m.nv
-    )
+    step = np.array(
+        [0.03 if unit == "rad/s" else 0.01 * characteristic_length(m) for unit in units]
+    ) * np.resize([1.0, -0.7, 0.5], m.nv)
     if not m.closed:
         return np.asarray(integrate(m, q, step))
     try:

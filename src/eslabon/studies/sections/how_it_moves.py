@@ -9,9 +9,9 @@ import numpy as np
 from eslabon.errors import MissingDependencyError
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import coordinate_columns, velocity_columns
+from eslabon.model.scale import characteristic_length
 from eslabon.sheets import Sheet
 from eslabon.simulate.simulated_motion import columns
-from eslabon.solvers.assembly.prescription import size
 from eslabon.solvers.ranges import Ranges
 from eslabon.solvers.singularities import Conditions
 from eslabon.solvers.workspace import spanning_joints
@@ -253,6 +253,6 @@ def _ranges(m: Mechanism, start: np.ndarray, joints: tuple[str, ...]) -> dict[st
             joint.limits is not None and np.isfinite(np.array(joint.limits, dtype=float)).all()
         )
         if not limited and not all(c.periodic for c in joint.kind.coordinates):
-            here, far = float(start[m.coordinates[name]][0]), 0.5 * size(m)
+            here, far = float(start[m.coordinates[name]][0]), 0.5 * characteristic_length(m)
             made[name] = (here - far, here + far)
     return made

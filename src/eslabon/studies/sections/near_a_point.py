@@ -11,10 +11,10 @@ from eslabon.linear.modes import Mode
 from eslabon.linear.pole_plot import pole_plane
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import coordinate_columns, velocity_names
+from eslabon.model.scale import velocity_scales
 from eslabon.plotting import axis_label, legend, new_figure
 from eslabon.sheets import Sheet
 from eslabon.simulate.simulated_motion import columns
-from eslabon.solvers.assembly.prescription import scales
 from eslabon.studies.section import Section
 from eslabon.studies.subject import Subject
 
@@ -153,7 +153,7 @@ def _modes(m: Mechanism, lm: Any, page: Section) -> None:
 
 def _row(m: Mechanism, mode: Mode) -> tuple[Any, ...]:
     names, swings = velocity_names(m), mode.kind == "oscillation"
-    order = np.argsort(-np.abs(mode.shape * scales(m)), kind="stable")[:4]
+    order = np.argsort(-np.abs(mode.shape * velocity_scales(m)), kind="stable")[:4]
     moves = ", ".join(
         f"{names[k]} {mode.shape[k].real + 0.0:.3g}" for k in order if abs(mode.shape[k]) > 1e-9
     )
