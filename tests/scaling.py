@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-from eslabon.model.units import unit_of
 
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_units, velocity_units
 from eslabon.model.free_numbers import places, put
 from eslabon.model.items import Joint
+from eslabon.numerics.units import unit_of
 
 M = TypeVar("M", bound=Model)
 

@@ -154,7 +154,7 @@ def test_ctrl_c_ends_compiling(tmp_path: Path) -> None:
     )
     os.close(theirs)
     said = b""
-    while b"compiling linearize" not in said:
+    while b"compiling linear_model" not in said:
         said += os.read(ours, 1000)
     run.send_signal(signal.SIGINT)
     out, _ = run.communicate()

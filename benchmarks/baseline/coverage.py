@@ -33,7 +33,9 @@ EXCEPTIONS: dict[str, str] = {
     "measures.Measured": "what measures return",
     "sweeps.read": "it reads the folder of a sweep on a cluster; tests compare it with the sweep",
     "identification.read_recording": "it reads a CSV file into the arrays that `identify` takes",
-    "BondGraph.of": "it makes a graph of its description, as `load` does",
+    **{f"{owner}.from_description": "it makes one of its description, as `load` does"
+       for owner in ("Mechanism", "BondGraph")},
+    "BondGraph.symbols": "none, unless `with_symbols` put some in",
     "BondGraph.flat": "what `bonds` and `elements` are made of",
     "BondGraph.nominal": "the graph without symbols",
     "BondGraph.with_symbols": "for expressions inside of formulas",

@@ -43,7 +43,7 @@ def solutions(A, *sides, many=False):
     given = OrthogonalFactors(symbols)
     given = given.for_many() if many else given
     b, c = (casadi.SX.sym(name, *x.shape) for name, x in zip("bc", sides, strict=True))
-    made = [given.solve(b), given.solve_transposed(c), given.condition]
+    made = [given.solve(b), given.solve_transposed(c), given.condition()]
     f = casadi.Function("f", [symbols, b, c], [casadi.densify(x) for x in made])
     x, y, condition = (np.array(z) for z in f(numbers, *sides))
     return x, y, condition.item()
@@ -66,7 +66,7 @@ def test_digits_are_lost_to_the_condition_number_alone(condition, seed):
     x, y, found = solutions(A, b, c)
     for got, want in ((x, exact(A, b)), (y, exact(A.T, c))):
         assert np.linalg.norm(got - want) < 1e-14 * cond * np.linalg.norm(want)
-    assert cond**-2 / n**2 < found < n**2 * cond**-2 * 100
+    assert 1 / (n * cond) < found < 10 * n / cond
 
 
 def test_rows_in_excess_are_met_by_least_squares_and_unknowns_in_excess_by_the_least_of_them():
@@ -91,7 +91,7 @@ def of_full_pattern(A, b):
     symbols, side = casadi.SX.sym("A", *A.shape), casadi.SX.sym("b", *b.shape)
     given = OrthogonalFactors(symbols)
     f = casadi.Function(
-        "f", [symbols, side], [given.solve(side), given.solve_transposed(side), given.condition]
+        "f", [symbols, side], [given.solve(side), given.solve_transposed(side), given.condition()]
     )
     x, y, condition = (np.array(z) for z in f(A, b))
     return x, y, condition.item()
@@ -104,22 +104,22 @@ def test_an_entry_of_zero_at_the_pivot_does_no_harm(turned):
     )
     np.testing.assert_allclose(x, [[3 * turned], [2]], rtol=1e-14)
     np.testing.assert_allclose(y, [[3], [2 * turned]], rtol=1e-14)
-    assert condition == pytest.approx(0.5)
+    assert condition == pytest.approx(np.sqrt(0.5))
 
 
 @pytest.mark.parametrize(
     "A", [np.ones((2, 2)), np.zeros((2, 2)), [[0, 1], [0, 2]], [[1, np.nan], [0, 1]]]
 )
 def test_a_singular_matrix_and_one_of_no_numbers_show(A):
-    assert not of_full_pattern(np.array(A, float), np.ones((2, 1)))[2] > 1e-30
+    assert not of_full_pattern(np.array(A, float), np.ones((2, 1)))[2] > 1e-15
 
 
 def test_a_column_without_entries_shows():
     A = casadi.SX(2, 2)
     A[:, 1] = casadi.SX.sym("a", 2)
-    f = casadi.Function("f", casadi.symvar(A), [OrthogonalFactors(A).condition])
+    f = casadi.Function("f", casadi.symvar(A), [OrthogonalFactors(A).condition()])
     assert not float(f(1.0, 2.0)) > 0
-    assert float(OrthogonalFactors(casadi.SX(0, 0)).condition) == 1
+    assert float(OrthogonalFactors(casadi.SX(0, 0)).condition()) == 1
 
 
 def test_the_sign_of_a_row_or_column_changes_no_condition():

@@ -54,11 +54,9 @@ def along_closed(
     followed = follow_parameters(varied, given, values, held, accelerated=not prescribed)
     count, condition = len(of.outputs), followed.condition
     if of.checks:  # the last of them says how far the formula itself is from having an answer
-        last = found[-1]
-        if m.closed:
-            condition = 1 / (1 / condition + 1 / last)
-        else:  # that of M, which is no root
-            condition = joint_condition(condition, last)
+        last = found[-1]  # of a tree it is that of M, which is no root
+        joined = 1 / (1 / condition + 1 / last)
+        condition = joined if m.closed else joint_condition(condition, last)
     several = isinstance(parameter, tuple)
     made = derivatives(found[:count], given, values, followed.steps, several)
     checks = [followed.residual, followed.opening, condition]
