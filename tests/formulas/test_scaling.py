@@ -117,6 +117,27 @@ def test_every_derivative_scales_by_its_dimension(name, factor, library):
         same(found, wanted, np.add.outer(lengths, shape), f, L, 6)
 
 
+@pytest.mark.parametrize("name", MOBILITY)
+def test_linear_models_and_partly_prescribed_motions_scale_by_their_dimension(
+    name, factor, library
+):
+    p = Pair(library(name), factor)
+    m, big, f, lengths = p.m, p.big, p.factor, np.where(p.slides, 1, 0)
+    L, frame = characteristic_length(m), m.bodies[-1].name
+    found = big.acceleration(p.Q, p.V, p.A, frame)
+    same(found, m.acceleration(p.q, p.v, p.a, frame), TWIST, f, L)
+    assert big.mobility().dof == m.mobility().dof
+    one, other = m.linearize(p.q, p.v, p.tau), big.linearize(p.Q, p.V, p.TAU)
+    state = np.tile(lengths[list(structure(m).partition.independent)], 2)
+    same(other.A, one.A, np.subtract.outer(state, state), f, L, 6)
+    same(other.B, one.B, np.subtract.outer(state, p.motors), f, L, 6)
+    if set(m.actuated_velocities) <= set(structure(m).partition.independent):
+        forces, a = m.hybrid_dynamics(p.q, p.v, p.a)
+        FORCES, A = big.hybrid_dynamics(p.Q, p.V, p.A)
+        same(FORCES, forces, p.motors, f, L, 6)
+        same(A, a, lengths, f, L, 6)
+
+
 @pytest.mark.parametrize("name", ["five_bar", "slider_crank", "stewart_gough", "bennett", "scara"])
 def test_what_violates_closure_is_refused_at_every_scale(name, factor, library):
     """A thousandth of a radian, or of the characteristic length, is refused, and a thousand-millionth is not."""
