@@ -907,7 +907,7 @@ class Mechanism(model.Model):
         >>> import eslabon as es
         >>> m = es.load("planar_3rrr")
         >>> m.workspace_map(over={"x": (-0.25, 0.25), "y": (-0.25, 0.25), "angle": 0.0}, shape=50)
-        <WorkspaceMap of planar_3rrr: x 50, y 50; 8 working modes, 0.153 m2 reached (cells of 0.01 m x 0.01 m; angle = 0 rad), dexterity 0.08>
+        <WorkspaceMap of planar_3rrr: x 50, y 50; 8 working modes, 0.153 m2 reached (cells of 0.01 m x 0.01 m; angle = 0 rad), dexterity 0.048>
         """
         from eslabon.solvers.workspace_map import workspace_map
 

@@ -180,7 +180,9 @@ EXPECTED = {
             24,
             {
                 **dict.fromkeys(("delta theta''1", "delta theta''5", "delta f 5"), NOISE),
-                **dict.fromkeys(("delta theta''4", "delta f 2", "delta f 3"), WRONG),
+                **dict.fromkeys(
+                    (*(f"delta theta''{k}" for k in (2, 3, 4)), "delta f 2", "delta f 3"), WRONG
+                ),
             },
         ),
         "Table 5.4.1, second half, once more": (

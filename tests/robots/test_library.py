@@ -360,14 +360,18 @@ class Motion:
             q[self.driven] = qa
             phi = np.array(self.phi(q))
             q[self.passive] -= np.linalg.lstsq(
-                jacobian_at(self.m, q)[:, self.passive], phi, rcond=1e-10
+                self.m.constraint_jacobian(q)[:, self.passive], phi, rcond=1e-10
             )[0]
         G = self.influence(q)
         v = G @ va
         h = 1e-5
-        bias = (jacobian_at(self.m, q + h * v) - jacobian_at(self.m, q - h * v)) @ v / (2 * h)
+        bias = (
+            (self.m.constraint_jacobian(q + h * v) - self.m.constraint_jacobian(q - h * v))
+            @ v
+            / (2 * h)
+        )
         a = G @ aa
-        J = jacobian_at(self.m, q)[:, self.passive]
+        J = self.m.constraint_jacobian(q)[:, self.passive]
         a[self.passive] -= np.linalg.lstsq(J, bias, rcond=1e-10)[0]
         return q, v, a
 
@@ -382,7 +386,7 @@ class Motion:
 
     def influence(self, q: np.ndarray) -> np.ndarray:
         """dq/dq_act."""
-        J = jacobian_at(self.m, q)
+        J = self.m.constraint_jacobian(q)
         G = np.zeros((self.m.nv, len(self.driven)))
         G[self.driven] = np.eye(len(self.driven))
         G[self.passive] = -np.linalg.lstsq(J[:, self.passive], J[:, self.driven], rcond=1e-10)[0]

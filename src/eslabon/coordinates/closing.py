@@ -178,7 +178,8 @@ def violation_text(
     '0.05 m'
     """
     row = int(np.abs(phi).argmax()) if row is None else row
-    return f"{abs(float(phi[row] / row_scales_of(m, design)[row])):.3g} {row_units(m)[row]}"
+    scale = row_scales_of(m, design if design.names else DESCRIBED)[row]
+    return f"{abs(float(phi[row] / scale)):.3g} {row_units(m)[row]}"
 
 
 def close_each(
