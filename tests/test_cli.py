@@ -329,6 +329,12 @@ def test_check_tells_and_exits(tmp_path):
     assert f"{path}:3: error: bodies.a has the unknown key 'mas'; did you mean 'mass'?" in shown
     assert shown.endswith("2 errors.\n")
     assert "nothing is wrong" in said("check", str(es.load("elbow").save(tmp_path / "good.toml")))
+    unread = tmp_path / "unread.urdf"
+    unread.write_text(
+        '<robot name="r"><link name="a"/>\n<loop name="c"/></robot>', encoding="utf-8"
+    )
+    assert "unread.urdf:2: warning: the URDF has a <loop>" in said("check", str(unread))
+    assert "unread.urdf:2: error" in said("check", str(unread), "--strict", code=1)
 
 
 def test_workspaces_tell_how_far_they_are(monkeypatch):

@@ -36,13 +36,18 @@ def check(
             "--packages", help="Where package:// paths are looked for; may be given again."
         ),
     ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Of a .urdf: elements that are not read are errors."),
+    ] = False,
 ) -> Answer:
     """Report all errors and warnings of a file, with line numbers.
 
     The exit code is 1 if the file cannot be loaded."""
     from eslabon.mechanism import check as findings
 
-    found = findings(file, **({"packages": packages} if packages else {}))
+    options = {"packages": packages, "strict": strict}
+    found = findings(file, **{name: value for name, value in options.items() if value})
     errors = sum(f.level == "error" for f in found)
     lines = [str(f) for f in found]
     counts = [
