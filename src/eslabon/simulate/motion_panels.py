@@ -104,7 +104,7 @@ def closure(motion: Motion, joints: Joints) -> Iterator[Panel]:
         violation = np.where(motion.closure > 0, motion.closure, np.nan)
         yield Panel(
             "constraint violation of the loops",
-            "m, rad",
+            "rad, m/L",
             {"violation": violation},
             motion.t,
             log=True,

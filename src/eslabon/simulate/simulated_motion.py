@@ -114,8 +114,8 @@ class Motion:
 
     `tau` are the actuators' forces that acted at these times, `asked` those that the control asked for, which differ where they
     are limited or delayed. `x` are the states of a law that has some, (..., times, states). `a`, `energy` and
-    `coupling_forces` are computed when first asked for. `closure` is the constraint violation of the loops, in metres and
-    radians; zeros for a tree. `events` has what happened, by name. The arrays cannot be written to: copy them to change them.
+    `coupling_forces` are computed when first asked for. `closure` is the constraint violation of the loops, in radians or
+    metres over the characteristic length; zeros for a tree. `events` has what happened, by name. The arrays cannot be written to: copy them to change them.
 
     >>> import eslabon as es
     >>> swing = es.load("double_pendulum").simulate([0.5, 0.0], None, [0.0, 0.5, 1.0])
