@@ -112,7 +112,7 @@ def test_reactions_under_wrenches_and_of_many_trajectories():
 def test_closure_is_logarithmic(closed):
     (ax,) = closed.plot("closure").axes
     assert ax.get_yscale() == "log"
-    assert ax.get_ylabel() == "violation [m, rad]"
+    assert ax.get_ylabel() == "violation [rad, m/L]"
 
 
 def test_a_motion_from_a_file_has_no_mechanism(driven, tmp_path):
