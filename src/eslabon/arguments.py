@@ -46,7 +46,8 @@ def floats(value: Any, name: str) -> Floats:
 
 def refuse_masked(value: Any, name: str) -> None:
     """Raise an error for masked arrays, whose mask NumPy's functions would ignore."""
-    if isinstance(value, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # where it is not loaded, nobody has made one
+    if masked is not None and isinstance(value, masked.MaskedArray):
         raise InputError(f"{name} is a masked array; fill in its masked values.")
 
 
