@@ -1,10 +1,10 @@
 """What a cut joint holds: rows of a closure equation, with the wrenches that hold them.
 
-A cut joint sees the pose (R, p) of its second frame in its first. Each class here is one way of holding that pose: its
-``residual`` vanishes where the joint closes, and its ``covectors`` C are the reaction wrenches, moment first, in the
-second frame's axes, with d(residual)/dt = C^T V for the relative twist V of a closed joint (Yime, eqs. 20-27). The
-angular rows are scaled so that a body turned by half a turn is the farthest there is and not another solution.
-"""
+A cut joint sees the pose (R, p) of its second frame in its first. Each class here is one way of
+holding that pose: its ``residual`` vanishes where the joint closes, and its ``covectors`` C are the
+reaction wrenches, moment first, in the second frame's axes, with d(residual)/dt = C^T V for the
+relative twist V of a closed joint (Yime, eqs. 20-27). The angular rows are scaled so that a body
+turned by half a turn is the farthest there is and not another solution."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def turned_back(R: Array, u: Vector) -> Vector:
 def perpendicular(axis: Vector) -> tuple[Vector, Vector]:
     """Two unit vectors that make a right-handed frame with a unit axis.
 
-    They are x and y turned by the smallest rotation that takes z onto the axis; for an axis that points below the
-    xy-plane, -z is taken onto it after half a turn about x. So the frame of z is (x, y) and that of -z is (x, -y).
-    """
+    They are x and y turned by the smallest rotation that takes z onto the axis; for an axis that
+    points below the xy-plane, -z is taken onto it after half a turn about x. So the frame of z is
+    (x, y) and that of -z is (x, -y)."""
     x, y, z = axis
     s = (1.0 if z >= 0 else -1.0) if isinstance(z, float) else where(z >= 0, 1.0, -1.0)
     a = -1.0 / (s + z)
@@ -68,7 +68,8 @@ def perpendicular(axis: Vector) -> tuple[Vector, Vector]:
 
 @dataclass(frozen=True)
 class ClosureKind:
-    """What a loop answers, whether its kind is a joint that was cut or a constraint by itself (`eslabon.model.closures`)."""
+    """What a loop answers, whether its kind is a joint that was cut or a constraint by itself
+    (`eslabon.model.closures`)."""
 
     kind: ClassVar[str]
     symbol: ClassVar[str]
@@ -95,7 +96,8 @@ class ClosureKind:
         return 6 - self.dof
 
     def requirements(self) -> list[tuple[Scalar, str, str]]:
-        """What must not be negative of axes and other numbers, its key, and the sentence said where it is."""
+        """What must not be negative of axes and other numbers, its key, and the sentence said where
+        it is."""
         zero = "the axis is zero; give it a direction, such as 'z' or [0, 0, 1]."
         return [(dot(axis, axis) - ROUND_OFF**2, "axis", zero) for axis in self.axes]
 
@@ -109,7 +111,8 @@ class ClosureKind:
         return tuple(unit for constraint in self.constraints() for unit in constraint.row_units)
 
     def clearance_directions(self) -> tuple[Vector, ...]:
-        """The directions in which a clearance lets the centre of a pin or a ball shift, unit vectors; none of other kinds."""
+        """The directions in which a clearance lets the centre of a pin or a ball shift, unit
+        vectors; none of other kinds."""
         return ()
 
     def residual(self, R: Array, p: Array) -> Array:
@@ -133,7 +136,8 @@ def columns(*twists: tuple[Vector, Vector]) -> Array:
 
 @dataclass(frozen=True)
 class Point:
-    """The origins coincide: R^T p = 0, written in the second frame so that the reactions keep constant directions."""
+    """The origins coincide: R^T p = 0, written in the second frame so that the reactions keep
+    constant directions."""
 
     row_units: ClassVar[tuple[str, ...]] = ("m", "m", "m")
 
@@ -146,7 +150,8 @@ class Point:
 
 @dataclass(frozen=True)
 class InPlane:
-    """The second origin stays in the plane with a given normal at a given offset from the first: u . p = offset."""
+    """The second origin stays in the plane with a given normal at a given offset from the first: u
+    . p = offset."""
 
     row_units: ClassVar[tuple[str, ...]] = ("m",)
     normal: Vector
@@ -166,8 +171,8 @@ def on_line(axis: Vector) -> tuple[InPlane, ...]:
 
 @dataclass(frozen=True)
 class Aligned:
-    """The axis a, and its other a' in the first frame, point the same way: b . (R^T a' x a) / cos^2(half the angle
-    between), b normal to a."""
+    """The axis a, and its other a' in the first frame, point the same way: b . (R^T a' x a) /
+    cos^2(half the angle between), b normal to a."""
 
     row_units: ClassVar[tuple[str, ...]] = ("rad", "rad")
     axis: Vector
@@ -203,8 +208,8 @@ class SameOrientation:
 
 @dataclass(frozen=True)
 class FixedAngle:
-    """An axis of the first frame keeps its angle to an axis of the second (Yime, eq. 26): the angle given, or the one they
-    have in the same frame."""
+    """An axis of the first frame keeps its angle to an axis of the second (Yime, eq. 26): the angle
+    given, or the one they have in the same frame."""
 
     row_units: ClassVar[tuple[str, ...]] = ("rad",)
     first: Vector
@@ -221,7 +226,8 @@ class FixedAngle:
 
 @dataclass(frozen=True)
 class OnThread:
-    """Advance along the axis follows the turn about it, a . p = pitch * theta, whichever turn of the thread it is."""
+    """Advance along the axis follows the turn about it, a . p = pitch * theta, whichever turn of
+    the thread it is."""
 
     row_units: ClassVar[tuple[str, ...]] = ("m",)
     axis: Vector
@@ -241,7 +247,8 @@ class OnThread:
 
 @dataclass(frozen=True)
 class AtDistance:
-    """The origins keep their distance: (p . p / d - d) / 2 = 0, which is smooth where they coincide."""
+    """The origins keep their distance: (p . p / d - d) / 2 = 0, which is smooth where they
+    coincide."""
 
     row_units: ClassVar[tuple[str, ...]] = ("m",)
     length: Scalar

@@ -1,12 +1,11 @@
 """The joint kinds. One small class each, and nothing else in the project asks what kind a joint is.
 
-A kind gives the pose (R, p) of its outer frame in its inner one, the motion subspace S with
-V = S v, its rate dS/dt along a motion, the constraints it imposes when it is cut (Rojas, 2.2;
-Yime, tables 1-4 as corrected), and the geometry of its coordinates: their names and units, their rates,
+A kind gives the pose (R, p) of its outer frame in its inner one, the motion subspace S with V = S
+v, its rate dS/dt along a motion, the constraints it imposes when it is cut (Rojas, 2.2; Yime,
+tables 1-4 as corrected), and the geometry of its coordinates: their names and units, their rates,
 how a velocity is added to them, how two of them differ, and how they are brought back onto their
 manifold. Twists are in the outer frame, angular part first. Axes may have any length but zero.
-`eslabon.model.configuration` does the same for all joints of a model at once.
-"""
+`eslabon.model.configuration` does the same for all joints of a model at once."""
 
 from __future__ import annotations
 
@@ -216,10 +215,9 @@ class JointKind(ClosureKind):
         """The points (r, 1) and directions (d, 0) of the body that no motion of the joint moves,
         orthonormal.
 
-        With P the projector onto them and E the body's pseudo-inertia [[second moments, m c],
-        [m c^T, m]], the joint cannot tell P E P from inertia of its parent: the regrouping of Gautier
-        and Khalil's base parameters.
-        """
+        With P the projector onto them and E the body's pseudo-inertia [[second moments, m c], [m
+        c^T, m]], the joint cannot tell P E P from inertia of its parent: the regrouping of Gautier
+        and Khalil's base parameters."""
         raise TypeError(f"{type(self).__name__} has no fixed points")
 
 

@@ -19,12 +19,12 @@ _, Y, Z = np.eye(3)
 
 @per_model
 def plane_of_motion(m: Model) -> Floats | None:
-    """The directions x, y and the normal of the plane that a mechanism moves in, rows in the ground's axes and right-handed;
-    None where it leaves every plane.
+    """The directions x, y and the normal of the plane that a mechanism moves in, rows in the
+    ground's axes and right-handed; None where it leaves every plane.
 
-    A tree whose joints turn about parallel axes, and slide across them, moves in a plane whatever its loops are. y points
-    against gravity where gravity has a part in the plane. Else x and y are in the order of the ground's axes: x, y or x, z or
-    y, z.
+    A tree whose joints turn about parallel axes, and slide across them, moves in a plane whatever
+    its loops are. y points against gravity where gravity has a part in the plane. Else x and y are
+    in the order of the ground's axes: x, y or x, z or y, z.
 
     >>> import eslabon as es
     >>> plane_of_motion(es.load("cart_pole")) + 0.0
@@ -41,8 +41,8 @@ def plane_of_motion(m: Model) -> Floats | None:
 
 
 def plane_directions(m: Model) -> tuple[Direction, Direction]:
-    """x and y of the plane of motion, or of the plane across the axes that all joints turn about, as those of a SCARA robot;
-    of a mechanism that has neither, those of the ground."""
+    """x and y of the plane of motion, or of the plane across the axes that all joints turn about,
+    as those of a SCARA robot; of a mechanism that has neither, those of the ground."""
     normal = _common_normal(_free_directions(m.nominal))
     gravity = np.array(m.nominal.gravity, dtype=float)
     rows = np.eye(3) if normal is None else _facing(normal, gravity)
@@ -51,7 +51,8 @@ def plane_directions(m: Model) -> tuple[Direction, Direction]:
 
 
 class _Free(NamedTuple):
-    """Unit vectors of the axes that joints turn about and of the directions they slide in, and whether some are screws."""
+    """Unit vectors of the axes that joints turn about and of the directions they slide in, and
+    whether some are screws."""
 
     turns: Floats
     slides: Floats
@@ -78,7 +79,8 @@ def _free_directions(m: Model) -> _Free:
 
 
 def _common_normal(free: _Free) -> Floats | None:
-    """The direction of all axes, or across all slides where nothing turns; None where there is none."""
+    """The direction of all axes, or across all slides where nothing turns; None where there is
+    none."""
     if not len(free.turns):
         return _across(free.slides) if len(free.slides) else None
     normal = free.turns[0]

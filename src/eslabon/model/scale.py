@@ -1,8 +1,9 @@
-"""The size of a mechanism, which makes lengths comparable with angles: on numbers and symbols alike.
+"""The size of a mechanism, which makes lengths comparable with angles: on numbers and symbols
+alike.
 
-An equation in metres is divided by the characteristic length before it stands beside one in radians, and so is a velocity
-in metres a second. Nothing that is judged then depends on the unit of length.
-"""
+An equation in metres is divided by the characteristic length before it stands beside one in
+radians, and so is a velocity in metres a second. Nothing that is judged then depends on the unit of
+length."""
 
 from __future__ import annotations
 
@@ -38,13 +39,15 @@ DEPTH = 4  # operations on one another, up to which two expressions are found to
 
 @per_model
 def characteristic_length(m: Model) -> Scalar:
-    """The largest distance between two attachments of one body, in metres: of the places on it of joints and ends of loops.
+    """The largest distance between two attachments of one body, in metres: of the places on it of
+    joints and ends of loops.
 
-    Bodies that fixed joints hold together are one, the ground is one too, and a free joint is no attachment, since it holds
-    nothing. So the length depends neither on where the mechanism stands nor on where frames are in the bodies, and masses
-    have no part in it, unless no two attachments of any body are apart: then named frames and centres of mass count too,
-    then the strokes of slides, then radii of gyration, and 1 m is the length of what has none. It is an expression where
-    lengths are symbols.
+    Bodies that fixed joints hold together are one, the ground is one too, and a free joint is no
+    attachment, since it holds nothing. So the length depends neither on where the mechanism stands
+    nor on where frames are in the bodies, and masses have no part in it, unless no two attachments
+    of any body are apart: then named frames and centres of mass count too, then the strokes of
+    slides, then radii of gyration, and 1 m is the length of what has none. It is an expression
+    where lengths are symbols.
 
     >>> import eslabon as es
     >>> m = es.load("slider_crank")
@@ -62,8 +65,8 @@ def characteristic_length(m: Model) -> Scalar:
 
 
 def row_scales(m: Model) -> Array:
-    """What makes the rows of the closure equations comparable: 1 for those in radians, one over the characteristic length
-    for those in metres."""
+    """What makes the rows of the closure equations comparable: 1 for those in radians, one over the
+    characteristic length for those in metres."""
     return _scales(m, row_units(m), "rad")
 
 
@@ -78,7 +81,8 @@ def velocity_scales(m: Model) -> Array:
 
 
 def row_units(m: Model) -> tuple[str, ...]:
-    """The unit of each row of the closure equations, "m" or "rad": those of loops, then those of couplings."""
+    """The unit of each row of the closure equations, "m" or "rad": those of loops, then those of
+    couplings."""
     loops = [unit for loop in m.loops for unit in loop.kind.row_units]
     return (*loops, *(m.joint(c.joint).kind.coordinates[0].unit for c in m.couplings))
 
@@ -124,7 +128,8 @@ class _Places:
                 yield dot(apart, apart)
 
     def landmarks(self) -> Iterator[Scalar]:
-        """The same with the frames and centres of mass of moving bodies; a frame of the ground is a place, no size."""
+        """The same with the frames and centres of mass of moving bodies; a frame of the ground is a
+        place, no size."""
         for frame in self.m.frames:
             self._add(frame.body, frame.at.translation())
         for body in self.m.bodies:
@@ -148,7 +153,8 @@ class _Places:
 
 
 def _largest(squares: list[Scalar]) -> Scalar:
-    """The largest of squares, each counted once: lengths of symmetric mechanisms repeat themselves."""
+    """The largest of squares, each counted once: lengths of symmetric mechanisms repeat
+    themselves."""
     largest = max((float(x) for x in squares if not _is_expression(x)), default=0.0)
     seen: list[Scalar] = []
     for x in squares:

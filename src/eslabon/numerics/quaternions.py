@@ -61,8 +61,8 @@ __all__ = [
     "vector_part",
 ]
 
-# Invariants from a matrix have errors of the last bit: with a smaller sine the axis would be wrong by
-# INPUT_DIGITS.
+# Invariants from a matrix have errors of the last bit: with a smaller sine the axis would be wrong
+# by INPUT_DIGITS.
 SMALLEST_SINE = np.finfo(float).eps / INPUT_DIGITS
 
 # A scalar part below this is round-off: even the sign of the Rodrigues parameters is lost.

@@ -57,19 +57,21 @@ class Closure(NamedTuple):
 def equations(
     m: Model, q: Any, v: Any | None, rows: Sequence[int], aligned: tuple[str, ...] = ()
 ) -> Closure:
-    """The closure equations of some of the rows, comparable with one another: in radians, or in metres over the
-    characteristic length. Otherwise as `equations_in_units`."""
+    """The closure equations of some of the rows, comparable with one another: in radians, or in
+    metres over the characteristic length. Otherwise as `equations_in_units`."""
     made = equations_in_units(m, q, v, rows, aligned)
     return Closure(*(comparable(m, x, rows) for x in made))
 
 
 def comparable(m: Model, x: Any, rows: Sequence[int]) -> Any:
-    """Some rows of the constraints, or of what follows from them, in radians or in metres over the characteristic length."""
+    """Some rows of the constraints, or of what follows from them, in radians or in metres over the
+    characteristic length."""
     return _times(row_scales(m), x, rows)
 
 
 def in_units(m: Model, multipliers: Any, rows: Sequence[int]) -> Any:
-    """The multipliers of comparable rows in the units of these: newtons where the row is in metres."""
+    """The multipliers of comparable rows in the units of these: newtons where the row is in
+    metres."""
     return _times(row_scales(m), multipliers, rows)
 
 
