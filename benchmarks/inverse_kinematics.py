@@ -17,7 +17,7 @@ from models import Oracle, models
 from report import Row, same
 from timing import Timing, side_by_side
 
-from eslabon.solvers.inverse import inverse_kinematics
+from eslabon.solve.inverse import inverse_kinematics
 
 POSES, ALONE, RESTARTS = 1000, 200, 32
 LOOSE = 1e-6

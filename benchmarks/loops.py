@@ -9,8 +9,8 @@ from report import Row, same
 from timing import side_by_side
 
 import eslabon as es
-from eslabon.coordinates.closing import close
 from eslabon.mechanism import Mechanism
+from eslabon.solve.constraints.closed_configurations import close
 
 STATES = 10_000
 REMARKS = """

@@ -9,9 +9,9 @@ import pytest
 
 import eslabon as es
 from eslabon.compiler.evaluate import evaluate
-from eslabon.coordinates.massless import constraint_structure
 from eslabon.formulas.quantities import quantity
 from eslabon.model.memory import FrozenDict
+from eslabon.solve.constraints.massless_motions import constraint_structure
 from eslabon.verbs import NativeVerbs
 from random_mechanisms import random_closed, random_tree
 from randomness import seeded

@@ -84,7 +84,7 @@ _LATER = {
     "LinearModel": "linear",
     "linear": "",
     "Motion": "simulate",
-    "Target": "solvers.targets",
+    "Target": "solve.targets",
     "study": "studies",
     "control": "",
     "simulate": "",

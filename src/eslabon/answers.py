@@ -26,7 +26,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eslabon.errors import InputError, format_value
+from eslabon.errors import InputError, MissingDependencyError, format_value
 
 C = TypeVar("C", bound=type)
 GAP = "  "  # between the columns of a text
@@ -127,7 +127,7 @@ class Answer:
         return "\n\n".join(map(block_text, self.contents()))
 
     def _repr_html_(self) -> str | None:
-        return None if _presenter is None else _presenter.html(self)
+        return notebook_html(self)
 
 
 def answer(cls: C) -> C:
@@ -154,8 +154,14 @@ class Presenter(Protocol):
     """What renders answers for more than a terminal: the only opening from result classes to
     `eslabon.show`."""
 
-    def html(self, answer: Answer, /) -> str | None:
+    def html(self, answer: object, /) -> str | None:
         """The HTML for a notebook; None, and so the text, where it cannot be made."""
+
+    def figure(self, answer: object, /, **options: Any) -> Any:
+        """The matplotlib figure of a result."""
+
+    def animation(self, answer: object, /, **options: Any) -> Any:
+        """The animation of a motion."""
 
 
 _presenter: Presenter | None = None
@@ -165,6 +171,27 @@ def install(presenter: Presenter) -> None:
     """Let a presenter render all answers from now on."""
     global _presenter
     _presenter = presenter
+
+
+def notebook_html(answer: object) -> str | None:
+    """The HTML of a result for a notebook; None, and so its text, where it cannot be made."""
+    return None if _presenter is None else _presenter.html(answer)
+
+
+def figure(answer: object, **options: Any) -> Any:
+    """The matplotlib figure of a result; options are those of its `plot`."""
+    return _installed().figure(answer, **options)
+
+
+def animation(answer: object, **options: Any) -> Any:
+    """The animation of a motion; options are those of its `animate`."""
+    return _installed().animation(answer, **options)
+
+
+def _installed() -> Presenter:
+    if _presenter is None:
+        raise MissingDependencyError("no presenter draws results; import eslabon first.")
+    return _presenter
 
 
 def fields_table(thing: object) -> Table:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon import files, model
+from eslabon.answers import notebook_html
 from eslabon.arguments import LOOKUP_ERRORS, flag, known_options, number
-from eslabon.displays import displayed
 from eslabon.errors import (
     EslabonError,
     ModelError,
@@ -60,25 +60,24 @@ if TYPE_CHECKING:
     from eslabon.export.equations import Equations
     from eslabon.export.operation_counts import Operations
     from eslabon.identification import Identification
+    from eslabon.identification.inertial_parameters import BaseParameters
     from eslabon.linear.equilibria import Equilibrium
     from eslabon.linear.linear_model import LinearModel
     from eslabon.simulate.simulated_motion import Motion
-    from eslabon.solvers.inertial_parameters import BaseParameters
-    from eslabon.solvers.inverse import Configurations, JointMotion
-    from eslabon.solvers.inverse.follow import Followed
-    from eslabon.solvers.inverse.iteration import Iterations
-    from eslabon.solvers.manipulability import Manipulability
-    from eslabon.solvers.singular_motions import Singularity
-    from eslabon.solvers.singularities import Conditions
-    from eslabon.solvers.workspace import Workspace
-    from eslabon.solvers.workspace_map import WorkspaceMap
-    from eslabon.structure.mobility import Mobility
+    from eslabon.solve.inverse import Configurations, JointMotion
+    from eslabon.solve.inverse.follow import Followed
+    from eslabon.solve.inverse.iteration import Iterations
+    from eslabon.solve.mobility.mobility_report import Mobility
+    from eslabon.solve.singular.conditions import Conditions
+    from eslabon.solve.singular.manipulability import Manipulability
+    from eslabon.solve.singular.singularity import Singularity
+    from eslabon.solve.workspace.sampled_workspace import Workspace
+    from eslabon.solve.workspace.workspace_map import WorkspaceMap
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 CLOSED = 1e-6  # metres or radians: a home that closes the loops
 
 
-@displayed
 class Mechanism(model.Model):
     """An articulated system and all that can be asked of it.
 
@@ -104,10 +103,8 @@ class Mechanism(model.Model):
             _native=NativeVerbs(self), _derivatives=NativeVerbs(self, options_of_derivative)
         )
 
-    def _pieces(self) -> Iterator[str]:
-        from eslabon.structure.notebook_page import mechanism_pieces
-
-        return mechanism_pieces(self)
+    def _repr_html_(self) -> str | None:
+        return notebook_html(self)
 
     # -- files and pictures -------------------------------------------------------------------------------------
 
@@ -188,7 +185,7 @@ class Mechanism(model.Model):
         >>> es.load("five_bar").topology_svg()[:4]
         '<svg'
         """
-        from eslabon.structure import topology_svg
+        from eslabon.drawing.topology_drawing import topology_svg
 
         return topology_svg(self)
 
@@ -345,7 +342,7 @@ class Mechanism(model.Model):
         >>> es.load("bennett").mobility().kind
         'paradoxical'
         """
-        from eslabon.structure import mobility
+        from eslabon.solve.mobility import mobility
 
         return mobility(self)
 
@@ -357,7 +354,7 @@ class Mechanism(model.Model):
         >>> es.load("stewart_gough").dof
         6
         """
-        from eslabon.structure import degrees_of_freedom
+        from eslabon.solve.mobility import degrees_of_freedom
 
         return degrees_of_freedom(self)
 
@@ -482,7 +479,7 @@ class Mechanism(model.Model):
         Options: `solutions=n` for several configurations (the working modes of a target; NaN where there are fewer),
         `limits=False`, `tolerance`, `restarts`, `strict=False`, and `parameters` of one design or of many, as in `assemble`; for
         the whole pose of an arm also `points`, or `axis="z"` of a tool whose spin does not matter (see
-        `eslabon.solvers.inverse`).
+        `eslabon.solve.inverse`).
 
         >>> import eslabon as es, numpy as np
         >>> m = es.load("puma560")
@@ -494,7 +491,7 @@ class Mechanism(model.Model):
         >>> m.pose(q)[:3, 3].round(6) + 0.0
         array([0.05, 0.08, 0.  ])
         """
-        from eslabon.solvers.requests import inverse_kinematics
+        from eslabon.solve.requests import inverse_kinematics
 
         words = {
             "position": position,
@@ -530,7 +527,7 @@ class Mechanism(model.Model):
         >>> m.pose(motion.q)[-1, :2, 3].round(6)
         array([0.06, 0.1 ])
         """
-        from eslabon.solvers.requests import follow
+        from eslabon.solve.requests import follow
 
         return follow(self, path, guess, frame, part, options, parameters)
 
@@ -553,8 +550,8 @@ class Mechanism(model.Model):
         >>> bool(abs(found.v - v).max() < 1e-9), bool(abs(found.a - a).max() < 1e-9)
         (True, True)
         """
-        from eslabon.coordinates.designs import one_design
-        from eslabon.solvers.inverse import inverse_motion
+        from eslabon.solve.designs import one_design
+        from eslabon.solve.inverse import inverse_motion
 
         known_options("inverse_motion", inverse_motion, options)
         return inverse_motion(
@@ -588,7 +585,7 @@ class Mechanism(model.Model):
         >>> bool(found.residual[0] > 0.1), bool(found.residual[-1] < 1e-12)
         (True, True)
         """
-        from eslabon.solvers.inverse.iteration import newton_gauss
+        from eslabon.solve.inverse.iteration import newton_gauss
 
         known_options("newton_gauss", newton_gauss, options)
         return newton_gauss(self, pose, guess, frame, **options)
@@ -603,7 +600,7 @@ class Mechanism(model.Model):
         >>> bool(m.conditions(m.well_conditioned()).serial > m.conditions(m.home()).serial)
         True
         """
-        from eslabon.solvers.inverse import well_conditioned
+        from eslabon.solve.inverse import well_conditioned
 
         return well_conditioned(self, frame, limits=limits)
 
@@ -615,7 +612,7 @@ class Mechanism(model.Model):
         >>> b.drive("motor", "q", "0.5*t").build().at_time(2.0).rheonomic
         False
         """
-        from eslabon.solvers.assembly.driven import at_time, instants
+        from eslabon.solve.assembly.driven import at_time, instants
 
         instants(self, t)  # or a sentence
         return at_time(self, number(t, "t"))
@@ -686,7 +683,7 @@ class Mechanism(model.Model):
         >>> m.assemble([2.0, 1.0], parameters={"L2": [0.03, 0.04, 0.05]})[:, 1].round(3)
         array([-1.118, -1.212, -1.308])
         """
-        from eslabon.solvers.requests import assemble
+        from eslabon.solve.requests import assemble
 
         words = {
             "position": position,
@@ -724,7 +721,7 @@ class Mechanism(model.Model):
         >>> m.velocity(q, v, axes="aligned")[3:].round(9) + 0.0
         array([0.1, 0. , 0. ])
         """
-        from eslabon.solvers.requests import complete
+        from eslabon.solve.requests import complete
 
         words = {
             "position": position,
@@ -767,10 +764,10 @@ class Mechanism(model.Model):
         >>> bool(abs(m.constraint(m.project(q, parameters=lengths), parameters=lengths)).max() < 1e-12)
         True
         """
-        from eslabon.solvers import assembly
+        from eslabon.solve import assembly
 
         if self.rheonomic or t is not None:
-            from eslabon.solvers.assembly.driven import project_at
+            from eslabon.solve.assembly.driven import project_at
 
             return project_at(self, q, v, a, t, limits, parameters)
         return assembly.project(self, q, v, a, limits=limits, parameters=parameters)
@@ -790,7 +787,7 @@ class Mechanism(model.Model):
         array([[ 2.   , -1.212,  1.   ,  1.315],
                [ 2.   , -2.827,  1.   ,  2.929]])
         """
-        from eslabon.solvers.requests import assembly_modes
+        from eslabon.solve.requests import assembly_modes
 
         words = {
             "position": position,
@@ -809,7 +806,7 @@ class Mechanism(model.Model):
         >>> es.load("five_bar").independent_coordinates()
         ('theta2', 'theta5')
         """
-        from eslabon.solvers.singularities import independent_coordinates
+        from eslabon.solve.singular.conditions import independent_coordinates
 
         return independent_coordinates(self, q)
 
@@ -835,7 +832,7 @@ class Mechanism(model.Model):
         >>> found.closest.kind, round(found.closest.at, 2), round(found.closest.distance, 2)
         ('serial', 8.0, 1.0)
         """
-        from eslabon.solvers.singularities import conditions
+        from eslabon.solve.singular.conditions import conditions
 
         return conditions(self, q, frame, part, parameters=parameters, length=length)
 
@@ -853,7 +850,7 @@ class Mechanism(model.Model):
           'tool' has lost its translation along (1, 0, 0)
           theta1, theta2 can move without moving 'tool'
         """
-        from eslabon.solvers.singular_motions import singularity
+        from eslabon.solve.singular.singularity import singularity
 
         return singularity(self, q, frame, part, tolerance=tolerance)
 
@@ -868,7 +865,7 @@ class Mechanism(model.Model):
         >>> es.load("elbow").manipulability([0.0, np.pi / 2], "tool", part="translation")
         <Manipulability: semi-axes 1.62, 0.618, measure 1>
         """
-        from eslabon.solvers.manipulability import manipulability
+        from eslabon.solve.singular.manipulability import manipulability
 
         return manipulability(self, q, frame, part, parameters=parameters)
 
@@ -884,7 +881,7 @@ class Mechanism(model.Model):
         >>> es.load("five_bar").workspace(samples=200)
         <Workspace of five_bar: 200 of 200 samples reached, parallel from 0.11, serial from 0.00081>
         """
-        from eslabon.solvers.workspace import workspace
+        from eslabon.solve.workspace.sampled_workspace import workspace
 
         return workspace(self, frame, ranges, samples, guess, limits=limits, progress=progress)
 
@@ -909,7 +906,7 @@ class Mechanism(model.Model):
         >>> m.workspace_map(over={"x": (-0.25, 0.25), "y": (-0.25, 0.25), "angle": 0.0}, shape=50)
         <WorkspaceMap of planar_3rrr: x 50, y 50; 8 working modes, 0.153 m2 reached (cells of 0.01 m x 0.01 m; angle = 0 rad), dexterity 0.048>
         """
-        from eslabon.solvers.workspace_map import workspace_map
+        from eslabon.solve.workspace.workspace_map import workspace_map
 
         return workspace_map(self, frame, over, shape, modes, part=part, limits=limits, configurations=configurations,
             parameters=parameters, most=most, progress=progress, threads=threads)  # fmt: skip
@@ -1217,7 +1214,7 @@ class Mechanism(model.Model):
         >>> m.determined_reactions(m.home())[0]
         array([False, False,  True,  True,  True, False])
         """
-        from eslabon.solvers.determined_reactions import determined
+        from eslabon.solve.constraints.determined_reactions import determined
 
         return determined(self, q)
 
@@ -1247,7 +1244,7 @@ class Mechanism(model.Model):
         >>> es.load("elbow").inertial_parameters().shape
         (20,)
         """
-        from eslabon.solvers.inertial_parameters import inertial_parameters
+        from eslabon.identification.inertial_parameters import inertial_parameters
 
         return inertial_parameters(self)
 

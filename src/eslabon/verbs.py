@@ -33,7 +33,6 @@ from eslabon.compiler.formula import Formula, canonical_options, requested
 from eslabon.compiler.function import Function
 from eslabon.compiler.program import simplified
 from eslabon.compiler.trace import expression, trace
-from eslabon.coordinates.massless import constraint_structure, structure
 from eslabon.errors import SINGULAR_CHOICES, ModelError, format_value, suggest
 from eslabon.formulas import textbook_terms
 from eslabon.formulas.formulations.formulation import FORMULATIONS, Formulation
@@ -41,6 +40,7 @@ from eslabon.formulas.motion_state import chosen_formulation
 from eslabon.formulas.quantities import QUANTITIES, quantity
 from eslabon.model import Model
 from eslabon.model.validation import TIME
+from eslabon.solve.constraints.massless_motions import constraint_structure, structure
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Key = tuple[Any, ...]  # the name of a quantity, and the values of the options of its verb
@@ -264,7 +264,7 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
 
     def _derived(self, name: str, given: dict[str, Any]) -> tuple[Formula, str | None]:
         """The formula of a derivative, and what it is still to be differentiated by."""
-        from eslabon.solvers.derived_formulas import ALONG, derived
+        from eslabon.solve.constraints.derivative_requests import ALONG, derived
 
         by = given.pop("by")
         along, held = choice(given.pop("along"), "along", ALONG), given.pop("held")
@@ -315,7 +315,7 @@ class NativeVerbs(dict[Key, Callable[..., Any]]):
                 f"the constraints of {m.name} depend on the time; give it to {asked}, as t=0.5."
             )
         if formula.checks:
-            from eslabon.solvers.closure_checks import checked
+            from eslabon.solve.constraints.state_checks import checked
 
             found = checked(m, request, tolerance, singular)
         elif tolerance is not None or singular is not None:
@@ -372,7 +372,7 @@ def _partition(m: Model, formula: Formula, independent: Any, given: Mapping[str,
     """The partition that the names of independent coordinates make; None where it is left to be chosen."""
     if independent is None:
         return None
-    from eslabon.coordinates.partition import partition_by
+    from eslabon.solve.constraints.independent_coordinates import partition_by
 
     eliminates = (
         "constraints" not in formula.options

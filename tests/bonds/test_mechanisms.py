@@ -10,9 +10,9 @@ from hypothesis import assume, given
 
 import eslabon as es
 from eslabon.bonds.equations import rates
-from eslabon.coordinates.massless import structure
 from eslabon.formulas import dynamics
 from eslabon.formulas.motion_state import Method, MotionState
+from eslabon.solve.constraints.massless_motions import structure
 from eslabon.verbs import ALL_FORMULATIONS
 from random_mechanisms import (
     MOVING,

@@ -11,7 +11,7 @@ import pytest
 import eslabon as es
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.llvm import machine
-from eslabon.coordinates.closing import CLOSURE
+from eslabon.solve.constraints.closed_configurations import CLOSURE
 
 
 @pytest.fixture

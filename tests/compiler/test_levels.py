@@ -12,8 +12,8 @@ import eslabon as es
 from eslabon.compiler import store as cache
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.llvm import machine
-from eslabon.coordinates.closing import CLOSURE
 from eslabon.formulas.quantities import QUANTITIES
+from eslabon.solve.constraints.closed_configurations import CLOSURE
 
 SWITCH = "ESLABON_OPTIMIZATION"
 # Joints of every kind, trees, loops in the plane and in space, springs, motors with rotors.

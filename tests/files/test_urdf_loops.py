@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import eslabon as es
-from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.formulas.kinematics.closure import constraint
 from eslabon.formulas.kinematics.tree import placements
+from eslabon.solve.constraints.closed_configurations import close, jacobian_at
 from oracles import pin
 from randomness import examples
 

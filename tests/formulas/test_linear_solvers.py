@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.coordinates.massless import structure
 from eslabon.formulas.kinematics.closure import equations
 from eslabon.formulas.linear_solvers import FEW, OrthogonalFactors
+from eslabon.solve.constraints.massless_motions import structure
 from randomness import seeded
 
 CONDITIONS = [1e2, 1e4, 1e6, 1e8]

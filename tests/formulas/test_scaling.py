@@ -6,9 +6,9 @@ import pytest
 
 import eslabon as es
 from cases import MOBILITY
-from eslabon.coordinates.massless import structure
-from eslabon.coordinates.partition import generic, redundancy_is_constant
 from eslabon.model.scale import characteristic_length, row_units
+from eslabon.solve.constraints.independent_coordinates import generic, redundancy_is_constant
+from eslabon.solve.constraints.massless_motions import structure
 from scaling import scaled, scaled_coordinates, velocity_factors
 
 FACTORS = (1e-6, 1e5)

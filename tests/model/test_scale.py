@@ -8,9 +8,9 @@ import pytest
 import eslabon as es
 from cases import MOBILITY
 from eslabon.compiler.evaluate import evaluate
-from eslabon.coordinates.designs import LENGTH
 from eslabon.model.configuration import integrate
 from eslabon.model.scale import characteristic_length, row_scales, row_units, velocity_scales
+from eslabon.solve.designs import LENGTH
 from scaling import scaled, scaled_coordinates, velocity_factors
 
 

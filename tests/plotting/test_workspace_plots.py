@@ -7,7 +7,7 @@ import pytest
 
 import eslabon as es
 from eslabon.plotting import drawing_plane
-from eslabon.solvers.singular_set import square_part
+from eslabon.solve.singular.singular_set import square_part
 
 
 @pytest.fixture(scope="module")

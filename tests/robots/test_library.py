@@ -17,8 +17,8 @@ from scipy.integrate import solve_ivp
 
 import eslabon as es
 from cases import MOBILITY
-from eslabon.coordinates.closing import close, jacobian_at
 from eslabon.formulas.kinematics.tree import on_body, placements
+from eslabon.solve.constraints.closed_configurations import close, jacobian_at
 from library_names import CLOSED, DETERMINED
 from oracles import Oracle, pin
 from randomness import seeded

@@ -15,7 +15,6 @@ from eslabon.bonds.drawing import identifier, value
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.graph_items import EFFORT_SINK, PORT, SUBMODEL
 from eslabon.bonds.rigid_bodies import TreeDrawing
-from eslabon.coordinates.massless import structure
 from eslabon.errors import ModelError, format_value, suggest
 from eslabon.formulas.applied_loads import CREEP, TOUCHING
 from eslabon.formulas.kinematics.loop_motion import Circuit, circuits, constraint_rows
@@ -24,6 +23,7 @@ from eslabon.model import GROUND, Coupling, End, Joint, Loop, Model, Spring, Wre
 from eslabon.model.parameter_expressions import Number, call, parameter
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import RigidTransform, motion_transform, skew
+from eslabon.solve.constraints.massless_motions import structure
 
 AXES = ("mx", "my", "mz", "fx", "fy", "fz")
 

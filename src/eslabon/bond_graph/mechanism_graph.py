@@ -16,13 +16,13 @@ from eslabon.bonds.graph_items import Description
 from eslabon.bonds.rigid_bodies import GRAVITY, displacement_names, speed_names
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.coordinates.massless import structure
 from eslabon.errors import InputError, ModelError, SingularityWarning, user_stacklevel
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model, as_model
 from eslabon.numerics.scalars import casadi
 from eslabon.simulate.run_errors import SimulationError
+from eslabon.solve.constraints.massless_motions import structure
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.simulation import Response

@@ -19,10 +19,10 @@ from eslabon.bond_graph.placement import places
 from eslabon.bonds.causality import PREFERENCES, causality
 from eslabon.bonds.graph import Graph
 from eslabon.bonds.graph_items import DETECTORS, JUNCTIONS, PORT, Bond, Element
+from eslabon.drawing.topology_drawing import printable, shortened, text_width
 from eslabon.errors import InputError, ModelError, ReadError, format_value, suggest
 from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.plotting import LIGHT
-from eslabon.structure.drawing import printable, shortened, text_width
 
 INK, GREY, NUMBER = LIGHT.ink, LIGHT.quiet, LIGHT.curves[0]
 PATHS = LIGHT.curves[1:-1]

@@ -7,8 +7,8 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from eslabon.bond_graph.picture import Item, Line, Picture, Writing
+from eslabon.drawing.topology_drawing import FONT
 from eslabon.plotting import LIGHT, Theme, new_figure, theme_of
-from eslabon.structure.drawing import FONT
 
 POINT = 1 / 96  # of a pixel in inches
 

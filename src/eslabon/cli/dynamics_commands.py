@@ -30,7 +30,7 @@ from eslabon.cli.typed import (
 from eslabon.model.configuration import angles, velocity_units
 from eslabon.plotting import save_figure
 from eslabon.sheets import Sheet
-from eslabon.solvers.ranges import Ranges
+from eslabon.solve.ranges import Ranges
 
 FORCE = {"rad/s": "N m", "m/s": "N"}
 SMOOTH = 401  # times of a curve

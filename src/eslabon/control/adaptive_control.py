@@ -25,9 +25,9 @@ from eslabon.formulas.applied_loads import joint_resistance, motor_inertia, wren
 from eslabon.formulas.dynamics import passive_regressor
 from eslabon.formulas.formulations.body_jacobians import virtual_work
 from eslabon.formulas.motion_state import MotionState
+from eslabon.identification.inertial_parameters import BaseParameters, base_parameters
 from eslabon.model import Model
 from eslabon.model.configuration import difference
-from eslabon.solvers.inertial_parameters import BaseParameters, base_parameters
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from eslabon.coordinates.massless import structure
 from eslabon.errors import ModelError
 from eslabon.formulas import dynamics
 from eslabon.formulas.constrained.constraint_solvers import actuator_forces
@@ -20,6 +19,7 @@ from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, velocity_names
 from eslabon.numerics.scalars import Expression, casadi
+from eslabon.solve.constraints.massless_motions import structure
 
 
 def commanded(m: Model) -> tuple[int, ...]:

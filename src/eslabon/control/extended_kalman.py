@@ -23,8 +23,6 @@ from eslabon.control.estimates import (
 from eslabon.control.kalman_formulas import packed, unpacked
 from eslabon.control.measurements import sensors
 from eslabon.control.stepwise_law import c_source, stepwise
-from eslabon.coordinates.massless import refuse_massless, structure
-from eslabon.coordinates.partition import partition_by
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, format_value
 from eslabon.linear.measured import state_names
@@ -37,6 +35,8 @@ from eslabon.simulate.projection import VIOLATIONS, project
 from eslabon.simulate.run_options import effort_limits
 from eslabon.simulate.sampling import Sampled, sampled
 from eslabon.simulate.traced_laws import Traced
+from eslabon.solve.constraints.independent_coordinates import partition_by
+from eslabon.solve.constraints.massless_motions import refuse_massless, structure
 
 if TYPE_CHECKING:
     from eslabon.control.extended_kalman_formulas import Design

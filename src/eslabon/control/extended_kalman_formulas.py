@@ -15,7 +15,6 @@ from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.control.kalman_formulas import corrected, packed, predicted, unpacked
 from eslabon.control.measurements import displacement
-from eslabon.coordinates.massless import structure
 from eslabon.formulas.derivatives.linearization import linear_terms
 from eslabon.formulas.derivatives.measured_outputs import Output
 from eslabon.formulas.kinematics.closure import equations
@@ -27,6 +26,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.simulate import motion_equations, step_formulas
+from eslabon.solve.constraints.massless_motions import structure
 
 Rows = tuple[tuple[float, ...], ...]
 TERMS = 6  # of the series of exp(A h / 2)

@@ -11,15 +11,19 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.coordinates.massless import constraint_structure, refuse_massless, structure
 from eslabon.errors import MissingDependencyError, ModelError
 from eslabon.formulas.inputs import TAU, Q
 from eslabon.linear.measured import actuator_names
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, velocity_names
 from eslabon.simulate.motion_equations import RATES
-from eslabon.solvers.assembly.assemble import assemble
-from eslabon.solvers.assembly.prescription import start
+from eslabon.solve.assembly.assemble import assemble
+from eslabon.solve.assembly.prescription import start
+from eslabon.solve.constraints.massless_motions import (
+    constraint_structure,
+    refuse_massless,
+    structure,
+)
 
 Function = Callable[[float, Floats, Floats, Any], Floats]
 

@@ -109,7 +109,7 @@ class Reference:
                 f"the reference tells the actuated joints of {m.name} alone, and the others do not follow from them; give "
                 "all coordinates."
             )
-        from eslabon.solvers.assembly.complete import complete
+        from eslabon.solve.assembly.complete import complete
 
         return State(*complete(m, given.q, given.v, given.a, guess, continuation=True))
 
@@ -187,7 +187,7 @@ def _require_closed(m: Model, whole: bool, q: Floats) -> None:
     """Refuse configurations that do not close the loops."""
     if not whole or not m.closed or m.rheonomic:
         return
-    from eslabon.coordinates.closing import residuals_at
+    from eslabon.solve.constraints.closed_configurations import residuals_at
 
     worst = max(float(np.abs(residuals_at(m, x)).max(initial=0.0)) for x in q.reshape(-1, m.nq))
     if worst > ACCEPTED_VIOLATION:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.coordinates.closing import closure_at
 from eslabon.model import Model
 from eslabon.model.configuration import difference, integrate, normalize
 from eslabon.numerics.least_squares import descent, orthogonal_step
+from eslabon.solve.constraints.closed_configurations import closure_at
 
 CLOSED = 1e-12  # of the squared violation of closure
 AT_A_ROW = 1e-9  # of the way between two

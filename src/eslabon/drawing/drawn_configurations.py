@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, states
-from eslabon.coordinates.closing import close
 from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.model.configuration import lengths_of_quaternions, normalize
+from eslabon.solve.constraints.closed_configurations import close
 
 
 def configurations(m: Model, q: Any) -> Floats:

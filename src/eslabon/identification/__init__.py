@@ -12,9 +12,9 @@ motion can tell, `recordings` reads what was measured, `estimation` solves, `res
 from eslabon.identification.base_parameters import base_parameters
 from eslabon.identification.excitation import Excitation, excitation
 from eslabon.identification.identified import CrossValidation, Identification, identify
+from eslabon.identification.inertial_parameters import BaseParameters, inertial_parameters
 from eslabon.identification.parameters import parameter_names, pseudo_inertias
 from eslabon.identification.recordings import Recording, read_recording
-from eslabon.solvers.inertial_parameters import BaseParameters, inertial_parameters
 
 __all__ = [
     "BaseParameters",

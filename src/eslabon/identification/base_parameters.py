@@ -6,14 +6,14 @@ import numpy as np
 
 from eslabon.arguments import Floats, count, instance
 from eslabon.compiler.evaluate import evaluate
-from eslabon.coordinates.partition import beside, generic
 from eslabon.errors import ModelError
 from eslabon.identification.equations import INDEPENDENT_MOTION, LINEAR_EQUATIONS, independent
+from eslabon.identification.inertial_parameters import BaseParameters, regrouped
 from eslabon.identification.parameters import NO_TERMS, Terms, model_parameters, parameter_names
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
 from eslabon.model.memory import per_model
-from eslabon.solvers.inertial_parameters import BaseParameters, regrouped
+from eslabon.solve.constraints.independent_coordinates import beside, generic
 
 SINGULAR = 1e-3  # of the reciprocal condition number: configurations nearer to singular tell less of all others
 

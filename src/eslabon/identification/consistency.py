@@ -29,6 +29,7 @@ from eslabon.errors import (
     suggest,
 )
 from eslabon.identification.estimation import Estimate
+from eslabon.identification.inertial_parameters import BaseParameters
 from eslabon.identification.parameters import (
     UNITS,
     Terms,
@@ -37,7 +38,6 @@ from eslabon.identification.parameters import (
     reference_inertias,
 )
 from eslabon.model import Model
-from eslabon.solvers.inertial_parameters import BaseParameters
 
 KNOWN = 10.0  # times its size: how well the model's own parameters are known
 LEAST = 1e-6  # of the reference's pseudo-inertia: what is less is no body's

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any
 
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.coordinates.massless import constraint_structure, structure
 from eslabon.formulas.applied_loads import CREEP
 from eslabon.formulas.dynamics import regressor
 from eslabon.formulas.inputs import TAU, A, Q, V
@@ -26,6 +25,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
 from eslabon.model.scale import velocity_scales
 from eslabon.numerics.scalars import Expression, casadi
+from eslabon.solve.constraints.massless_motions import constraint_structure, structure
 
 
 def full_regressor(

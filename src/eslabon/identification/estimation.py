@@ -16,19 +16,19 @@ import numpy as np
 from eslabon.arguments import Floats, finite
 from eslabon.compiler.evaluate import evaluate, function_of
 from eslabon.compiler.formula import requested
-from eslabon.coordinates.massless import constraint_structure
 from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, format_value
 from eslabon.formulas.quantities import quantity
 from eslabon.identification.equations import LINEAR_EQUATIONS, independent
+from eslabon.identification.inertial_parameters import BaseParameters
 from eslabon.identification.parameters import UNITS as INERTIA_UNITS
 from eslabon.identification.parameters import Terms, reference_inertias
 from eslabon.identification.recordings import Sampled
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.numerics.tolerances import SINGULAR
-from eslabon.solvers.closure_checks import checked
-from eslabon.solvers.inertial_parameters import BaseParameters
+from eslabon.solve.constraints.massless_motions import constraint_structure
+from eslabon.solve.constraints.state_checks import checked
 
 ITERATIONS = 30
 AT_ONCE = 20_000  # samples

@@ -17,8 +17,6 @@ import numpy as np
 
 from eslabon.arguments import MAX_SEED, Floats, choice, count, finite, flag, known_words, positive
 from eslabon.compiler.evaluate import evaluate
-from eslabon.coordinates.massless import structure
-from eslabon.coordinates.partition import generic
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, SingularityError, format_value
 from eslabon.identification.base_parameters import base_parameters, refuse_driven
@@ -31,7 +29,9 @@ from eslabon.model.configuration import velocity_columns, velocity_names, veloci
 from eslabon.pages.notebook import in_time
 from eslabon.paths import JointPath
 from eslabon.plotting import by_unit, saved, time_figure
-from eslabon.solvers.assembly import assemble, complete
+from eslabon.solve.assembly import assemble, complete
+from eslabon.solve.constraints.independent_coordinates import generic
+from eslabon.solve.constraints.massless_motions import structure
 
 CRITERIA = ("condition", "determinant")
 WIDE = {

@@ -30,6 +30,7 @@ from eslabon.identification.estimation import (
     silent_parameters,
     standing,
 )
+from eslabon.identification.inertial_parameters import BaseParameters
 from eslabon.identification.parameters import Terms, described, terms_of
 from eslabon.identification.recordings import recordings, sampled
 from eslabon.identification.residual_tests import ResidualTest, chi_squared, missing_term, tests
@@ -39,7 +40,6 @@ from eslabon.pages import paragraph, table
 from eslabon.plotting import axis_label, curves, panels, saved
 from eslabon.sheets import Sheet
 from eslabon.simulate.simulated_motion import FORCE
-from eslabon.solvers.inertial_parameters import BaseParameters
 
 
 class Settings(NamedTuple):

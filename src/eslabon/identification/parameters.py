@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats, flag, floats, instance, known_words, names
-from eslabon.coordinates.massless import structure
 from eslabon.errors import InputError, ModelError, format_value, suggest
+from eslabon.identification.inertial_parameters import inertial_parameters
+from eslabon.identification.inertial_parameters import parameter_names as inertial_names
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.items import Body, Description, Joint
-from eslabon.solvers.inertial_parameters import inertial_parameters
-from eslabon.solvers.inertial_parameters import parameter_names as inertial_names
+from eslabon.solve.constraints.massless_motions import structure
 
 PLACES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # of the last six in a matrix
 FRICTION = ("viscous", "coulomb", "offset")

@@ -25,7 +25,7 @@ from eslabon.model.configuration import normalize
 from eslabon.pages.notebook import in_time
 from eslabon.sheets import from_inert
 from eslabon.simulate.simulated_motion import Motion, columns
-from eslabon.solvers.assembly import complete, project
+from eslabon.solve.assembly import complete, project
 
 ORDER = 8  # of the Butterworth filter, which runs forward and backward
 MARGIN = 1.25  # the cutoff over the highest frequency that stands out of the noise

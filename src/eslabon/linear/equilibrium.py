@@ -15,8 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eslabon.arguments import count, flag
-from eslabon.coordinates.designs import designs_of
-from eslabon.coordinates.partition import generic, rank_at
 from eslabon.errors import AssemblyError, EquilibriumError, InputError, ModelError
 from eslabon.linear.equilibria import Equilibrium
 from eslabon.linear.equilibrium_arguments import Asked, asked, costs
@@ -35,7 +33,9 @@ from eslabon.model import Model
 from eslabon.model.configuration import velocity_columns
 from eslabon.model.scale import characteristic_length
 from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
-from eslabon.solvers.ranges import Ranges, distinct
+from eslabon.solve.constraints.independent_coordinates import generic, rank_at
+from eslabon.solve.designs import designs_of
+from eslabon.solve.ranges import Ranges, distinct
 
 Floats = NDArray[np.float64]
 

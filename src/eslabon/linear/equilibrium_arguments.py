@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from eslabon.arguments import finite, floats, mapping, states
 from eslabon.compiler.evaluate import evaluate
-from eslabon.coordinates.closing import jacobian_at
-from eslabon.coordinates.designs import DESCRIBED, Designs
 from eslabon.errors import InputError, ModelError, format_value, suggest
 from eslabon.formulas.applied_loads import check_external
 from eslabon.formulas.quantities import quantity
 from eslabon.linear.steady_search import Steady
 from eslabon.model import Model
 from eslabon.model.configuration import normalize, velocity_names
-from eslabon.solvers.assembly.prescription import start
+from eslabon.solve.assembly.prescription import start
+from eslabon.solve.constraints.closed_configurations import jacobian_at
+from eslabon.solve.designs import DESCRIBED, Designs
 
 Floats = NDArray[np.float64]
 

@@ -13,10 +13,6 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, finite, floats, mapping, names, positive, states, text
 from eslabon.compiler.evaluate import function_of
 from eslabon.compiler.formula import Argument, Formula, requested
-from eslabon.coordinates.closing import jacobian_at
-from eslabon.coordinates.designs import DESCRIBED, Designs
-from eslabon.coordinates.massless import constraint_structure, structure
-from eslabon.coordinates.partition import partition_at, partition_by
 from eslabon.errors import ModelError, SingularityError, suggest
 from eslabon.formulas.derivatives import linearization
 from eslabon.formulas.derivatives.measured_outputs import Output
@@ -30,7 +26,11 @@ from eslabon.model import Model, as_model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.memory import per_model
 from eslabon.model.validation import TIME
-from eslabon.solvers.closure_checks import checked
+from eslabon.solve.constraints.closed_configurations import jacobian_at
+from eslabon.solve.constraints.independent_coordinates import partition_at, partition_by
+from eslabon.solve.constraints.massless_motions import constraint_structure, structure
+from eslabon.solve.constraints.state_checks import checked
+from eslabon.solve.designs import DESCRIBED, Designs
 
 MATRICES = ("U", "V", "W", "F", "A", "B", "C", "D")
 

@@ -11,7 +11,7 @@ from eslabon.errors import ModelError
 from eslabon.linear.linear_model import LinearModel
 from eslabon.linear.linearize import sensitivity
 from eslabon.model.configuration import coordinate_rates
-from eslabon.solvers.derived_formulas import derivative_at
+from eslabon.solve.constraints.derivative_requests import derivative_at
 
 FOLLOWING = ("nothing", "forces", "coordinates")
 LEFT = 1e-8  # of the forces at work: what nothing balances

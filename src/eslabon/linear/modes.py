@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from eslabon.arguments import Floats, count, positive
 from eslabon.compiler.evaluate import evaluate
-from eslabon.coordinates.closing import CLOSURE
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError
 from eslabon.linear.linear_model import LinearModel
@@ -29,6 +28,7 @@ from eslabon.model.scale import velocity_scales
 from eslabon.pages import table
 from eslabon.pages.notebook import attributes, beside, drawn
 from eslabon.sheets import Sheet
+from eslabon.solve.constraints.closed_configurations import CLOSURE
 
 if TYPE_CHECKING:
     from eslabon.drawing.animation import Animation

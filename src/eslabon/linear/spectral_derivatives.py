@@ -10,8 +10,8 @@ from eslabon.errors import ModelError
 from eslabon.linear.linearize import linearize
 from eslabon.linear.mode_derivatives import derivative_of_modes
 from eslabon.model import Model
-from eslabon.solvers.condition_derivatives import condition_derivatives
-from eslabon.solvers.derived_formulas import parameters_of
+from eslabon.solve.constraints.derivative_requests import parameters_of
+from eslabon.solve.singular.condition_derivatives import condition_derivatives
 
 
 def spectral_derivative(

@@ -10,10 +10,10 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
-from eslabon.coordinates.designs import MARGINS
 from eslabon.errors import EslabonError
 from eslabon.measures.native_batches import Designs, Rows, chosen, in_halves, number_of, threads
 from eslabon.mechanism import Mechanism
+from eslabon.solve.designs import MARGINS
 
 
 class Given(Protocol):

@@ -13,7 +13,7 @@ from eslabon.measures.along_motion import AlongMotion, mean_in_time
 from eslabon.measures.assembled_designs import States
 from eslabon.measures.measure import as_mechanism
 from eslabon.mechanism import Mechanism
-from eslabon.solvers.singularities import PARTS, frame_if_any
+from eslabon.solve.singular.conditions import PARTS, frame_if_any
 
 KINDS = ("parallel", "serial")
 REDUCTIONS = ("least", "mean")

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.coordinates.partition import partition, retained_rows
 from eslabon.errors import AssemblyError
 from eslabon.formulas.quantities import quantity as formula_of
 from eslabon.linear.linear_model import LinearModel
@@ -36,6 +35,7 @@ from eslabon.measures.rms_torque import RmsTorque
 from eslabon.measures.several_measures import Several, renamed_column
 from eslabon.mechanism import Mechanism
 from eslabon.model.scale import row_scales, velocity_scales
+from eslabon.solve.constraints.independent_coordinates import partition, retained_rows
 
 Slopes = dict[str, Floats]  # by column, one number for each parameter
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, choice, count, finite, names, text
-from eslabon.coordinates.designs import depended_on, limiting
 from eslabon.errors import InputError, ModelError, format_value
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.measures.assembled_designs import Completed, one_by_one
@@ -21,10 +20,11 @@ from eslabon.measures.prescribed_designs import completed_designs, followed_desi
 from eslabon.mechanism import Mechanism
 from eslabon.paths.joint_path import JointPath
 from eslabon.paths.path import Path, Samples
-from eslabon.solvers.assembly.complete import PASSIVE
-from eslabon.solvers.assembly.prescription import Prescription, determinacy
-from eslabon.solvers.singularities import check_closed
-from eslabon.solvers.workspace import spanning_joints
+from eslabon.solve.assembly.complete import PASSIVE
+from eslabon.solve.assembly.prescription import Prescription, determinacy
+from eslabon.solve.designs import depended_on, limiting
+from eslabon.solve.singular.conditions import check_closed
+from eslabon.solve.workspace.sampled_workspace import spanning_joints
 
 PARTS = ("pose", "position")
 HINT = "a motion is a joint path of es.paths, arrays (t, q, v, a), what m.follow or path.sample gives, or the path of a frame"

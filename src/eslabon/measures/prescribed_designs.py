@@ -8,18 +8,18 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
-from eslabon.coordinates.partition import redundancy_is_constant, retained_rows
 from eslabon.formulas.kinematics.closure import row_names
 from eslabon.measures.assembled_designs import Completed
 from eslabon.measures.native_batches import Designs, chosen, number_of, threads
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import difference
-from eslabon.solvers.assembly.closing_formulas import SINGULAR_PIVOT
-from eslabon.solvers.assembly.complete import COMPLETING
-from eslabon.solvers.assembly.prescription import Prescription
-from eslabon.solvers.configurations import Configurations
-from eslabon.solvers.targets import Target, reach
-from eslabon.solvers.targets.following import SINGULAR, SLIP, rates_at
+from eslabon.solve.assembly.closing_formulas import SINGULAR_PIVOT
+from eslabon.solve.assembly.complete import COMPLETING
+from eslabon.solve.assembly.prescription import Prescription
+from eslabon.solve.configurations import Configurations
+from eslabon.solve.constraints.independent_coordinates import redundancy_is_constant, retained_rows
+from eslabon.solve.targets import Target, reach
+from eslabon.solve.targets.following import SINGULAR, SLIP, rates_at
 
 OPEN = 1e-6  # m or rad: what violates loop closure by more is not assembled
 JUMP = 0.3  # rad or m between where the velocities lead and the next configuration

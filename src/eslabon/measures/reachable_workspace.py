@@ -14,8 +14,8 @@ from eslabon.measures.assembled_designs import variant
 from eslabon.measures.measure import Measure, Measured, as_mechanism
 from eslabon.measures.native_batches import Designs, as_designs, number_of, threads
 from eslabon.mechanism import Mechanism
-from eslabon.solvers.maps.map_coordinates import map_grid
-from eslabon.solvers.workspace_map import MOST
+from eslabon.solve.workspace.map_grid import map_grid
+from eslabon.solve.workspace.workspace_map import MOST
 
 POWERS = {1: "", 2: "²", 3: "³"}
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.coordinates.partition import partition
 from eslabon.errors import ModelError
 from eslabon.formulas.kinematics.closure import equations
 from eslabon.mechanism import Mechanism
@@ -26,7 +25,8 @@ from eslabon.model.configuration import (
 )
 from eslabon.numerics.scalars import casadi
 from eslabon.optimize.prescribed_motion import Prescribed
-from eslabon.solvers.singularities import PARTS, reachable_twists
+from eslabon.solve.constraints.independent_coordinates import partition
+from eslabon.solve.singular.conditions import PARTS, reachable_twists
 
 SMALL = 6  # rows of a matrix whose determinant is written out
 STEPS, NEWTON = 16, 12  # of the way in the parameters, and of Newton's method at each

@@ -75,9 +75,9 @@ def _configuration(own: Driven, given: Any, what: str, guess: Floats | None) -> 
         )
     if not m.closed:
         return q
-    from eslabon.coordinates.closing import residuals_at
     from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
-    from eslabon.solvers.assembly import assemble
+    from eslabon.solve.assembly import assemble
+    from eslabon.solve.constraints.closed_configurations import residuals_at
 
     if len(q) == m.nq:
         if not (left := float(np.abs(residuals_at(m, q)).max())) <= ACCEPTED_VIOLATION:

@@ -12,8 +12,6 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import inlined
-from eslabon.coordinates.massless import structure
-from eslabon.coordinates.partition import generic
 from eslabon.errors import InputError, ModelError, format_value, suggest
 from eslabon.formulas import dynamics
 from eslabon.formulas.kinematics import closure
@@ -37,6 +35,8 @@ from eslabon.optimize.motion_limits import (
     demand_rows,
 )
 from eslabon.optimize.repeated_function import Repeated
+from eslabon.solve.constraints.independent_coordinates import generic
+from eslabon.solve.constraints.massless_motions import structure
 
 OBJECTIVES = ("time", "energy", "effort", "jerk")
 ROUNDED = (

@@ -94,7 +94,7 @@ class Driven:
         a configuration of its own."""
         if not self.m.closed:
             return x, v, a
-        from eslabon.solvers.assembly import complete
+        from eslabon.solve.assembly import complete
 
         return complete(
             self.m,
@@ -111,8 +111,8 @@ class Driven:
 
 def driven(m: Model) -> Driven:
     """The joints of the independent velocities; refused where no actuator moves one, or where they are no plain numbers."""
-    from eslabon.coordinates.massless import structure
     from eslabon.formulas.motion_state import check_actuation
+    from eslabon.solve.constraints.massless_motions import structure
 
     if m.rheonomic:
         raise ModelError(

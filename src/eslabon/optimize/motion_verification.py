@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.coordinates.massless import structure
 from eslabon.displays import displayed
 from eslabon.formulas import dynamics
 from eslabon.formulas.formulations.formulation import LAGRANGE
@@ -22,6 +21,7 @@ from eslabon.optimize.motion_limits import POSITION
 from eslabon.optimize.motion_program import Places
 from eslabon.optimize.motion_spline import MotionSpline
 from eslabon.optimize.motion_starts import Guess, another_end
+from eslabon.solve.constraints.massless_motions import structure
 
 FINER = 10  # instants of the verification for one of the program
 ANOTHER = LAGRANGE  # the formulation that forces are computed by a second time

@@ -9,13 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from eslabon.arguments import Floats, choice
-from eslabon.coordinates.partition import partition
 from eslabon.errors import InputError, ModelError, format_value
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import velocity_names
 from eslabon.numerics.scalars import casadi
 from eslabon.paths import JointPath
+from eslabon.solve.constraints.independent_coordinates import partition
 
 PARTS = {
     "pose": slice(0, 6),

@@ -3,14 +3,24 @@ one."""
 
 from __future__ import annotations
 
-from eslabon.answers import Answer
+from typing import Any
 
 
 class LazyPresenter:
     """The presenter of notebooks; it is loaded, with the pages it needs, when something is first
     shown."""
 
-    def html(self, answer: Answer, /) -> str | None:
+    def html(self, answer: object, /) -> str | None:
         from eslabon.show.presenter import notebook_html
 
         return notebook_html(answer)
+
+    def figure(self, answer: object, /, **options: Any) -> Any:
+        from eslabon.show.plots.figures import figure
+
+        return figure(answer, **options)
+
+    def animation(self, answer: object, /, **options: Any) -> Any:
+        from eslabon.show.plots.figures import animation
+
+        return animation(answer, **options)

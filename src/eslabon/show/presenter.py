@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import singledispatch
 
 from eslabon.answers import Answer, Message, Panel, Source, Table
+from eslabon.model import Model
 from eslabon.pages import paragraph, table
 from eslabon.pages.notebook import cell, folded, framed, in_time, source_text, titled
 from eslabon.sheets import Sheet
 
 
-def notebook_html(answer: Answer) -> str | None:
+def notebook_html(answer: object) -> str | None:
     """The HTML of an answer; None, and so its text, where that fails: a display never raises.
 
     >>> import eslabon as es
@@ -20,9 +22,27 @@ def notebook_html(answer: Answer) -> str | None:
     True
     """
     try:
-        return framed(heading(answer), *map(block_html, answer.contents()))
+        return framed(heading(answer), *pieces(answer))
     except Exception:
         return None
+
+
+@singledispatch
+def pieces(answer: object) -> Iterable[str]:
+    """What stands below the heading of an answer, as pieces of a page."""
+    raise TypeError(f"a notebook has no way to show {type(answer).__name__}")
+
+
+@pieces.register
+def _(answer: Answer) -> Iterable[str]:
+    return map(block_html, answer.contents())
+
+
+@pieces.register
+def _(answer: Model) -> Iterable[str]:
+    from eslabon.show.mechanism_page import mechanism_pieces
+
+    return mechanism_pieces(answer)
 
 
 @singledispatch

@@ -14,7 +14,6 @@ from typing import Any
 
 from eslabon.compiler.calls import inlined, subroutine
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.coordinates.massless import structure
 from eslabon.formulas import dynamics
 from eslabon.formulas.derivatives.state_derivatives import (
     JointForces,
@@ -31,6 +30,7 @@ from eslabon.numerics.scalars import Expression, casadi
 from eslabon.simulate import projection
 from eslabon.simulate.controller_memory import within
 from eslabon.simulate.stops import Stop, stop_energy, stop_forces
+from eslabon.solve.constraints.massless_motions import structure
 
 External = Mapping[str, Expression] | None
 Stops = tuple[Stop, ...]

@@ -16,10 +16,6 @@ from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.coordinates.closing import CLOSURE
-from eslabon.coordinates.designs import DESCRIBED, Designs
-from eslabon.coordinates.massless import row_sizes, stiffening
-from eslabon.coordinates.partition import partition, redundancy_is_constant, retained_rows
 from eslabon.formulas.dynamics import mass_matrix
 from eslabon.formulas.kinematics.ball_loops import aligned_loops
 from eslabon.formulas.kinematics.closure import equations, row_names
@@ -30,6 +26,14 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize
 from eslabon.model.validation import TIME
 from eslabon.numerics.scalars import Expression, casadi
+from eslabon.solve.constraints.closed_configurations import CLOSURE
+from eslabon.solve.constraints.independent_coordinates import (
+    partition,
+    redundancy_is_constant,
+    retained_rows,
+)
+from eslabon.solve.constraints.massless_motions import row_sizes, stiffening
+from eslabon.solve.designs import DESCRIBED, Designs
 
 REGULAR = 1e-12  # of J M^-1 J^T, on its diagonal: where less than that is left, at a singularity, momentum decides
 REDUNDANT = 1e-5  # the same where rows are dependent on the manifold but not beside it, where the stages of a step stand

@@ -11,9 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, count, finite, flag, mapping, positive, states
-from eslabon.coordinates.designs import DESCRIBED, Designs, designs_of, symbols_in
-from eslabon.coordinates.massless import refuse_massless, refuse_massless_values
-from eslabon.coordinates.partition import partition_by
 from eslabon.errors import SINGULAR_CHOICES, AssemblyError, InputError, ModelError, format_value
 from eslabon.formulas.applied_loads import check_external
 from eslabon.formulas.constrained.constraint_solvers import METHODS
@@ -32,6 +29,9 @@ from eslabon.simulate.projection import VIOLATIONS, at_time
 from eslabon.simulate.sampling import Sampler
 from eslabon.simulate.system import System
 from eslabon.simulate.traced_laws import Law
+from eslabon.solve.constraints.independent_coordinates import partition_by
+from eslabon.solve.constraints.massless_motions import refuse_massless, refuse_massless_values
+from eslabon.solve.designs import DESCRIBED, Designs, designs_of, symbols_in
 
 MOST = 10**8  # rows of a motion
 

@@ -10,9 +10,6 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.coordinates.closing import CLOSURE
-from eslabon.coordinates.designs import DESCRIBED, Designs
-from eslabon.coordinates.partition import partition
 from eslabon.formulas.kinematics.closure import equations
 from eslabon.formulas.kinematics.symbols import symmetric
 from eslabon.formulas.linear_solvers import factors
@@ -20,6 +17,9 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.simulate.projection import at_time
+from eslabon.solve.constraints.closed_configurations import CLOSURE
+from eslabon.solve.constraints.independent_coordinates import partition
+from eslabon.solve.designs import DESCRIBED, Designs
 
 NEAR = 0.3  # rad or m between two states at which the constraints can be compared
 AIM = 0.05  # the same as far as steps are short enough

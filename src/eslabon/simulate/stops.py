@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite
 from eslabon.compiler.evaluate import evaluate
-from eslabon.coordinates.closing import close
-from eslabon.coordinates.designs import DESCRIBED, Designs, depended_on, symbols_in
 from eslabon.displays import displayed
 from eslabon.errors import InputError, format_value
 from eslabon.formulas.dynamics import mass_matrix
@@ -25,6 +23,8 @@ from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.model.configuration import limits
 from eslabon.numerics.scalars import Expression, casadi
+from eslabon.solve.constraints.closed_configurations import close
+from eslabon.solve.designs import DESCRIBED, Designs, depended_on, symbols_in
 
 SWING = 0.3  # rad, by which the spring of a stop swings in a step
 STEP = 1e-3  # s, where a run has no step of its own

@@ -12,8 +12,6 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Formula, requested
-from eslabon.coordinates.designs import DESCRIBED, Designs
-from eslabon.coordinates.massless import constraint_structure
 from eslabon.errors import ModelError
 from eslabon.formulas.formulations.formulation import Formulation
 from eslabon.formulas.quantities import quantity
@@ -27,6 +25,8 @@ from eslabon.simulate.controller_memory import within
 from eslabon.simulate.projection import project
 from eslabon.simulate.stops import Stop
 from eslabon.simulate.traced_laws import Law, law_at
+from eslabon.solve.constraints.massless_motions import constraint_structure
+from eslabon.solve.designs import DESCRIBED, Designs
 
 Shape = tuple[int, ...]
 
@@ -100,7 +100,7 @@ class System:
 
     def _eliminated(self, law: Law | None) -> Callable[..., Floats]:
         """dx/dt with the dependent coordinates eliminated, of which others are chosen where these go bad."""
-        from eslabon.solvers.closure_checks import checked
+        from eslabon.solve.constraints.state_checks import checked
 
         m, names = self.m, tuple(self.external)
         words = {
@@ -138,7 +138,7 @@ class System:
     def reactions(self, t: Floats, q: Floats, v: Floats, a: Floats, tau: Floats) -> Floats:
         """The wrenches of joints, then of cut joints, along a motion, (..., times, joints, 6): of a tree they follow from the
         accelerations, with loops from the actuators' forces, since a motion may leave to no actuator what moves it."""
-        from eslabon.solvers.closure_checks import checked
+        from eslabon.solve.constraints.state_checks import checked
 
         m, external = self.m, tuple(self.external)
         if m.closed and self.stops:

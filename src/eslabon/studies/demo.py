@@ -6,9 +6,9 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from eslabon.drawing.topology_text import topology_text
 from eslabon.mechanism import Mechanism, load
 from eslabon.sheets import Sheet
-from eslabon.structure import topology_text
 
 SPEED = np.radians(
     6.0

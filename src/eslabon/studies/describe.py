@@ -5,10 +5,11 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from eslabon.drawing.topology_text import topology_text
 from eslabon.model import Model
 from eslabon.model.item_tables import item_tables
 from eslabon.sheets import Sheet
-from eslabon.structure import mobility, topology_text
+from eslabon.solve.mobility import mobility
 
 
 def sheets(m: Model) -> list[Sheet]:

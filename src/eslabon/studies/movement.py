@@ -32,7 +32,7 @@ from eslabon.model.scale import characteristic_length
 from eslabon.paths import joint_path, septic
 from eslabon.paths.joint_path import JointPath
 from eslabon.simulate.simulated_motion import Motion
-from eslabon.solvers.workspace import spanning_joints
+from eslabon.solve.workspace.sampled_workspace import spanning_joints
 from eslabon.studies.choices import configuration, instant
 
 NAMED = ("rest_to_rest", "let_go", "still")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.coordinates.massless import refuse_massless
 from eslabon.errors import InputError
 from eslabon.model.configuration import limits
 from eslabon.simulate.run_errors import SimulationError
 from eslabon.simulate.step_formulas import RK4
 from eslabon.simulate.stops import stops_of
 from eslabon.simulate.system import System
-from eslabon.solvers.assembly.prescription import Prescription
+from eslabon.solve.assembly.prescription import Prescription
+from eslabon.solve.constraints.massless_motions import refuse_massless
 
 if TYPE_CHECKING:
     from eslabon.mechanism import Mechanism

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.arguments import Floats, finite, states
-from eslabon.coordinates.closing import residuals_at
 from eslabon.drawing.between_rows import configurations_at
 from eslabon.errors import EslabonError, InputError, format_value
+from eslabon.solve.constraints.closed_configurations import residuals_at
 
 if TYPE_CHECKING:
     from eslabon.mechanism import Mechanism

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats, states, text
-from eslabon.coordinates.closing import residuals_at
 from eslabon.errors import EslabonError, InputError, ModelError, format_value, suggest
 from eslabon.formulas.kinematics.frames import default_frame, moving_bodies
 from eslabon.model import GROUND, Model
@@ -23,13 +22,14 @@ from eslabon.model.memory import per_model
 from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
 from eslabon.scene import body_poses
-from eslabon.solvers.assembly.closing_formulas import NearClosure
-from eslabon.solvers.assembly.continuation import continued
-from eslabon.solvers.assembly.parameter_continuation import reclosed
-from eslabon.solvers.assembly.prescription import Prescription, determinacy
-from eslabon.solvers.configurations import Configurations
-from eslabon.solvers.ranges import Ranges, distinct
-from eslabon.solvers.singularities import independent_coordinates, reachable_twists
+from eslabon.solve.assembly.closing_formulas import NearClosure
+from eslabon.solve.assembly.continuation import continued
+from eslabon.solve.assembly.parameter_continuation import reclosed
+from eslabon.solve.assembly.prescription import Prescription, determinacy
+from eslabon.solve.configurations import Configurations
+from eslabon.solve.constraints.closed_configurations import residuals_at
+from eslabon.solve.ranges import Ranges, distinct
+from eslabon.solve.singular.conditions import independent_coordinates, reachable_twists
 
 if TYPE_CHECKING:
     from eslabon.mechanism import Mechanism

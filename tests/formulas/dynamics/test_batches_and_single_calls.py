@@ -15,9 +15,9 @@ import cases
 import eslabon as es
 from cases import Moving, closed_near
 from eslabon.compiler.evaluate import evaluate
-from eslabon.coordinates.massless import constraint_structure
 from eslabon.formulas import quantities
 from eslabon.model.configuration import integrate
+from eslabon.solve.constraints.massless_motions import constraint_structure
 from randomness import PROFILE, seeded
 
 STATES = 3

@@ -9,7 +9,7 @@ import pytest
 import eslabon as es
 from cases import Moving, all_driven, state_of
 from covering import METHODS
-from eslabon.coordinates.closing import close
+from eslabon.solve.constraints.closed_configurations import close
 from facts import agree
 
 

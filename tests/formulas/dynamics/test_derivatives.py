@@ -9,7 +9,6 @@ import pytest
 import eslabon as es
 from cases import rate_along
 from eslabon.compiler.calls import inlined
-from eslabon.coordinates.massless import structure
 from eslabon.formulas import dynamics
 from eslabon.formulas.constrained.constraint_solvers import (
     ConstrainedMass,
@@ -21,6 +20,7 @@ from eslabon.formulas.kinematics.links import serial
 from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.model.configuration import integrate
 from eslabon.simulate import motion_equations
+from eslabon.solve.constraints.massless_motions import structure
 from oracles import Oracle, pin
 from random_mechanisms import (
     CUTS,

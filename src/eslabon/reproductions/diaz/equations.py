@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 
 import eslabon as es
-from eslabon.coordinates.partition import partition
 from eslabon.mechanism import Floats
 from eslabon.reproductions.verdicts import greatest
+from eslabon.solve.constraints.independent_coordinates import partition
 
 CLOSED = 1e-13  # metres: where Newton's iteration on the loops stops
 STRIDE = 0.2  # radians

@@ -7,7 +7,6 @@ from functools import cache
 import numpy as np
 
 import eslabon as es
-from eslabon.coordinates.partition import partition
 from eslabon.language import phrase
 from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import PAPER, RECOMPUTED, Exhibit, Row, Section
@@ -15,6 +14,7 @@ from eslabon.reproductions.diaz.equations import Loops, cut, explicit_error
 from eslabon.reproductions.diaz.forms import Answer, Augmented, Reduced, integrate
 from eslabon.reproductions.figures import Figure, Panel, moved, three_legs
 from eslabon.reproductions.verdicts import erratum, greatest, number, numbers, statement
+from eslabon.solve.constraints.independent_coordinates import partition
 
 ANGLES = ("1.047", "-0.865", "1.116", "2.751", "-1.424", "0.679", "-2.718")
 PRINTED = np.array([float(x) for x in ANGLES])

@@ -15,7 +15,7 @@ from eslabon.reproductions.comparison import THESIS, Exhibit, Section
 from eslabon.reproductions.figures import Figure, Panel
 from eslabon.reproductions.rojas import rojas_loops, straight_line
 from eslabon.reproductions.verdicts import greatest, statement
-from eslabon.solvers.inverse import condition
+from eslabon.solve.inverse import condition
 
 NEAR = 0.001  # rad by which a start is off the closed form: branches of the loop meet next to 138 and 222 degrees
 LEAST = 1e-9  # what a logarithmic axis shows of an error that is zero

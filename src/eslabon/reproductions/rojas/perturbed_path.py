@@ -32,7 +32,7 @@ from eslabon.reproductions.rojas.straight_line import (
 )  # fmt: skip
 from eslabon.reproductions.rojas.tables import PERTURBED, REST, START, TERMS
 from eslabon.reproductions.verdicts import as_printed, greatest, last_unit, number, statement
-from eslabon.solvers.inverse import follow
+from eslabon.solve.inverse import follow
 
 BUMP = 0.03  # of the perturbed path, z = 1.79875 + 0.03 sin(2 pi beta)
 

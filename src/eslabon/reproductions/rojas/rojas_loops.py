@@ -13,7 +13,7 @@ from eslabon.mechanism import Floats
 from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import THESIS, Row, Section
 from eslabon.reproductions.verdicts import greatest, statement
-from eslabon.solvers.inverse import inverse_kinematics
+from eslabon.solve.inverse import inverse_kinematics
 
 # 120, 180 and 240 degrees of the 7R loop and -120 and 120 of the Hexiflex are singular and left out.
 SEVEN = np.radians(np.r_[122:180:2, 182:239:2])

@@ -25,7 +25,7 @@ from eslabon.reproductions.rojas.tables import (
     Instant,
 )
 from eslabon.reproductions.verdicts import as_printed, erratum, greatest, number, numbers, statement
-from eslabon.solvers.inverse import follow
+from eslabon.solve.inverse import follow
 
 # -- the accuracy of the print ----------------------------------------------------------------------------------------
 

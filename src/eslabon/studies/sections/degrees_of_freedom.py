@@ -5,8 +5,8 @@ from __future__ import annotations
 from eslabon.language import phrase, plural
 from eslabon.mechanism import Mechanism
 from eslabon.sheets import Sheet
-from eslabon.structure.mobility import Mobility
-from eslabon.structure.subgroups import SUBGROUPS
+from eslabon.solve.mobility.mobility_report import Mobility
+from eslabon.solve.mobility.subgroups import SUBGROUPS
 from eslabon.studies.section import Section
 
 KINDS = {

@@ -12,9 +12,9 @@ from eslabon.model.configuration import coordinate_columns, velocity_columns
 from eslabon.model.scale import characteristic_length
 from eslabon.sheets import Sheet
 from eslabon.simulate.simulated_motion import columns
-from eslabon.solvers.ranges import Ranges
-from eslabon.solvers.singularities import Conditions
-from eslabon.solvers.workspace import spanning_joints
+from eslabon.solve.ranges import Ranges
+from eslabon.solve.singular.conditions import Conditions
+from eslabon.solve.workspace.sampled_workspace import spanning_joints
 from eslabon.studies.section import Section
 from eslabon.studies.subject import Subject
 from eslabon.studies.time_plots import Panel, by_unit, figure_in_time, plot_in_time

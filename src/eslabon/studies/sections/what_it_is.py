@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from eslabon import pages
+from eslabon.drawing.topology_drawing import topology_svg
 from eslabon.language import plural
-from eslabon.structure.drawing import topology_svg
 from eslabon.studies.describe import sheets
 from eslabon.studies.section import Section
 from eslabon.studies.sections.degrees_of_freedom import degrees_of_freedom

@@ -1,0 +1,1 @@
+"""Figures of results, one file a kind; `figures` says which result is drawn by which."""

@@ -1,0 +1,231 @@
+"""The first closed configuration of a mechanism, that everything else starts from."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Argument, Formula
+from eslabon.errors import AssemblyError, ModelWarning, user_stacklevel
+from eslabon.formulas.inputs import Q
+from eslabon.formulas.kinematics.closure import equations, row_names
+from eslabon.model import Model
+from eslabon.model.configuration import integrate
+from eslabon.model.memory import per_model
+from eslabon.model.scale import row_scales, row_units, velocity_scales
+from eslabon.numerics.least_squares import descent, orthogonal_step
+from eslabon.numerics.tolerances import CONVERGED, INPUT_DIGITS, ROUND_OFF
+from eslabon.solve.designs import DESCRIBED, Designs, row_scales_of, velocity_scales_of
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class ClosingSettings:
+    """How a closed configuration is searched for.
+
+    Attributes
+    ----------
+    goal : the residual, in radians or metres over L, at which a descent ends: a tenth of what
+        round-off leaves.
+    steps : of one descent, at most.
+    restarts : other starts, at most.
+    spread : how far the last of them are from the first, in radians or metres over L.
+    fruitless : starts in a row that come no nearer to closing, after which no more are tried.
+    free : singular values of J, over the largest, below which rounded numbers explain that a degree
+        of freedom is resisted.
+    """
+
+    goal: float = ROUND_OFF / 10
+    steps: int = 200
+    restarts: int = 30
+    spread: float = 3.0
+    fruitless: int = 6
+    free: float = 1e-5
+
+
+SETTINGS = ClosingSettings()
+
+
+def closure(m: Model, q: Any) -> list[Any]:
+    """Phi(q) and its Jacobian J, by the velocities, in comparable rows."""
+    return list(equations(m, q, None, tuple(range(_rows(m))))[:2])
+
+
+def _rows(m: Model) -> int:
+    return len(row_names(m))
+
+
+CLOSURE = Formula(
+    "closure",
+    closure,
+    (Q,),
+    (Argument("residual", lambda m: (_rows(m),)), Argument("J", lambda m: (_rows(m), m.nv))),
+    rare=True,
+)
+
+
+def closure_at(m: Model, q: Floats, designs: Designs = DESCRIBED) -> tuple[Floats, Floats]:
+    """Phi and J at configurations (..., nq), as numbers, in radians or metres over L; for designs, of each at its own."""
+    if not _rows(m) or not m.nv:
+        return _rigid_closure(m, q, designs)
+    phi, J = evaluate(m, CLOSURE, designs.names)(q, *designs.inputs)
+    return phi, J
+
+
+def _rigid_closure(m: Model, q: Floats, designs: Designs) -> tuple[Floats, Floats]:
+    """The same where nothing is to be closed, or nothing moves."""
+    from eslabon.formulas.kinematics.closure import constraint
+
+    lead = np.broadcast_shapes(np.shape(q)[:-1], designs.lead)
+    phi = np.zeros((*lead, _rows(m)))
+    if _rows(m):
+        for at in np.ndindex(designs.lead):
+            own = designs[at].mechanism(m)
+            rows = np.array(constraint(own, np.zeros(0)), dtype=float).ravel()
+            phi[..., *at, :] = rows * row_scales(own)
+    return phi, np.zeros((*lead, _rows(m), m.nv))
+
+
+def residuals_at(m: Model, q: Floats, designs: Designs = DESCRIBED) -> Floats:
+    """Phi at configurations, as numbers."""
+    return closure_at(m, q, designs)[0]
+
+
+def jacobian_at(m: Model, q: Floats, designs: Designs = DESCRIBED) -> Floats:
+    """J at configurations, as numbers."""
+    return closure_at(m, q, designs)[1]
+
+
+def comparable_jacobian_at(m: Model, q: Floats, designs: Designs = DESCRIBED) -> Floats:
+    """The same by velocities in rad/s or L/s, so that its singular values do not depend on the unit
+    of length."""
+    return jacobian_at(m, q, designs) / velocity_scales_of(m, designs)[..., None, :]
+
+
+def close(m: Model, guess: Floats | None = None, restarts: int = SETTINGS.restarts) -> Floats:
+    """A configuration near the guess (by default the home of the description) that closes every
+    loop; of a mechanism whose numbers are rounded so that it closes nowhere, the best fit."""
+    start = np.array(m.home() if guess is None else guess, dtype=float)
+    found, error = close_each(m, start[None], restarts=restarts)
+    if np.sqrt(error[0]) < CONVERGED:
+        return found[0]
+    near, left = best_fit(m, start)
+    if left < closure_tolerance(m):
+        return near
+    phi = np.abs(residuals_at(m, found[0]))
+    worst = int(phi.argmax())
+    raise AssemblyError(
+        f"{m.name} does not close from this start: '{row_names(m)[worst]}' violates loop closure by "
+        f"{violation_text(m, phi, worst)} at best; start nearer to a closed configuration, or check the lengths."
+    )
+
+
+@per_model
+def closure_tolerance(m: Model) -> float:
+    """The largest violation of closure of a closed configuration: `CONVERGED`, or, of a mechanism
+    that closes nowhere near home, ten times what its best fit leaves there, if the decimals of its
+    numbers explain that. A warning says so."""
+    start = np.array(m.home(), dtype=float)
+    if np.sqrt(close_each(m, start[None])[1][0]) < CONVERGED:
+        return CONVERGED
+    near, gap = best_fit(m, start)
+    if not gap < INPUT_DIGITS:
+        return CONVERGED
+    phi = residuals_at(m, near)
+    name = row_names(m)[int(np.abs(phi).argmax())]
+    warnings.warn(
+        f"{m.name}: no configuration closes loop '{name}' better than to {violation_text(m, phi)}, "
+        "as if its numbers were rounded; the best fit counts as closed. Give the numbers with more "
+        "digits.",
+        ModelWarning,
+        stacklevel=user_stacklevel(),
+    )
+    return 10 * gap
+
+
+def best_fit(m: Model, start: Floats) -> tuple[Floats, float]:
+    """The configuration next to a start that violates closure least, and by how much.
+
+    Motions that the loops resist by no more than the decimals of their numbers are degrees of
+    freedom, along which nothing moves.
+    """
+    near, error = close_from(m, start[None], least=SETTINGS.free)
+    return near[0], float(np.sqrt(error[0]))
+
+
+def unclosed(m: Model, left: Floats) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which violations of closure are too large for a closed configuration."""
+    open_ = np.asarray(~(left < CONVERGED))
+    if open_.any() and (left[open_] < INPUT_DIGITS).any():
+        open_ = ~(left < closure_tolerance(m))
+    return open_
+
+
+def violation_text(
+    m: Model, phi: Floats, row: int | None = None, design: Designs = DESCRIBED
+) -> str:
+    """How much comparable rows of a design violate loop closure, the worst of them or a given one,
+    in its own unit.
+
+    >>> import eslabon as es
+    >>> m = es.load("five_bar")
+    >>> violation_text(m, np.array([0.0, 0.5, 0.0, 0.0, 0.1]))
+    '0.05 m'
+    """
+    row = int(np.abs(phi).argmax()) if row is None else row
+    scale = row_scales_of(m, design if design.names else DESCRIBED)[row]
+    return f"{abs(float(phi[row] / scale)):.3g} {row_units(m)[row]}"
+
+
+def close_each(
+    m: Model, start: Floats, designs: Designs = DESCRIBED, restarts: int = SETTINGS.restarts
+) -> tuple[Floats, Floats]:
+    """Configurations near starts (k, nq) that close every loop, each in its own design, and the errors |Phi|^2 left there.
+
+    From the starts themselves first, then from others ever farther around them, always the same ones, as long as they come
+    nearer to closing.
+    """
+    rng, fruitless = np.random.default_rng(0), np.zeros(len(start), dtype=np.int64)
+    best, error = close_from(m, start, designs)
+    for k in range(1, restarts + 1):
+        lanes = np.flatnonzero(~(np.sqrt(error) < CONVERGED) & (fruitless < SETTINGS.fruitless))
+        if not len(lanes):
+            break
+        away = rng.normal(size=m.nv) * SETTINGS.spread * k / restarts / velocity_scales(m)
+        q, left = close_from(
+            m, integrate(m, start[lanes], away), designs[lanes] if designs.names else designs
+        )
+        fruitless[lanes] = np.where(left < 0.9 * error[lanes], 0, fruitless[lanes] + 1)
+        better = left < error[lanes]
+        best[lanes[better]], error[lanes[better]] = q[better], left[better]
+    return best, error
+
+
+def close_from(
+    m: Model, q: Floats, designs: Designs = DESCRIBED, least: float = ROUND_OFF
+) -> tuple[Floats, Floats]:
+    """Where damped least squares over all coordinates lead from configurations (k, nq), so that redundant rows and more
+    degrees of freedom than rows do no harm, and the errors |Phi|^2 left there."""
+
+    scale = velocity_scales(m)
+
+    def equations(q: Floats, *values: Floats) -> tuple[Floats, Floats]:
+        own = Designs(designs.names, np.stack(values, axis=-1)) if values else DESCRIBED
+        phi, J = closure_at(m, q, own)
+        return phi, J / scale
+
+    step = orthogonal_step(equations, lambda q, v: integrate(m, q, v / scale), least)
+    found = descent(
+        step,
+        q,
+        *designs.inputs,
+        goal=SETTINGS.goal**2,
+        iterations=SETTINGS.steps,
+        patient=False,
+    )
+    return found.q, found.error

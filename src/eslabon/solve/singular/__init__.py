@@ -1,0 +1,1 @@
+"""How near a configuration is to singular, and what is lost and gained there."""

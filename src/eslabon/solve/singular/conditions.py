@@ -1,0 +1,407 @@
+"""How near a configuration is to singular, of either kind (Gosselin and Angeles).
+
+Parallel: locked actuators no longer hold the loops, because the passive columns of the closure Jacobian lose rank. Serial:
+a frame loses a direction, because the actuators' motions no longer span its twists. Both are told as reciprocal condition
+numbers, from 1 at best to 0 at a singular configuration; rotations count in radians, lengths in units of a characteristic
+length, by default the mechanism's size.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eslabon.arguments import choice, positive, states, text
+from eslabon.compiler.evaluate import evaluate
+from eslabon.displays import displayed
+from eslabon.errors import AssemblyError, ModelError
+from eslabon.formulas.kinematics.frames import chosen_frame
+from eslabon.formulas.quantities import quantity
+from eslabon.model import Model
+from eslabon.model.configuration import difference, velocity_names
+from eslabon.model.memory import per_model
+from eslabon.model.scale import velocity_scales
+from eslabon.numerics.pivoting import pivot_columns
+from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, RANK
+from eslabon.solve.batches import flattened
+from eslabon.solve.constraints.closed_configurations import (
+    comparable_jacobian_at,
+    residuals_at,
+    violation_text,
+)
+from eslabon.solve.constraints.independent_coordinates import (
+    around,
+    partition,
+    partition_at,
+    rank,
+    redundancy_is_constant,
+    retained_rows,
+)
+from eslabon.solve.designs import (
+    DESCRIBED,
+    Designs,
+    characteristic_lengths,
+    designs_of,
+    velocity_scales_of,
+)
+
+Floats = np.ndarray
+
+
+PARTS = {
+    "all": slice(0, 6),
+    "rotation": slice(0, 3),
+    "translation": slice(3, 6),
+}  # of a frame's twist
+
+
+@displayed
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """Reciprocal condition numbers, one for each configuration, the mobility there, and the signs of two determinants.
+
+    `sign` is that of the passive columns of the closure Jacobian: 1 or -1 on either side of the parallel singular
+    configurations, 0 at one. `serial_sign` is that of the matrix from the actuators' rates to the frame's twist, where it is
+    square (else 1). `steps` is how far the joints move from row to row of a motion: rad, lengths in units of the mechanism's
+    size.
+
+    >>> import eslabon as es
+    >>> m = es.load("five_bar")
+    >>> found = m.conditions(m.assemble([[2.0, 1.0], [2.1, 1.1]]))
+    >>> found.parallel.round(2), found.sign
+    (array([0.96, 0.96]), array([-1., -1.]))
+    """
+
+    parallel: Floats
+    serial: Floats
+    mobility: Floats
+    sign: Floats
+    serial_sign: Floats
+    steps: Floats
+
+    def __repr__(self) -> str:
+        if not np.ndim(self.parallel):
+            return f"<Conditions: parallel {self.parallel:.2g}, serial {self.serial:.2g}, mobility {self.mobility}>"
+        least = f"parallel from {np.min(self.parallel, initial=1.0):.2g}, serial from {np.min(self.serial, initial=1.0):.2g}"
+        return f"<Conditions of {np.size(self.parallel):,} configurations: {least}>"
+
+    @property
+    def singular(self) -> Floats:
+        """Where either is zero to working precision, or the mobility is not the usual one."""
+        return (np.minimum(self.parallel, self.serial) < RANK) | (
+            self.mobility != np.min(self.mobility, initial=10**9)
+        )
+
+    @property
+    def crossings(self) -> Floats:
+        """For configurations along a motion, the rows k such that a parallel singular one lies between rows k and k + 1."""
+        self._check_motion("crossings are")
+        return _sign_changes(self.sign)
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """For configurations along a motion, where it passes singular ones of either kind, in the order of the motion: where
+        a determinant changes its sign, by linear interpolation of the signed reciprocal condition number."""
+        self._check_motion("passages are")
+        found = []
+        for kind, value, sign in self._kinds():
+            for k in _sign_changes(sign):
+                before, after = value[k] * abs(sign[k]), value[k + 1] * abs(sign[k + 1])
+                at = k + before / (before + after) if before + after > 0 else float(k)
+                found.append(Passage(kind, int(k), 0.0, float(at), self._path(at)))
+        return tuple(sorted(found, key=lambda passage: passage.at))
+
+    @property
+    def closest(self) -> Passage:
+        """Where a motion comes nearest to a singular configuration: the first passage through one, else the least reciprocal
+        condition number of either kind.
+
+        Between rows its square is taken as a parabola, which it is next to a singular configuration, whether that is passed
+        or only touched.
+        """
+        self._check_motion("the closest is")
+        if passages := self.passages:
+            return passages[0]
+        return min(
+            (self._least(kind, value) for kind, value, _ in self._kinds()),
+            key=lambda passage: passage.value,
+        )
+
+    @property
+    def distance(self) -> Floats:
+        """For each row of a motion how far the joints go until the next passage through a singular configuration (rad, lengths
+        in units of the mechanism's size); infinite where none is ahead."""
+        self._check_motion("the distance is")
+        ahead = np.array([p.distance for p in self.passages] + [np.inf])
+        path = np.concatenate([[0.0], np.cumsum(self.steps)])[: len(self.sign)]
+        return ahead[np.searchsorted(ahead, path)] - path
+
+    def _kinds(self) -> tuple[tuple[str, Floats, Floats], ...]:
+        return ("parallel", self.parallel, self.sign), ("serial", self.serial, self.serial_sign)
+
+    def _least(self, kind: str, value: Floats) -> Passage:
+        """The row of least value, and the lowest point of the parabola through the squares there and at its neighbours."""
+        k = int(np.argmin(value))
+        at, least = float(k), float(value[k])
+        if 0 < k < len(value) - 1:
+            before, here, after = value[k - 1 : k + 2] ** 2
+            bend, slope = before - 2 * here + after, (after - before) / 2
+            if bend > 0 and abs(slope) <= bend:
+                at, least = k - slope / bend, float(np.sqrt(max(here - slope**2 / bend / 2, 0.0)))
+        return Passage(kind, k, least, at, self._path(at))
+
+    def _path(self, at: float) -> float:
+        """How far the joints have moved from the first row."""
+        return float(
+            np.interp(
+                at, np.arange(len(self.steps) + 1), np.concatenate([[0.0], np.cumsum(self.steps)])
+            )
+        )
+
+    def _check_motion(self, what: str) -> None:
+        if np.ndim(self.sign) != 1 or not np.size(self.sign):
+            raise ModelError(
+                f"{what} looked for along one motion: configurations of shape (rows, coordinates)."
+            )
+
+
+@displayed
+class Passage(NamedTuple):
+    """Where a motion comes to a singular configuration, or nearest to one.
+
+    Attributes
+    ----------
+    kind : "parallel" or "serial".
+    row : the row before a passage, or the nearest row.
+    value : the estimated reciprocal condition number: 0 where a singular configuration is passed.
+    at : the estimated place, in rows: 12.5 is midway from row 12 to row 13, so that np.interp(at, range(len(t)), t) is the time.
+    distance : how far the joints move from the first row to there: rad, lengths in units of the mechanism's size.
+    """
+
+    kind: str
+    row: int
+    value: float
+    at: float
+    distance: float
+
+
+def _sign_changes(sign: Floats) -> Floats:
+    """The rows after which a sign is another; a row on the very configuration counts as the side it came from."""
+    last = np.maximum.accumulate(np.where(sign != 0, np.arange(len(sign)), 0))
+    return np.flatnonzero(np.diff(sign[last]) != 0)
+
+
+def conditions(
+    m: Model,
+    q: Any,
+    frame: str | None = None,
+    part: str = "all",
+    *,
+    parameters: Any = None,
+    length: Any = None,
+) -> Conditions:
+    """The conditions of configurations `(..., nq)`, with `parameters` each in its own design; `part` of the frame's twist:
+    "all", "translation" or "rotation"; `length` the characteristic length.
+
+    `serial` judges the way from the actuators to the twist, which goes to pieces at a parallel singular configuration too:
+    where `parallel` is near zero, `m.singularity` tells what is lost and what is gained.
+    """
+    chosen, rows = frame_if_any(m, frame), PARTS[choice(part, "part", PARTS)]
+    lead, flat, designs = in_designs(m, q, parameters)
+    check_closed(m, flat, "conditions", designs)
+    made = driven_motions(m, flat, designs)
+    serial, serial_sign = np.ones((2, len(flat)))
+    if chosen is not None and m.nv:
+        span = reachable_twists(m, chosen, part)
+        twists = scaled_twists(m, flat, chosen, designs, length)[:, rows] @ made.motions
+        twists = twists / made.scales[:, None, :]
+        serial = _reciprocal_condition(twists, span.rank)
+        if span.basis.shape[1] == span.rank == twists.shape[-1]:
+            serial_sign = np.where(
+                serial > RANK, np.sign(np.linalg.det(span.basis.T @ twists)), 0.0
+            )
+    steps = np.zeros(0)
+    if len(lead) == 1 and len(flat) > 1:
+        steps = np.linalg.norm(difference(m, flat[1:], flat[:-1]) * velocity_scales(m), axis=-1)
+    found = [
+        x.reshape(lead)[()] for x in (made.parallel, serial, made.mobility, made.sign, serial_sign)
+    ]
+    return Conditions(*[*found, steps])
+
+
+def in_designs(m: Model, q: Any, parameters: Any) -> tuple[tuple[int, ...], Floats, Designs]:
+    """The leading axes that configurations and designs have together, configurations (k, nq), and the design of each."""
+    designs = designs_of(m, parameters)
+    lead, (flat, own) = flattened(
+        q=(states(q, "q", m.nq, m.name), 1), parameters=(designs.values, 1)
+    )
+    return lead, flat, Designs(designs.names, own)
+
+
+def frame_if_any(m: Model, frame: str | None) -> str | None:
+    """The frame that is asked for; without a name, in a mechanism with named frames, the only one that can be meant."""
+    if frame is not None:
+        return chosen_frame(m, text(frame, "frame")).name
+    with suppress(ModelError):
+        return chosen_frame(m, None).name if m.frames else None
+    return None
+
+
+class Driven(NamedTuple):
+    """N with v = N times the driven independent velocities, (k, nv, inputs), what makes these comparable, (k, inputs), and
+    what is known of the loops on the way."""
+
+    motions: Floats
+    scales: Floats
+    parallel: Floats
+    mobility: Floats
+    sign: Floats
+
+
+def driven_motions(m: Model, q: Floats, designs: Designs = DESCRIBED) -> Driven:
+    """How all joints move with the actuated ones, at configurations (k, nq)."""
+    parallel, sign = np.ones((2, len(q)))
+    mobility, motions = np.full(len(q), m.nv), np.broadcast_to(np.eye(m.nv), (len(q), m.nv, m.nv))
+    p, scales = partition(m), np.broadcast_to(velocity_scales_of(m, designs), (len(q), m.nv))
+    if m.closed:
+        J = comparable_jacobian_at(m, q, designs)
+        kept = J[:, list(retained_rows(m))]
+        parallel = _reciprocal_condition(kept[:, :, list(p.dependent)])
+        if redundancy_is_constant(m):
+            sign = np.where(
+                parallel > RANK, np.sign(np.linalg.det(kept[:, :, list(p.dependent)])), 0.0
+            )
+        mobility = m.nv - rank(np.linalg.svd(J, compute_uv=False))
+        motions = _motions(kept, p.independent, p.dependent, m.nv, parallel)
+        motions = motions / scales[:, :, None] * scales[:, None, list(p.independent)]
+    held = passive_velocities(m)
+    driven = [place for place, k in enumerate(p.independent) if k not in held]
+    own = scales[:, [p.independent[place] for place in driven]]
+    return Driven(motions[:, :, driven], own, parallel, mobility, sign)
+
+
+def passive_velocities(m: Model) -> tuple[int, ...]:
+    """The independent velocities that nothing drives, such as the spin of a rod, where something drives others."""
+    independent = partition(m).independent
+    loose = tuple(k for k in independent if k not in m.actuated_velocities)
+    return loose if len(loose) < len(independent) else ()
+
+
+class Span(NamedTuple):
+    """The twists that a frame makes near home: an orthonormal basis of them all, and how many are independent at a time."""
+
+    basis: Floats
+    rank: int
+
+
+@per_model
+def reachable_twists(m: Model, frame: str, part: str) -> Span:
+    """What a frame can do in general, for what it cannot do in a singular configuration to be told from it."""
+    q = np.stack(list(around(m)))
+    J = scaled_twists(m, q, frame)[:, PARTS[part]]
+    made = driven_motions(m, q)
+    twists = J @ made.motions / made.scales[:, None, :]
+    J = J / velocity_scales(m)
+    nothing = RANK * max(
+        float(np.linalg.norm(J, axis=(1, 2)).max()), RANK
+    )  # loops may hold what the tree moves
+    U, sizes, _ = np.linalg.svd(np.concatenate(list(twists), axis=-1))
+    ranks = (np.linalg.svd(twists, compute_uv=False) > nothing).sum(axis=-1)
+    return Span(_oriented(U[:, : int((sizes > nothing).sum())]), int(ranks.max()))
+
+
+def _oriented(basis: Floats) -> Floats:
+    """The basis with the orientation of those components of a twist that tell its vectors apart best,
+    in their order: singular vectors have signs that round-off decides."""
+    rows = sorted(pivot_columns(basis.T)[0][: basis.shape[1]])
+    return basis * np.where(
+        np.arange(basis.shape[1]) == 0, np.sign(np.linalg.det(basis[rows])), 1.0
+    )
+
+
+def scaled_twists(
+    m: Model, q: Floats, frame: str, designs: Designs = DESCRIBED, length: Any = None
+) -> Floats:
+    """The frame's Jacobian in the ground's axes at its origin, lengths in units of the characteristic length."""
+    J = np.array(
+        evaluate(m, quantity(m, "jacobian"), parameters=designs.names, frame=frame, axes="aligned")(
+            q, *designs.inputs
+        )
+    )
+    J[..., 3:, :] /= lengths_of_units(m, designs, length)[..., None, None]
+    return J
+
+
+def lengths_of_units(m: Model, designs: Designs, length: Any = None) -> Floats:
+    """The characteristic length, by which translations are compared with rotations: one that is given, or that of each
+    design."""
+    return np.asarray(
+        characteristic_lengths(m, designs) if length is None else positive(length, "length")
+    )
+
+
+def independent_coordinates(m: Model, q: Any = None) -> tuple[str, ...]:
+    """The velocities that elimination takes as independent: near home, or those that suit a configuration best."""
+    p = (
+        partition(m)
+        if q is None
+        else partition_at(m, one_configuration(m, q, "independent_coordinates"), ())
+    )
+    return tuple(velocity_names(m)[k] for k in p.independent)
+
+
+def one_configuration(m: Model, q: Any, verb: str) -> Floats:
+    """A single closed configuration."""
+    q = states(q, "q", m.nq, m.name)
+    if q.ndim != 1:
+        raise ModelError(
+            f"{verb} looks at one configuration (nq,) at a time; q has shape {q.shape}."
+        )
+    check_closed(m, q[None], verb)
+    return q
+
+
+def check_closed(m: Model, q: Floats, verb: str, designs: Designs = DESCRIBED) -> None:
+    """Refuse configurations (k, nq) that violate loop closure."""
+    if not m.closed:
+        return
+    if m.rheonomic:
+        raise ModelError(
+            f"the constraints of {m.name} depend on the time; ask {verb} of m.at_time(t)."
+        )
+    phi = residuals_at(m, q, designs)
+    left = np.abs(phi).max(axis=-1, initial=0.0)
+    if not np.all(left <= ACCEPTED_VIOLATION):
+        k = int(np.argmax(np.where(np.isfinite(left), left, np.inf)))
+        at = f" (configuration {k})" if len(q) > 1 else ""
+        name = f"{m.name}{designs[k].told if designs.names else ''}"
+        own = violation_text(m, phi[k], design=designs[k] if designs.names else designs)
+        raise AssemblyError(
+            f"{verb}: the configuration violates loop closure of {name} by {own}{at}; assemble it, "
+            "or project it onto the constraint manifold with m.project."
+        )
+
+
+def _motions(
+    J: Floats, independent: tuple[int, ...], dependent: tuple[int, ...], nv: int, parallel: Floats
+) -> Floats:
+    """N with v = N v_independent, where the configuration allows it."""
+    N = np.zeros((len(J), nv, len(independent)))
+    N[:, list(independent), range(len(independent))] = 1.0
+    good = parallel > RANK
+    followed = -np.linalg.pinv(J[good][:, :, list(dependent)]) @ J[good][:, :, list(independent)]
+    N[np.flatnonzero(good)[:, None], np.array(dependent, dtype=int)] = followed
+    return N
+
+
+def _reciprocal_condition(A: Floats, number: int | None = None) -> Floats:
+    """Least over largest singular value; of the `number` that are other than zero in general."""
+    values = np.linalg.svd(A, compute_uv=False)[:, :number]
+    if values.shape[-1] == 0:
+        return np.ones(len(A))
+    return np.where(
+        values[:, 0] > RANK, values[:, -1] / np.maximum(values[:, 0], 1e-300), 0.0
+    )  # nothing moves at all

@@ -1,0 +1,1 @@
+"""Where a mechanism can go: samples, and maps over grids of poses."""

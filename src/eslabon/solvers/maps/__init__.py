@@ -1,1 +1,0 @@
-"""What maps over poses are made of: their coordinates, native steps from pose to pose, working modes, the flood over a grid."""
