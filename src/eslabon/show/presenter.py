@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import singledispatch
+from typing import Any
 
-from eslabon.answers import Answer, Message, Panel, Source, Table
+from eslabon.answers import Message, Panel, Source, Table
 from eslabon.model import Model
 from eslabon.pages import paragraph, table
 from eslabon.pages.notebook import cell, folded, framed, in_time, source_text, titled
@@ -28,13 +29,8 @@ def notebook_html(answer: object) -> str | None:
 
 
 @singledispatch
-def pieces(answer: object) -> Iterable[str]:
+def pieces(answer: Any) -> Iterable[str]:
     """What stands below the heading of an answer, as pieces of a page."""
-    raise TypeError(f"a notebook has no way to show {type(answer).__name__}")
-
-
-@pieces.register
-def _(answer: Answer) -> Iterable[str]:
     return map(block_html, answer.contents())
 
 
