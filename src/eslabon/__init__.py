@@ -84,7 +84,7 @@ _LATER = {
     "LinearModel": "linear",
     "linear": "",
     "Motion": "simulate",
-    "Target": "solve.targets",
+    "Target": "solve.target",
     "study": "studies",
     "control": "",
     "simulate": "",

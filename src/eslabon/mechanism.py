@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,13 +64,16 @@ if TYPE_CHECKING:
     from eslabon.linear.equilibria import Equilibrium
     from eslabon.linear.linear_model import LinearModel
     from eslabon.simulate.simulated_motion import Motion
-    from eslabon.solve.inverse import Configurations, JointMotion
-    from eslabon.solve.inverse.follow import Followed
+    from eslabon.solve.assembly_modes import AssemblyModes
+    from eslabon.solve.configurations import Configurations
     from eslabon.solve.inverse.iteration import Iterations
+    from eslabon.solve.joint_motion import JointMotion
     from eslabon.solve.mobility.mobility_report import Mobility
+    from eslabon.solve.path_following import Followed
     from eslabon.solve.singular.conditions import Conditions
     from eslabon.solve.singular.manipulability import Manipulability
     from eslabon.solve.singular.singularity import Singularity
+    from eslabon.solve.solve_options import SolveOptions
     from eslabon.solve.workspace.sampled_workspace import Workspace
     from eslabon.solve.workspace.workspace_map import WorkspaceMap
 
@@ -461,25 +464,35 @@ class Mechanism(model.Model):
             return native(q, out=out, threads=threads, parameters=parameters, **more)
         return native(q, out=out, threads=threads, parameters=parameters)
 
+    @overload
     def inverse_kinematics(
-        self, pose: Any = None, guess: ArrayLike | str | None = None, frame: str | None = None,
-        *, position: ArrayLike | None = None, orientation: ArrayLike | None = None, axis: Any = None,
-        planar: ArrayLike | None = None, rows: Sequence[str] | None = None, report: bool = False, **options: Any,
+        self, target: Any, guess: ArrayLike | str | None = ..., *, solutions: int = ..., report: Literal[False] = ...,
+        **options: Unpack[SolveOptions],
+    ) -> Floats: ...  # fmt: skip
+    @overload
+    def inverse_kinematics(
+        self, target: Any, guess: ArrayLike | str | None = ..., *, solutions: int = ..., report: bool,
+        **options: Unpack[SolveOptions],
+    ) -> Floats | Configurations: ...  # fmt: skip
+    def inverse_kinematics(
+        self, target: Any, guess: ArrayLike | str | None = None, *, solutions: int = 1, report: bool = False,
+        **options: Unpack[SolveOptions],
     ) -> Floats | Configurations:  # fmt: skip
-        """Coordinates that bring a frame to a target, `(..., nq)`: with loops all joint values of a configuration that closes
+        """Coordinates that bring a frame to a target, `(..., nq)`; with loops, of configurations that close
         them.
 
-        The target is a pose, or a part of one: `position`, `orientation`, the direction `axis` of the frame's z-axis (or
-        {"x": direction}), `planar=(x, y)` or `(x, y, angle)`, or of a pose only some `rows` ("rx", "ry", "rz", "x", "y", "z").
-        A list of `es.Target` asks for several frames at once, each with its weight. All targets of a batch are solved in one
-        call. A target that cannot be reached is an error that says how near the best configuration comes; with report=True
-        nothing is refused, and an object with `q`, `converged`, `distance`, `angle` and `iterations` is returned: the nearest
-        configuration that the loops and the limits allow.
+        `target` is a pose `(..., 4, 4)`, an `es.Target` for a part of one (a position, an orientation, an
+        axis, planar coordinates, chosen rows, points), or a list of targets, each with its weight. All
+        targets of a batch are solved in one call, and each gives the same result as alone. The search
+        starts from `guess`, then from configurations spread over the ranges of the joints.
 
-        Options: `solutions=n` for several configurations (the working modes of a target; NaN where there are fewer),
-        `limits=False`, `tolerance`, `restarts`, `strict=False`, and `parameters` of one design or of many, as in `assemble`; for
-        the whole pose of an arm also `points`, or `axis="z"` of a tool whose spin does not matter (see
-        `eslabon.solve.inverse`).
+        A target out of reach raises `InverseKinematicsError`, which says how near the nearest
+        configuration comes. With report=True nothing raises, and the result has `q`, `converged`,
+        `distance`, `angle` and `iterations`: the nearest configuration that the loops and the limits
+        allow.
+
+        `solutions=n` looks for so many configurations, such as the working modes of a target; places are
+        NaN where fewer were found. Options are those of `assemble`.
 
         >>> import eslabon as es, numpy as np
         >>> m = es.load("puma560")
@@ -487,37 +500,30 @@ class Mechanism(model.Model):
         >>> bool(np.allclose(m.pose(q), m.pose(m.home())))
         True
         >>> m = es.load("five_bar")
-        >>> q = m.inverse_kinematics(position=[0.05, 0.08, 0])
+        >>> q = m.inverse_kinematics(es.Target(position=[0.05, 0.08, 0]))
         >>> m.pose(q)[:3, 3].round(6) + 0.0
         array([0.05, 0.08, 0.  ])
         """
-        from eslabon.solve.requests import inverse_kinematics
+        from eslabon.solve.inverse_kinematics import inverse_kinematics
 
-        words = {
-            "position": position,
-            "orientation": orientation,
-            "axis": axis,
-            "planar": planar,
-            "rows": rows,
-        }
-        return inverse_kinematics(self, pose, guess, frame, report, words, options)
+        return inverse_kinematics(
+            self, target, guess, solutions=solutions, report=report, **options
+        )
 
     def follow(
-        self,
-        path: Followed,
-        guess: ArrayLike | str | None = None,
-        frame: str | None = None,
-        *,
-        part: str = "pose",
-        parameters: Mapping[str, ArrayLike] | None = None,
-        **options: Any,
-    ) -> JointMotion:
-        """The joint motion that carries a frame along a path (see `es.paths`), with loops as without: an object with `t`, `q`,
-        `v`, `a`, the rates exact.
+        self, path: Followed, guess: ArrayLike | str | None = None, *, frame: str | None = None, part: str = "pose",
+        axis: Any = "z", times: ArrayLike | None = None, report: bool = False, **options: Unpack[SolveOptions],
+    ) -> JointMotion:  # fmt: skip
+        """The joint motion that carries a frame along a path (see `es.paths`), with loops as without: an
+        object with `t`, `q`, `v`, `a`, the rates exact.
 
-        `part` says what of the path counts: "pose", "position", "orientation", "planar" or "axis". Options: `times`, `axis`,
-        `limits`, `tolerance`, `strict`, `singular`. Limits and singular configurations are told with their time. `parameters` are
-        those of one design.
+        `part` says what of the path counts: "pose", "position", "orientation", "planar" (x, y and the
+        angle in the mechanism's plane), or "axis", the position and the direction of the frame's `axis`.
+        The branch of the first configuration is kept by continuation; where the path leaves freedom, the
+        joints move as little as they can at every instant. A limit or a place out of reach raises an error
+        that says when; a singular configuration that is passed is a warning with its time. With
+        report=True neither is. `times` are 101 instants if left out. Options are those of `assemble`;
+        `parameters` are those of one design.
 
         >>> import numpy as np
         >>> import eslabon as es
@@ -527,40 +533,17 @@ class Mechanism(model.Model):
         >>> m.pose(motion.q)[-1, :2, 3].round(6)
         array([0.06, 0.1 ])
         """
-        from eslabon.solve.requests import follow
+        from eslabon.solve.path_following import follow
 
-        return follow(self, path, guess, frame, part, options, parameters)
-
-    def inverse_motion(
-        self, pose: ArrayLike, twist: ArrayLike, acceleration: ArrayLike, guess: ArrayLike | None = None,
-        frame: str | None = None, *, parameters: Mapping[str, ArrayLike] | None = None, **options: Any,
-    ) -> JointMotion:  # fmt: skip
-        """The joints' coordinates, velocities and accelerations for a pose, twist and acceleration of a frame (Rojas, 3.3): an
-        object with `q`, `v`, `a`, what is missing, and the condition number. Twist and acceleration are world-aligned at the
-        frame's origin, as with axes="aligned". With loops too; what the loops leave open moves as little as it can.
-
-        Options: `singular` ("warn", "error", "ignore") and, as in `inverse_kinematics`, `limits`, `axis`, `tolerance`, `strict`.
-        `parameters` are those of one design.
-
-        >>> import eslabon as es
-        >>> m = es.load("planar_3rrr")
-        >>> q, v, a = m.complete([0.55, 0.5, 0.6], [0.1, 0.2, 0.3], [1.0, 0.0, 0.0])
-        >>> frame = [m.velocity(q, v, "centre", axes="aligned"), m.acceleration(q, v, a, "centre", axes="aligned")]
-        >>> found = m.inverse_motion(m.pose(q, "centre"), *frame, guess=q)
-        >>> bool(abs(found.v - v).max() < 1e-9), bool(abs(found.a - a).max() < 1e-9)
-        (True, True)
-        """
-        from eslabon.solve.designs import one_design
-        from eslabon.solve.inverse import inverse_motion
-
-        known_options("inverse_motion", inverse_motion, options)
-        return inverse_motion(
-            one_design(self, parameters, "inverse_motion"),
-            pose,
-            twist,
-            acceleration,
+        return follow(
+            self,
+            path,
             guess,
-            frame,
+            frame=frame,
+            part=part,
+            axis=axis,
+            times=times,
+            report=report,
             **options,
         )
 
@@ -612,7 +595,7 @@ class Mechanism(model.Model):
         >>> b.drive("motor", "q", "0.5*t").build().at_time(2.0).rheonomic
         False
         """
-        from eslabon.solve.assembly.driven import at_time, instants
+        from eslabon.solve.assembly import at_time, instants
 
         instants(self, t)  # or a sentence
         return at_time(self, number(t, "t"))
@@ -654,27 +637,36 @@ class Mechanism(model.Model):
             return native(q, out=out, threads=threads, parameters=parameters, **more)
         return native(q, out=out, threads=threads, parameters=parameters)
 
+    @overload
     def assemble(
-        self, actuated: ArrayLike | None = None, guess: ArrayLike | str | None = None, *, joints: tuple[str, ...] | None = None,
-        pose: ArrayLike | None = None, frame: str | None = None, strict: bool = True, continuation: bool = False,
-        singular: str = "warn", limits: bool = True, position: ArrayLike | None = None, orientation: ArrayLike | None = None,
-        axis: Any = None, planar: ArrayLike | None = None, rows: Sequence[str] | None = None, t: ArrayLike | None = None,
-        parameters: Mapping[str, ArrayLike] | None = None,
-    ) -> Floats:  # fmt: skip
-        """Full coordinates that close the loops, `(..., nq)`.
+        self, given: Any = ..., guess: ArrayLike | str | None = ..., *, report: Literal[False] = ...,
+        **options: Unpack[SolveOptions],
+    ) -> Floats: ...  # fmt: skip
+    @overload
+    def assemble(
+        self, given: Any = ..., guess: ArrayLike | str | None = ..., *, report: bool, **options: Unpack[SolveOptions]
+    ) -> Floats | Configurations: ...  # fmt: skip
+    def assemble(
+        self, given: Any = None, guess: ArrayLike | str | None = None, *, report: bool = False,
+        **options: Unpack[SolveOptions],
+    ) -> Floats | Configurations:  # fmt: skip
+        """Assemble the mechanism: find all coordinates that close its loops, `(..., nq)`.
 
-        Given are the coordinates of the actuated joints, of other `joints`, or the `pose` of a frame (the inverse
-        kinematics of a parallel robot), or a part of it: `position`, `orientation`, `axis`, `planar`, `rows`, as in
-        `inverse_kinematics`. From the guess, a configuration or the name of a mode, by default the closed
-        home, the mechanism is moved there along a straight way, with steps so small that it stays on its branch; with
-        continuation=True rows are a motion, and each follows from the one before. `singular` is "warn", "error" or
-        "ignore", where a singular configuration is passed and the branch may be another. Joints stay within their limits
-        unless limits=False. With strict=False what does not close is returned as near as it came. Where constraints drive
-        the mechanism, `t` is the time.
+        `given` is what is prescribed: the coordinates of the actuated joints, `(..., n)`; a mapping of
+        joints, {"A": 0.5, "B": 1.0}; an `es.Target` of a frame, or a list of them. The mechanism is moved
+        from `guess` (the closed home if left out, or the name of a mode) along a straight way, so that it
+        stays on its branch; a singular configuration that is passed is a warning. Raises `AssemblyError`
+        if the loops cannot be closed; the message names the loop and the remaining gap. With report=True
+        nothing raises, and the result has `q`, `converged`, `distance` and `angle`.
 
-        `parameters` are values in place of the model's own, by name, lengths too: arrays are many designs, which broadcast like
-        everything else. The way then leads from the model's own values to those of each design, so that all stay on one branch;
-        a guess that is closed in its own design stays in it.
+        The options are the same in `complete`, `inverse_kinematics` and `follow`: `limits=False` lets joints go
+        beyond their limits; `continuation=True` takes the rows of a batch as a motion, each following from
+        the one before; `singular` is "error", "warn" or "ignore"; `tolerance` is in radians, or metres over
+        the mechanism's characteristic length; `restarts` bounds other starts of a search; `threads` are
+        native threads; `t` is the time where constraints drive the mechanism; `parameters` are those of one
+        design or of many, which broadcast like everything else. The way then leads from the model's own
+        values to those of each design, so that all stay on one branch; a guess that is closed in its own
+        design stays in it.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -683,56 +675,45 @@ class Mechanism(model.Model):
         >>> m.assemble([2.0, 1.0], parameters={"L2": [0.03, 0.04, 0.05]})[:, 1].round(3)
         array([-1.118, -1.212, -1.308])
         """
-        from eslabon.solve.requests import assemble
+        from eslabon.solve.assembly import assemble
 
-        words = {
-            "position": position,
-            "orientation": orientation,
-            "axis": axis,
-            "planar": planar,
-            "rows": rows,
-        }
-        return assemble(self, actuated, guess, joints, pose, frame, words, t, strict=strict, singular=singular, limits=limits,
-            continuation=continuation, parameters=parameters)  # fmt: skip
+        return assemble(self, given, guess, report=report, **options)
 
+    @overload
     def complete(
-        self, qa: ArrayLike | None = None, va: ArrayLike | None = None, aa: ArrayLike | None = None,
-        guess: ArrayLike | str | None = None, *, joints: tuple[str, ...] | None = None, continuation: bool = False,
-        passive: str = "refuse", singular: str | None = None, limits: bool = True, frame: str | None = None,
-        pose: ArrayLike | None = None, position: ArrayLike | None = None, orientation: ArrayLike | None = None, axis: Any = None,
-        planar: ArrayLike | None = None, rows: Sequence[str] | None = None, twist: ArrayLike | None = None,
-        velocity: ArrayLike | None = None, acceleration: ArrayLike | None = None, t: ArrayLike | None = None,
-        parameters: Mapping[str, ArrayLike] | None = None,
-    ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
-        """Full q, v, a from the motion of the actuated joints (or of `joints`), or from that of a frame.
+        self, given: Any = ..., velocity: Any = ..., acceleration: Any = ..., guess: ArrayLike | str | None = ..., *,
+        report: Literal[False] = ..., **options: Unpack[SolveOptions],
+    ) -> tuple[Floats, Floats, Floats]: ...  # fmt: skip
+    @overload
+    def complete(
+        self, given: Any = ..., velocity: Any = ..., acceleration: Any = ..., guess: ArrayLike | str | None = ..., *,
+        report: bool, **options: Unpack[SolveOptions],
+    ) -> tuple[Floats, Floats, Floats] | JointMotion: ...  # fmt: skip
+    def complete(
+        self, given: Any = None, velocity: Any = None, acceleration: Any = None, guess: ArrayLike | str | None = None, *,
+        report: bool = False, **options: Unpack[SolveOptions],
+    ) -> tuple[Floats, Floats, Floats] | JointMotion:  # fmt: skip
+        """Full q, v, a from the motion of what is prescribed: of the actuated joints, of a mapping of joints,
+        or of an `es.Target` (Yime, 30-36; Rojas, 3.3.2 and 3.3.3).
 
-        `continuation` and `limits` as in `assemble`. What the joints do not determine, such as the spin of a rod between
-        ball joints, is refused, or moves as little as it can with passive="minimum_norm". A singular configuration is an
-        error; with singular="warn" the minimum-norm velocities there are given with a warning, and with "ignore" without.
-
-        Of a frame a `pose` or a part of it is given, as in `inverse_kinematics`, with the frame's `twist` and `acceleration`
-        (in the ground's axes at its origin, angular part first), or with the `velocity` and `acceleration` of what is given,
-        such as the three components of a position's. Where constraints drive the mechanism, `t` is the time. `parameters` are
-        those of one design or of many, as in `assemble`.
+        `given` and the options are as in `assemble`. `velocity` and `acceleration` are the rates of what is
+        given, zero if left out: of a pose the frame's twist and its rate, in the ground's axes at its
+        origin, angular part first; of a position its three components; of joints their velocities, as an
+        array or a mapping. What is prescribed may leave motions open: with passive="minimum_norm" these
+        move as little as they can; a rod that spins between two ball joints always does.
+        A singular configuration raises `SingularityError`; with singular="warn" the minimum-norm velocities
+        there are given with a warning. With report=True nothing raises, and the result also has `slip`,
+        what is missing of the velocities, and the `condition` number.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
-        >>> q, v, a = m.complete(position=[0.05, 0.08, 0], velocity=[0.1, 0, 0], acceleration=[0, 0, 0])
+        >>> q, v, a = m.complete(es.Target(position=[0.05, 0.08, 0]), [0.1, 0, 0], [0, 0, 0])
         >>> m.velocity(q, v, axes="aligned")[3:].round(9) + 0.0
         array([0.1, 0. , 0. ])
         """
-        from eslabon.solve.requests import complete
+        from eslabon.solve.assembly import complete
 
-        words = {
-            "position": position,
-            "orientation": orientation,
-            "axis": axis,
-            "planar": planar,
-            "rows": rows,
-        }
-        rates = {"twist": twist, "velocity": velocity, "acceleration": acceleration}
-        return complete(self, (qa, va, aa), guess, joints, pose, frame, words, rates, t, passive=passive, singular=singular,
-            limits=limits, continuation=continuation, parameters=parameters)  # fmt: skip
+        return complete(self, given, velocity, acceleration, guess, report=report, **options)
 
     @overload
     def project(
@@ -764,39 +745,39 @@ class Mechanism(model.Model):
         >>> bool(abs(m.constraint(m.project(q, parameters=lengths), parameters=lengths)).max() < 1e-12)
         True
         """
-        from eslabon.solve import assembly
+        from eslabon.solve.assembly import project
 
-        if self.rheonomic or t is not None:
-            from eslabon.solve.assembly.driven import project_at
+        return project(self, q, v, a, limits=limits, t=t, parameters=parameters)
 
-            return project_at(self, q, v, a, t, limits, parameters)
-        return assembly.project(self, q, v, a, limits=limits, parameters=parameters)
-
+    @overload
     def assembly_modes(
-        self, actuated: ArrayLike | None = None, *, joints: tuple[str, ...] | None = None, pose: ArrayLike | None = None,
-        frame: str | None = None, limits: bool = True, position: ArrayLike | None = None, orientation: ArrayLike | None = None,
-        axis: Any = None, planar: ArrayLike | None = None, rows: Sequence[str] | None = None,
-        parameters: Mapping[str, ArrayLike] | None = None,
-    ) -> Floats:  # fmt: skip
-        """The assembly modes: the different ways the mechanism closes for the same actuated values, or for the same pose
-        of a frame or a part of it, `(modes, nq)`, the nearest home first. `with_mode` keeps one under a name. Where `parameters`
-        are those of many designs, those with fewer modes than others have NaN in their places.
+        self, given: Any = ..., *, report: Literal[False] = ..., limits: bool = ..., t: float | None = ...,
+        parameters: Mapping[str, float] | None = ...,
+    ) -> Floats: ...  # fmt: skip
+    @overload
+    def assembly_modes(
+        self, given: Any = ..., *, report: bool, limits: bool = ..., t: float | None = ...,
+        parameters: Mapping[str, float] | None = ...,
+    ) -> Floats | AssemblyModes: ...  # fmt: skip
+    def assembly_modes(
+        self, given: Any = None, *, report: bool = False, limits: bool = True, t: float | None = None,
+        parameters: Mapping[str, float] | None = None,
+    ) -> Floats | AssemblyModes:  # fmt: skip
+        """The assembly modes: the different ways the mechanism closes for the same actuated values, or for the
+        same target of a frame, `(modes, nq)`, the nearest home first.
+
+        They are found by a search from some hundred starts, which does not prove that there are no more;
+        with report=True the result says how many starts were tried. `given` is as in `assemble`.
+        `parameters` are those of one design. `with_mode` keeps a mode under a name.
 
         >>> import eslabon as es
         >>> es.load("five_bar").assembly_modes([2.0, 1.0]).round(3)
         array([[ 2.   , -1.212,  1.   ,  1.315],
                [ 2.   , -2.827,  1.   ,  2.929]])
         """
-        from eslabon.solve.requests import assembly_modes
+        from eslabon.solve.assembly_modes import assembly_modes
 
-        words = {
-            "position": position,
-            "orientation": orientation,
-            "axis": axis,
-            "planar": planar,
-            "rows": rows,
-        }
-        return assembly_modes(self, actuated, joints, pose, frame, words, limits, parameters)
+        return assembly_modes(self, given, report=report, limits=limits, t=t, parameters=parameters)
 
     def independent_coordinates(self, q: ArrayLike | None = None) -> tuple[str, ...]:
         """Which velocities elimination takes as independent, by name: near home the actuated ones as far as they can be, or

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,26 +26,6 @@ TURN = 2 * np.pi
 SLACK = 1e-9  # metres or radians beyond a limit that are round-off
 
 
-def distinct(
-    items: Floats, apart: Callable[[Floats, Floats], Floats], tolerance: float, most: float = np.inf
-) -> list[int]:
-    """Which items, the first ones first, are at least the tolerance apart from all that were taken before them."""
-    taken: list[int] = []
-    left, together = np.arange(len(items)), 4
-    while (
-        len(left) and len(taken) < most
-    ):  # several at a time, ever more where most of them are apart
-        block = left[:together]
-        near = ~(apart(items[left][None], items[block][:, None]) >= tolerance)
-        free = np.ones(len(left), dtype=bool)
-        for k, item in enumerate(block):
-            if free[k] and len(taken) < most:
-                taken.append(int(item))
-                free &= ~near[k]
-        left, together = left[len(block) :][free[len(block) :]], min(2 * together, 64)
-    return taken
-
-
 @dataclass(frozen=True)
 class Ranges:
     """The coordinates of a mechanism as intervals."""
@@ -66,6 +45,11 @@ class Ranges:
         """The same coordinates without limits."""
         none = np.full(len(self.lower), np.inf)
         return Ranges(self.m, -none, none, self.size)
+
+    @cached_property
+    def are_limited(self) -> bool:
+        """Whether any coordinate has a limit."""
+        return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
 
     @cached_property
     def turning(self) -> NDArray[np.bool_]:

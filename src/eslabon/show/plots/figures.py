@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from eslabon.drawing.animation import animation as animated
-from eslabon.show.plots import ellipsoid_plot, workspace_map_plot, workspace_plot
-from eslabon.solve.inverse.joint_motion import JointMotion
+from eslabon.show.plots import (
+    ellipsoid_plot,
+    joint_motion_plot,
+    workspace_map_plot,
+    workspace_plot,
+)
+from eslabon.solve.joint_motion import JointMotion
 from eslabon.solve.singular.manipulability import Manipulability
 from eslabon.solve.workspace.sampled_workspace import Workspace
 from eslabon.solve.workspace.workspace_map import WorkspaceMap
@@ -20,6 +25,7 @@ def figure(answer: object, **options: Any) -> Any:
     raise TypeError(f"there is no figure of {type(answer).__name__}")
 
 
+figure.register(JointMotion, joint_motion_plot.figure)
 figure.register(Manipulability, ellipsoid_plot.figure)
 figure.register(Workspace, workspace_plot.figure)
 figure.register(WorkspaceMap, workspace_map_plot.figure)

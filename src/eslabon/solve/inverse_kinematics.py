@@ -1,0 +1,226 @@
+"""Inverse kinematics: configurations that bring frames to targets (Rojas, 3.3.1 and 3.5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eslabon.arguments import Floats, count, flag
+from eslabon.compiler.evaluate import evaluate
+from eslabon.errors import AssemblyError, InputError, InverseKinematicsError, ModelError
+from eslabon.formulas.kinematics.frames import chosen_frame
+from eslabon.model import Model
+from eslabon.model.memory import per_model
+from eslabon.numerics.tolerances import CONVERGED, DISTINCT
+from eslabon.solve.assembly import assembled, at_instants
+from eslabon.solve.batches import flattened
+from eslabon.solve.configurations import FINGERPRINT, Configurations, distinct
+from eslabon.solve.constraints.closed_configurations import unclosed
+from eslabon.solve.designs import Designs, designs_of
+from eslabon.solve.determinacy import determinacy
+from eslabon.solve.kernels import NEAR_POSE
+from eslabon.solve.prescribed import as_configuration, home
+from eslabon.solve.problem import Problem
+from eslabon.solve.ranges import Ranges
+from eslabon.solve.rows import Orientation, Position
+from eslabon.solve.solve_options import PLAIN, Options, read_options
+from eslabon.solve.solver import Lanes, Solved, Solver
+from eslabon.solve.target import Target
+
+
+def inverse_kinematics(
+    m: Model,
+    target: Any,
+    guess: Any = None,
+    *,
+    solutions: int = 1,
+    report: bool = False,
+    **options: Any,
+) -> Any:
+    """Configurations for targets; see `Mechanism.inverse_kinematics`."""
+    one = type(target) is np.ndarray and target.shape == (4, 4) and type(guess) is np.ndarray
+    if one and solutions == 1 and not options and not m.closed:
+        near = NearPose.of(m)(target, guess)
+        if near is not None:
+            q, distance, angle, steps, _ = near
+            return Configurations(q, np.True_, distance, angle, int(steps)) if report else q
+    flag(report, "report")
+    solutions, o = count(solutions, "solutions", 1), read_options("inverse_kinematics", options)
+    own, problem, x, o = at_instants(m, _as_targets(target), o)
+    if not problem.rows:
+        raise ModelError(
+            "inverse_kinematics takes the pose that a frame is to have, (..., 4, 4), or es.Target(...)."
+        )
+    start = None if guess is None else as_configuration(own, guess)
+    found = reached(own, problem, x, start, o, solutions, strict=not report)
+    if report or solutions == 1:
+        return found if report else found.q
+    return np.where(np.asarray(found.converged)[..., None], found.q, np.nan)
+
+
+def _as_targets(target: Any) -> Any:
+    if isinstance(target, Target) or (
+        isinstance(target, list | tuple) and any(isinstance(x, Target) for x in target)
+    ):
+        return target
+    if target is None:
+        raise ModelError(
+            "inverse_kinematics takes the pose that a frame is to have, (..., 4, 4), or es.Target(...)."
+        )
+    return Target(pose=target)
+
+
+class NearPose:
+    """The configuration of a tree for one pose of its frame, from a near guess, in one native call."""
+
+    @staticmethod
+    @per_model
+    def of(m: Model) -> NearPose:
+        return NearPose(m)
+
+    def __init__(self, m: Model) -> None:
+        ranges, frame = Ranges.of(m), chosen_frame(m, None).name
+        self._native = evaluate(
+            m, NEAR_POSE, problem=Problem(rows=(Orientation(frame), Position(frame)))
+        ).native
+        self._numbers = (CONVERGED, CONVERGED**2, ranges.lower, ranges.upper)
+
+    def __call__(self, pose: Floats, guess: Floats) -> Any:
+        found = self._native(guess, pose, *self._numbers)
+        return found if found[4] > 0.5 else None
+
+
+def reached(
+    m: Model, problem: Problem, x: Floats, guess: Floats | None, o: Options = PLAIN, solutions: int = 1,
+    strict: bool = True,
+) -> Configurations:  # fmt: skip
+    """Configurations for values (..., size), from a guess or without one.
+
+    With loops, a target that determines the mechanism is approached along a straight way first, so that
+    the branch of the guess is kept.
+    """
+    if o.continuation:
+        start = home(m) if guess is None else guess
+        return assembled(m, problem, x, start, o, strict)
+    designs = designs_of(m, o.parameters, o.limits)
+    start = home(m) if guess is None else guess
+    lead, (begin, goal, p) = flattened(
+        guess=(start, 1), targets=(x, 1), parameters=(designs.values, 1)
+    )
+    ranges = Ranges.of(m) if o.limits else Ranges.of(m).unlimited
+    solver = Solver(m, problem, ranges, o.tolerance, designs.names, o.threads)
+    lanes, guessed = Lanes(begin, goal, p), guess is not None or m.closed
+    if solutions > 1:
+        found, lead = _several(solver, lanes, guessed, solutions), (*lead, solutions)
+    else:
+        found = _one_each(solver, lanes, guessed, o)
+    parts = (y.reshape(lead)[()] for y in (found.good, found.distance, found.angle, found.steps))
+    made = Configurations(found.q.reshape(*lead, m.nq), *parts)
+    if strict:
+        own = Designs(designs.names, p)
+        _refuse(m, problem, made, found.violation.reshape(lead), o.limits, solutions > 1, own)
+    return made
+
+
+def _one_each(solver: Solver, lanes: Lanes, guessed: bool, o: Options) -> Solved:
+    """A configuration for each lane: on the branch of its guess where there are loops and the target
+    determines the mechanism, else by a search."""
+    m, problem = solver.m, solver.problem
+    found = determinacy(m, problem) if m.closed else None
+    if found is None or found.open or found.surplus or not len(lanes.x):
+        return solver.solve(lanes, guessed, o.restarts)
+    from eslabon.solve.assembly import Assembly
+
+    task = Assembly(m, problem, solver.ranges, strict=False)
+    designs = Designs(solver.names, lanes.p[:, None])
+    q, _, _ = task.solve(lanes.start.copy(), lanes.x[:, None], designs)
+    made = solver.verified(q[:, 0], lanes, np.zeros(len(q), dtype=np.int64))
+    left = np.flatnonzero(~made.good)
+    if len(left):
+        again = solver.solve(lanes.take(left), guessed, o.restarts)
+        for mine, other in zip(made, again, strict=True):
+            mine[left] = other
+    return made
+
+
+def _several(solver: Solver, lanes: Lanes, guessed: bool, count: int) -> Solved:
+    """Different configurations of each lane, the nearest to its guess first, from every start; places
+    that are left over have the best one, and are not good."""
+    rows = [_several_of(solver, lanes.take([k]), guessed, count) for k in range(len(lanes.x))]
+    if not rows:
+        nothing = np.zeros((0, count))
+        return Solved(np.zeros((0, count, solver.m.nq)), nothing > 0, *(nothing,) * 4)
+    return Solved(*(np.stack(y) for y in zip(*rows, strict=True)))
+
+
+def _several_of(solver: Solver, lane: Lanes, guessed: bool, count: int) -> Solved:
+    every, steps = solver.arrivals(lane, guessed)
+    every = every[solver.ranges.contain(every)]
+    order = np.argsort(solver.ranges.apart(every, lane.start), kind="stable")
+    every = every[order]
+    kept = every[_different(solver.m, solver.ranges, every, count)]
+    if not len(kept):
+        kept = solver.solve(lane, guessed, solver.settings.restarts).q
+        found = solver.verified(kept, lane, np.array([steps]))
+    else:
+        own = lane.take(np.zeros(len(kept), dtype=int))
+        found = solver.verified(kept, own, np.full(len(kept), steps))
+    fill = [0] * (count - len(found.q))
+    made = Solved(*(np.concatenate([y, y[fill]]) for y in found))
+    made.good[len(found.q) :] = False
+    return made
+
+
+def _different(m: Model, ranges: Ranges, q: Floats, most: float = np.inf) -> list[int]:
+    """Which configurations are different, those before the others; with loops, passive motions make no
+    difference."""
+    if not m.closed or not len(q):
+        return distinct(q, ranges.apart, 1e3 * DISTINCT, most)
+    marks = np.asarray(evaluate(m, FINGERPRINT)(q)).reshape(len(q), -1)
+    return distinct(marks, lambda a, b: np.abs(a - b).max(axis=-1), DISTINCT, most)
+
+
+def _refuse(
+    m: Model, problem: Problem, made: Configurations, violation: Floats, limits: bool, several: bool,
+    designs: Designs,
+) -> None:  # fmt: skip
+    """Raise where a target is not reached, with how near the nearest configuration comes."""
+    good = np.atleast_1d(made.converged)
+    good = good.any(axis=-1, keepdims=True) | good if several else good  # of several, one is enough
+    if good.all():
+        return
+    at = tuple(np.argwhere(~good)[0])
+    which = f"target {tuple(int(k) for k in at)}" if made.q.ndim > 1 else "this target"
+    frames = ", ".join(f"'{name}'" for name in problem.frames)
+    worst, rows = float(np.atleast_1d(violation)[at]), good.shape[: good.ndim - several]
+    own = designs[int(np.ravel_multi_index(at[: len(rows)], rows))].told if designs.names else ""
+    if unclosed(m, np.array([worst]))[0]:
+        raise AssemblyError(
+            f"{m.name}{own} does not close on the way to {which}: its loops are violated by {worst:.3g} "
+            "(rad, or lengths of its size); give another guess."
+        )
+    distance, angle = (float(np.atleast_1d(y)[at]) for y in (made.distance, made.angle))
+    within = " within its limits" if limits else ""
+    raise InverseKinematicsError(
+        f"{m.name}{own} does not reach {which} with {frames}{within}: the nearest configuration found misses "
+        f"it by {distance:.3g} m and {angle:.3g} rad. Ask for less, give another guess or more restarts, or "
+        "take the nearest with report=True."
+    )
+
+
+def modes_of_target(m: Model, problem: Problem, x: Floats, o: Options, most: int = 16) -> Floats:
+    """The different configurations that reach a target, which must leave nothing open that a pose would
+    not."""
+    if x.ndim != 1:
+        raise InputError("assembly_modes takes one target; call it for each.")
+    found = reached(m, problem, x, None, o, solutions=most)
+    frame = problem.frames[0]
+    whole = Problem(rows=(*problem.rows, Orientation(frame), Position(frame)))
+    left = determinacy(m, problem).open - determinacy(m, whole).open
+    if left > 0:
+        raise ModelError(
+            f"this target leaves {left} degree{'s' * (left > 1)} of freedom of {m.name} open, so that there "
+            "are no single modes; ask for more of the frame, such as planar=(x, y, angle) or its pose."
+        )
+    return np.asarray(found.q[found.converged])
