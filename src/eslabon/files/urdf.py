@@ -545,7 +545,9 @@ def to_urdf(m: Model, folder: Path | None = None) -> str:
         SubElement(SubElement(robot, "transmission", name=f"{name}_drive"), "joint", name=name)
     homes = {j.name: j.home for j in m.joints if j.home is not None}
     modes = {
-        mode.name: dict(mode.coordinates) for mode in substitute(m.description.modes, m.values)
+        mode.name: dict(mode.coordinates)
+        for mode in substitute(m.description.modes, m.values)
+        if mode.name != HOME
     }
     write_states(robot, {**({HOME: homes} if homes else {}), **modes})
     indent(robot)
@@ -612,6 +614,9 @@ def _lose(m: Model, diagnostics: Diagnostics) -> None:
         "the driving constraints": [c.name for c in m.couplings if c.source is None],
         "the couplings, of which a joint can have only one,": [
             c.name for c in m.couplings if c.source is not None and c.name not in written
+        ],
+        "the mode, whose name is that of where joints start:": [
+            mode.name for mode in m.description.modes if mode.name == HOME
         ],
         "the springs": [s.name for s in m.springs],
         "the wrenches": [w.name for w in m.wrenches],
