@@ -525,6 +525,10 @@ def test_what_is_switched_off_does_not_act(tmp_path):
             '<tendon><fixed name="t"><joint joint="q1" coef="1"/></fixed></tendon><actuator><motor name="a" tendon="t"/></actuator>',
             "something else than a joint: 'a'",
         ),
+        (
+            '<actuator><motor name="a" joint="q1" delay="0.1" nsample="3"/></actuator>',
+            "the delays of the actuators 'a'",
+        ),
         ("", None),
     ],
 )

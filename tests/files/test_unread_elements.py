@@ -58,6 +58,21 @@ LOST = [
     ("in_robot", '<gazebo reference="j"><springStiffness>9</springStiffness></gazebo>', "springStiffness"),
     ("in_robot", '<gazebo reference="j"><springReference>9</springReference></gazebo>', "springReference"),
     ("in_robot", '<gazebo reference="j"><implicitSpringDamper>1</implicitSpringDamper></gazebo>', "implicitSpringDamper"),
+    ("in_robot", "<gazebo><static>true</static></gazebo>", "static"),
+    ("in_robot", '<gazebo reference="b"><enable_wind>1</enable_wind></gazebo>', "enable_wind"),
+    ("in_robot", '<gazebo><plugin name="p"><joint>j</joint><mimicJoint>k</mimicJoint></plugin></gazebo>', "mimicJoint"),
+    ("in_robot", '<gazebo><plugin name="lift"><air_density>1.2</air_density></plugin></gazebo>', "air_density"),
+    ("in_robot", '<virtual_joint name="v" type="floating" parent_frame="w" child_link="a"/>', "virtual_joint"),
+    ("in_robot", '<transmission name="u"><type>x/DifferentialTransmission</type><joint name="j"/></transmission>', "type"),
+    ("in_robot", '<transmission name="u" type="pr2/WristTransmission"><joint name="j"/></transmission>', "type"),
+    ("in_robot", '<transmission name="u"><flexJoint name="j"/></transmission>', "flexJoint"),
+    ("in_robot", '<transmission name="u"><joint name="j"><offset>0.1</offset></joint></transmission>', "offset"),
+    ("in_robot", '<transmission name="u"><actuator name="m" mechanicalReduction="3"/></transmission>', "mechanicalReduction"),
+    ("in_actuator", "<rotorInertia>1e-4</rotorInertia>", "rotorInertia"),
+    ("in_robot", '<ros2_control name="c"><joint name="j"><command_interface name="position"><param name="max">0.5</param></command_interface></joint></ros2_control>', "max"),
+    ("in_robot", '<ros2_control name="c"><joint name="j"><command_interface name="effort"><param name="min">-0.5</param></command_interface></joint></ros2_control>', "min"),
+    ("in_robot", '<ros2_control name="c"><joint name="j"><param name="mimic">k</param></joint></ros2_control>', "mimic"),
+    ("in_robot", '<ros2_control name="c"><transmission name="u"><joint name="j"><mechanical_reduction>50</mechanical_reduction></joint></transmission></ros2_control>', "mechanical_reduction"),
     ("in_link", '<force xyz="0 0 1"/>', "force"),
     ("in_inertial", '<added_mass value="1"/>', "added_mass"),
     # slips
@@ -75,6 +90,12 @@ HARMLESS = [
     ("in_robot", '<gazebo reference="b"><material>Gazebo/Red</material><mu1>1</mu1><kp>1e6</kp></gazebo>'),
     ("in_robot", '<gazebo reference="b"><sensor type="imu" name="i"/><selfCollide>1</selfCollide></gazebo>'),
     ("in_robot", '<ros2_control name="c" type="system"><joint name="j"><command_interface name="x"/></joint></ros2_control>'),
+    ("in_robot", '<ros2_control name="c" type="system"><hardware><plugin>x</plugin></hardware><joint name="j"><command_interface name="position"><param name="min">-1</param><param name="max">2</param></command_interface><state_interface name="position"/></joint></ros2_control>'),
+    ("in_robot", '<ros2_control name="c" type="system"><transmission name="u"><plugin>transmission_interface/SimpleTransmission</plugin><joint name="j" role="joint1"><mechanical_reduction>1.0</mechanical_reduction><offset>0</offset></joint></transmission></ros2_control>'),
+    ("in_robot", '<transmission name="u"><type>transmission_interface/SimpleTransmission</type><joint name="j"><hardwareInterface>x</hardwareInterface></joint><actuator name="m"><mechanicalReduction>1e0</mechanicalReduction></actuator></transmission>'),
+    ("in_robot", '<virtual_joint name="v" type="fixed" parent_frame="w" child_link="a"/>'),
+    ("in_robot", "<gazebo><static>false</static></gazebo>"),
+    ("in_robot", '<gazebo reference="b"><gravity>true</gravity><turnGravityOff>0</turnGravityOff></gazebo>'),
     ("in_robot", '<drake:collision_filter_group name="g"><drake:member link="a"/></drake:collision_filter_group>'),
     ("in_link", '<visual name="v"><geometry><sphere radius="1"/></geometry><drake:perception_properties/></visual>'),
     ("in_link", '<collision name="c"><geometry><box size="1 1 1"/></geometry><drake:proximity_properties/></collision>'),
@@ -117,6 +138,45 @@ def test_what_is_harmless_makes_no_noise(written, place, text):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         es.load(written(place, text), strict=True)
+
+
+def test_a_base_that_moves_as_its_virtual_joint_says_is_read(written):
+    joint = '<virtual_joint name="v" type="{}" parent_frame="w" child_link="a"/>'
+    for kind, base in (("floating", "free"), ("planar", "planar")):
+        es.load(written("in_robot", joint.format(kind)), base=base, strict=True)
+        with pytest.raises(es.ReadError, match="virtual_joint"):
+            es.load(written("in_robot", joint.format(kind)), strict=True)
+
+
+def test_a_drive_of_an_unknown_joint_is_said(written):
+    for drive in (
+        '<transmission name="u"><joint name="k"/></transmission>',
+        '<ros2_control name="u"><joint name="k"><command_interface/></joint></ros2_control>',
+    ):
+        with pytest.warns(es.ModelWarning, match="'u' drives the unknown joint 'k'"):
+            es.load(written("in_robot", drive))
+
+
+def test_limits_of_a_continuous_joint_are_said_unless_they_leave_it_a_turn(written):
+    with pytest.warns(es.ModelWarning, match="joint 'j' is continuous.* is not read"):
+        m = es.load(written(kind="continuous"))
+    assert m.joint("j").limits is None
+    with pytest.raises(es.ReadError, match="continuous"):
+        es.load(written(kind="continuous"), strict=True)
+    path = written(kind="continuous")
+    path.write_text(path.read_text().replace('"-1" upper="1"', '"-3.14" upper="3.14"'))
+    es.load(path, strict=True)
+
+
+def test_a_parameter_that_repeats_a_mimic_is_harmless(tmp_path):
+    (path := tmp_path / "m.urdf").write_text(
+        """<robot name="m"><link name="a"/><link name="b"><inertial><mass value="1"/></inertial></link><link name="c"/>
+        <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>
+        <joint name="k" type="continuous"><parent link="b"/><child link="c"/><mimic joint="j" multiplier="2"/></joint>
+        <ros2_control name="u"><joint name="k"><param name="mimic">j</param><param name="multiplier">2</param>
+        </joint></ros2_control></robot>"""
+    )
+    assert len(es.load(path, strict=True).couplings) == 1
 
 
 def test_data_that_exporters_leave_in_a_fixed_joint_are_harmless(written):

@@ -234,6 +234,15 @@ def test_a_frame_beside_a_joint_of_its_own_name_with_frame_behind(folder):
     np.testing.assert_allclose(again.pose(q, "tip"), m.pose(q, "tip"), atol=1e-15)
 
 
+def test_a_mode_called_home_is_not_where_the_joints_start(folder):
+    """A <group_state> of that name is, so that the mode is lost with a word."""
+    b = es.Builder("arm").body("a", mass=1.0, inertia=(1, 1, 1))
+    m = b.joint("q", "revolute", "ground", "a", home=0.5).mode("home", {"q": 0.2}).build()
+    with pytest.warns(es.ModelWarning, match="no place for the mode, .* 'home'"):
+        path = m.save(folder / "h.urdf")
+    assert es.load(path).home().tolist() == [0.5]
+
+
 NEGATIVE_ZEROS = """<robot name="zeros"><link name="world"/>
 <link name="a"><inertial><origin xyz="-0 -0.0 0.1" rpy="-0 0 0"/><mass value="1"/>
 <inertia ixx="1" iyy="1" izz="1" ixy="-0" ixz="-0.0" iyz="0"/></inertial></link><link name="b"/>

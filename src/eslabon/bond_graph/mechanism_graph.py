@@ -68,7 +68,7 @@ class MechanismGraph(BondGraph):
     def __reduce__(self) -> tuple[Any, ...]:
         return self._of_mechanism, (self.mechanism, self.description)
 
-    def with_parameters(self, **values: float) -> Self:
+    def with_parameters(self, **values: float | str) -> Self:
         """The graph with other values of some parameters of the mechanism or its drives."""
         made = super().with_parameters(**values)
         own = {name: x for name, x in values.items() if name in self.mechanism.parameters}

@@ -19,10 +19,11 @@ from eslabon.arguments import flag, known_words, mapping
 from eslabon.errors import EslabonError, ModelError, format_value, located
 from eslabon.model import KINDS, Body, Builder, Description, Joint, Pose
 from eslabon.model.parameter_expressions import number
+from eslabon.model.parameter_units import has_unit, number_with_unit
 from eslabon.model.parsing import as_list, pose, six_moments, triple
 from eslabon.model.poses import ORIGIN, in_parent_frame
 
-COLUMNS = ("theta", "d", "a", "alpha")
+COLUMNS = {"theta": "rad", "d": "m", "a": "m", "alpha": "rad"}  # with their units
 BODY_KEYS = ("mass", "com", "inertia")
 JOINT_KEYS = tuple(
     f.name for f in fields(Joint) if f.name not in ("name", "kind", "parent", "child", "at")
@@ -54,7 +55,7 @@ def from_dh(
     data of a joint such as ``limits``. In a row, the theta of a revolute and the d of a prismatic
     joint are what is added to its coordinate. ``base`` is the pose of the first frame on the
     ground, ``tool`` that of the frame "tool" in the last one. With ``degrees=True`` theta and alpha
-    are in degrees.
+    are in degrees, but for texts with a unit of their own such as "90 deg".
 
     >>> import eslabon as es
     >>> rows = [(0, 0, 1.0, 0), {"a": 0.8, "mass": 2.0, "com": (-0.4, 0, 0)}]
@@ -85,7 +86,7 @@ def add_dh(
         ).at("dh", "convention")
     standard, degrees = convention == "standard", flag(degrees, "degrees")
     table = []
-    for k, row in enumerate(as_list(rows) or (), start=1):
+    for k, row in enumerate(as_list(rows, "the table") or (), start=1):
         with _row_of_table(k):
             table.append(_row(row, k, degrees))
     if not table:
@@ -151,7 +152,7 @@ def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
     """A row as a mapping of known keys, its four numbers in radians."""
     what = f"row {k} of the table"
     if not isinstance(row, Mapping):
-        values = as_list(row) or ()
+        values = as_list(row, what) or ()
         if len(values) != 4:
             raise ModelError(
                 f"{what} needs four numbers (theta, d, a, alpha) or a mapping; it is {format_value(row)}."
@@ -168,11 +169,12 @@ def _row(row: Any, k: int, degrees: bool) -> dict[str, Any]:
     for key in made:
         with located(str(key)):
             known_words([key], known, f"{what} has the unknown key")
-    for column in COLUMNS:
-        in_degrees = degrees and column in ("theta", "alpha") and f"{column}_deg" not in row
+    for column, unit in COLUMNS.items():
+        value = made.get(column, 0.0)
         with located(column):
-            value = number(made.get(column, 0.0), f"{what}: {column}")
-        made[column] = value * number("deg") if in_degrees else value
+            if degrees and unit == "rad" and f"{column}_deg" not in row:
+                value = _degrees(value, f"{what}: {column}")
+            made[column] = number_with_unit(value, f"{what}: {column}", unit)
     return made
 
 
@@ -196,6 +198,6 @@ def in_radians(table: Mapping[str, Any], kind: Any, what: str) -> dict[str, Any]
 def _degrees(value: Any, what: str) -> Any:
     if isinstance(value, list | tuple):
         return [_degrees(x, what) for x in value]
-    if isinstance(value, float) and abs(value) == float("inf"):
-        return value
+    if has_unit(value) or (isinstance(value, float) and abs(value) == float("inf")):
+        return value  # a unit of its own tells more than the key
     return number(value, what) * number("deg")

@@ -365,6 +365,8 @@ class _Reader:
                 self.lose("the disabled actuators", name)
             elif self._gear(k).any():
                 found.setdefault(mj.actuator_trnid[k, 0], []).append(k)
+                if self._any(k, "actuator_delay"):
+                    self.lose("the delays of the actuators", name)
                 if not self._is_motor(k):
                     self.lose("the control laws, such as a servo's, of the actuators", name)
         return dict(sorted(found.items()))

@@ -51,7 +51,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import numpy as np
 
 from eslabon.arguments import known_words
-from eslabon.errors import ModelError, ReadError, located, suggest
+from eslabon.errors import ModelError, ReadError, format_value, located, suggest
 from eslabon.files.diagnostics import Diagnostics
 from eslabon.files.meshes import named_from
 from eslabon.files.options import UrdfOptions, UrdfWriteOptions
@@ -71,6 +71,7 @@ from eslabon.files.urdf_joints import (
     add_joint,
     add_mimics,
     driven_joints,
+    pass_over_plugins,
     read_states,
     write_joint,
     write_jointed,
@@ -125,7 +126,7 @@ def read_urdf(options: UrdfOptions, diagnostics: Diagnostics) -> Description:
         root = _root(links, ends)
         ground = root if _is_ground(root, links, base) else None
     bodies = _body_names(links, ground)
-    transmitted = driven_joints(robot, diagnostics)
+    transmitted = driven_joints(robot, joints, diagnostics)
     carrying, cut = _tree(ends, root, transmitted)
     moving = [
         name for name in carrying if KINDS.get(joints[name].attrib.get("type", "")) != "fixed"
@@ -173,7 +174,8 @@ def read_urdf(options: UrdfOptions, diagnostics: Diagnostics) -> Description:
     add_visuals(b, robot, links, bodies, diagnostics, options.packages)
     closed = bool(cut) or any(loops.values())
     actuate(b, joints, moving, mimics, closures, transmitted if closed else None, diagnostics)
-    robot.children("gazebo")
+    pass_over_plugins(robot)
+    _read_virtual_joints(robot, base, diagnostics)
     leave_out_unread(robot, diagnostics)
     if diagnostics.collect:
         check_meshes(links, diagnostics, options.packages)
@@ -193,6 +195,19 @@ def _robot(path: Path, diagnostics: Diagnostics) -> XmlElement:
             sentence = f"this is a xacro file (it has <xacro:{name}>); expand it with xacro first."
             raise ReadError(sentence).at(*element.place)
     return robot
+
+
+def _read_virtual_joints(robot: XmlElement, base: str, diagnostics: Diagnostics) -> None:
+    """How SRDF says that the root stands on the ground: the option `base` must say it too."""
+    for joint in robot.children("virtual_joint"):
+        kind = joint.optional_text("type")
+        robot.passed_over.add(joint)
+        if KINDS.get(kind, kind) != base:
+            diagnostics.leave_out(
+                f"{joint.what} is {format_value(kind)} and is not read; the base is {base}, "
+                "as the option base= says.",
+                *joint.place,
+            )
 
 
 def _with_world(
@@ -530,7 +545,9 @@ def to_urdf(m: Model, folder: Path | None = None) -> str:
         SubElement(SubElement(robot, "transmission", name=f"{name}_drive"), "joint", name=name)
     homes = {j.name: j.home for j in m.joints if j.home is not None}
     modes = {
-        mode.name: dict(mode.coordinates) for mode in substitute(m.description.modes, m.values)
+        mode.name: dict(mode.coordinates)
+        for mode in substitute(m.description.modes, m.values)
+        if mode.name != HOME
     }
     write_states(robot, {**({HOME: homes} if homes else {}), **modes})
     indent(robot)
@@ -597,6 +614,9 @@ def _lose(m: Model, diagnostics: Diagnostics) -> None:
         "the driving constraints": [c.name for c in m.couplings if c.source is None],
         "the couplings, of which a joint can have only one,": [
             c.name for c in m.couplings if c.source is not None and c.name not in written
+        ],
+        "the mode, whose name is that of where joints start:": [
+            mode.name for mode in m.description.modes if mode.name == HOME
         ],
         "the springs": [s.name for s in m.springs],
         "the wrenches": [w.name for w in m.wrenches],

@@ -30,25 +30,35 @@ TYPES = {"free": "floating", "spherical": "ball", "helical": "screw"}  # as they
 CLOSING = (  # elements of other dialects that close loops
     "loop", "loop_joint", "loop_constraint", "ball_constraint", "weld_constraint", "distance_constraint", "linear_bushing_rpy",
 )  # fmt: skip
+DRIVES = ("transmission", "ros2_control")  # elements that say how motors act
 # What does not matter to the motion of rigid bodies, by the element it is in; attributes have an @.
 HARMLESS = {
     "robot": (
-        "material", "ros2_control", "collision_filter_group", "disable_collisions", "group", "end_effector", "virtual_joint",
-        "sensor", "@version", "@name",
+        "material", "collision_filter_group", "disable_collisions", "group", "end_effector", "sensor", "@version", "@name",
     ),
     "link": (
         "visual", "collision", "sensor", "contact", "self_collision_checking", "verbose", "material", "audio_source",
         "daeMeshes", "@type", "@drawOrder",
     ),
-    "joint": ("calibration", "@drawOrder"),
+    "joint": ("calibration", "hardwareInterface", "state_interface", "@drawOrder", "@role"),
     "gazebo": (
-        "material", "visual", "collision", "sensor", "plugin", "static", "selfCollide", "self_collide", "laserRetro",
+        "material", "visual", "collision", "sensor", "selfCollide", "self_collide", "laserRetro",
         "mu1", "mu2", "mu", "fdir1", "kp", "kd", "minDepth", "maxContacts", "maxVel", "provideFeedback",
-        "disableFixedJointLumping", "preserveFixedJoint", "canonicalBody", "genTexCoord", "enable_wind", "@reference",
+        "disableFixedJointLumping", "preserveFixedJoint", "canonicalBody", "genTexCoord", "@reference",
     ),
-    "transmission": ("@type", "@name"),
+    "plugin": ("@name", "@filename"),
+    "transmission": ("hardwareInterface", "motorTorqueConstant", "pulsesPerRevolution", "@name"),
+    "actuator": ("hardwareInterface", "motorTorqueConstant", "pulsesPerRevolution", "@name", "@role"),
+    "ros2_control": ("hardware", "gpio", "sensor", "@name", "@type", "@rw_rate", "@is_async", "@thread_priority"),
+    "command_interface": ("@name", "@data_type", "@size"),
     "safety_controller": ("@k_velocity", "@k_position"),
     "group_state": ("@group",),
+}  # fmt: skip
+# Elements and attributes that change nothing if they have this value, false being 0 and true 1.
+NEUTRAL = {
+    "mechanicalReduction": 1.0, "mechanical_reduction": 1.0, "offset": 0.0,
+    "static": 0.0, "kinematic": 0.0, "gravity": 1.0, "turnGravityOff": 0.0, "enable_wind": 0.0,
+    "dampingFactor": 0.0, "springStiffness": 0.0, "springReference": 0.0,
 }  # fmt: skip
 
 
@@ -131,13 +141,27 @@ def leave_out_unread(robot: XmlElement, diagnostics: Diagnostics) -> None:
     kinds: dict[tuple[str, str, str], list[Unread]] = {}
     for found in unread(robot, HARMLESS):
         place = found.element.place
-        if not any(place[:length] in diagnostics.abandoned for length in range(1, len(place) + 1)):
+        if not _is_neutral(found) and not any(
+            place[:length] in diagnostics.abandoned for length in range(1, len(place) + 1)
+        ):
             owner = "" if found.element.parent is None else found.element.parent.word
             kinds.setdefault((owner, found.element.word, found.attribute), []).append(found)
     for same in kinds.values():
         for found in same if diagnostics.collect else same[:1]:
             more = "" if diagnostics.collect or len(same) == 1 else f" ({len(same)} times in all)"
             diagnostics.leave_out(_unread_sentence(found, more), *found.element.place)
+
+
+def _is_neutral(found: Unread) -> bool:
+    """Whether what was not read says only what holds without it."""
+    element, attribute = found
+    text = (element.attrib.get(attribute) if attribute else element.text) or ""
+    try:
+        value = float({"false": "0", "true": "1"}.get(text.strip().lower(), text))
+    except ValueError:
+        return False
+    # a motor may be mounted the other way round
+    return abs(value) == NEUTRAL.get(attribute or element.word, math.nan)
 
 
 def _unread_sentence(found: Unread, more: str) -> str:
@@ -148,6 +172,8 @@ def _unread_sentence(found: Unread, more: str) -> str:
         element.word in CLOSING or (element.word == "joint" and owner is not None)
     ):
         advice = "close the loop with loops=."
+    if set(DRIVES) & {step.partition("[")[0] for step in element.place}:
+        advice = "motors are taken at the joint."
     if attribute:
         what, known, form = (
             f"{element.what}: the attribute {attribute}",
@@ -158,7 +184,8 @@ def _unread_sentence(found: Unread, more: str) -> str:
         known, form = set() if owner is None else owner.read_children, "<{}>"
         what = f"the URDF has a <{element.word}>, which"
     else:
-        what, known, form = f"{owner.what}: <{element.word}>", owner.read_children, "<{}>"
+        name = f' name="{element.get("name", "")}"' if element.word == "param" else ""
+        what, known, form = f"{owner.what}: <{element.word}{name}>", owner.read_children, "<{}>"
     near = get_close_matches(attribute or element.word, sorted(known), n=1, cutoff=0.75)
     hint = f"; did you mean {form.format(near[0])}?" if near else f"; {advice}"
     return f"{what} is not read{more}{hint}"

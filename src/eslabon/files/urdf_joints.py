@@ -4,7 +4,6 @@ and transmissions."""
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
@@ -52,6 +51,9 @@ FIELDS = {
     "viscous": ("dynamics",),
     "coulomb": ("dynamics",),
 }
+# In plugins of Gazebo: joints that follow others, and loads of a fluid
+ACTING = ("mimicJoint", "mimic_joint", "air_density", "fluid_density", "uniform_fluid_density")
+FULL_TURN = 6.28  # rad; limits of a continuous joint that leave it as much mean none
 State = Mapping[str, tuple[float, ...]]  # coordinates by joint
 Joints = Mapping[str, XmlElement]
 
@@ -149,8 +151,16 @@ def _limits(joint: XmlElement, diagnostics: Diagnostics) -> dict[str, Any]:
         for key in ("velocity", "effort")
         if given.get(key, math.inf) < UNBOUNDED
     }
-    if given.keys() & {"lower", "upper"} and joint.text_of("type") != "continuous":
+    if given.keys() & {"lower", "upper"}:
         lower, upper = given.get("lower", 0.0), given.get("upper", 0.0)
+        if joint.text_of("type") == "continuous":
+            if 0 < upper - lower < FULL_TURN:
+                diagnostics.leave_out(
+                    f"{joint.what} is continuous, and its <limit> lower and upper is not read; "
+                    "make it revolute if it has limits.",
+                    *limit.place,
+                )
+            return made
         if lower <= upper:
             return {"limits": (lower, upper), **made}
         diagnostics.warn(
@@ -219,33 +229,100 @@ def read_states(robot: XmlElement, diagnostics: Diagnostics) -> dict[str, State]
     return made
 
 
-def driven_joints(robot: XmlElement, diagnostics: Diagnostics) -> tuple[str, ...]:
-    """The joints that a <transmission>, or a command interface of <ros2_control>, names."""
-    found: dict[str, None] = {}
-    for drive in (*robot.children("transmission"), *robot.children("ros2_control")):
-        for joint in _joints_in(drive, diagnostics):
-            words = {e.word for e in joint}
-            if joint.attrib.get("name") and (
-                "command_interface" in words or "state_interface" not in words
-            ):
-                found[joint.attrib["name"]] = None
+def driven_joints(robot: XmlElement, joints: Joints, diagnostics: Diagnostics) -> tuple[str, ...]:
+    """The joints that a <transmission>, or a command interface of <ros2_control>, names.
+
+    Motors are taken at the joint: gears, offsets, motors that drive several joints together and
+    further limits stay unread, unless they say what holds anyway."""
+    controls, found = robot.children("ros2_control"), dict[str, None]()
+    drives = [x for owner in (robot, *controls) for x in owner.children("transmission")]
+    for drive in drives:
+        drive.children("actuator")
+        _pass_over_simple_type(drive)
+        parts = [joint for element in drive.iter() for joint in element.children("joint")]
+        found |= dict.fromkeys(_known_joints(drive, parts, joints, diagnostics))
+    for control in controls:
+        parts = control.children("joint")
+        for part in parts:
+            _pass_over_what_holds(part, joints)
+        commanded = [part for part in parts if _is_commanded(part)]
+        found |= dict.fromkeys(_known_joints(control, commanded, joints, diagnostics))
     return tuple(found)
 
 
-def _joints_in(drive: XmlElement, diagnostics: Diagnostics) -> Iterator[XmlElement]:
-    """The joints of a drive, however deep; a reduction other than 1 is left out."""
-    for element in drive.iter():
-        assert isinstance(element, XmlElement)
-        if element.word == "joint":
-            yield element
-        if element.word == "mechanicalReduction" and not re.fullmatch(
-            r"\s*[+-]?1(\.0*)?\s*", element.text or "1"
-        ):
-            diagnostics.leave_out(
-                f"{drive.what}: <mechanicalReduction> is not read; motors are taken at the joint.",
-                *element.place,
-            )
-    drive.pass_over()
+def _known_joints(
+    drive: XmlElement, parts: Iterable[XmlElement], joints: Joints, diagnostics: Diagnostics
+) -> Iterator[str]:
+    for part in parts:
+        if name := part.optional_text("name"):
+            if name not in joints:
+                hint = suggest(name, joints, "; it is left out.")
+                diagnostics.leave_out(
+                    f"{drive.what} drives the unknown joint '{name}'{hint}", *part.place
+                )
+            yield name
+
+
+def _is_commanded(joint: XmlElement) -> bool:
+    words = {e.word for e in joint}
+    return "command_interface" in words or "state_interface" not in words
+
+
+def _pass_over_simple_type(drive: XmlElement) -> None:
+    """Of a drive with one motor and one joint; of any other type not all is read."""
+    if _is_simple(drive.get("type")):
+        drive.optional_text("type")
+    drive.passed_over |= {e for e in drive if e.word in ("type", "plugin") and _is_simple(e.text)}
+
+
+def _is_simple(kind: str | None) -> bool:
+    return not (kind or "").strip() or "simple" in str(kind).lower()
+
+
+def _pass_over_what_holds(part: XmlElement, joints: Joints) -> None:
+    """The parameters of a joint in <ros2_control> that say what its own element says too, or no
+    more than that: a joint that it mimics, and limits of commands that are not narrower."""
+    joint = joints.get(part.optional_text("name"), XmlElement("joint"))
+    parameters = {e.get("name", ""): e for e in part if e.word == "param"}
+    mimicked = (parameters["mimic"].text or "") if "mimic" in parameters else None
+    mimics = joint.find("mimic")
+    repeated = mimics is not None and mimics.get("joint") == (mimicked or "").strip()
+    part.passed_over |= {
+        e for name, e in parameters.items() if repeated or name not in ("mimic", "multiplier")
+    }
+    limit = joint.find("limit")
+    for command in part.children("command_interface"):
+        ends = _command_range(command.get("name", ""), {} if limit is None else limit.attrib)
+        for e in command:
+            side = {"min": 0, "max": 1}.get(e.get("name", ""))
+            if side is None or _is_not_narrower(e.text, side, ends):
+                command.passed_over.add(e)
+
+
+def _command_range(command: str, limit: Mapping[str, str]) -> tuple[float, float]:
+    """What the <limit> of a joint leaves to a command of that name."""
+    try:
+        if command == "position" and limit:
+            return float(limit.get("lower", 0)), float(limit.get("upper", 0))
+        largest = float(limit.get(command, math.inf))
+    except ValueError:  # the joint itself says what is wrong
+        return -math.inf, math.inf
+    return -largest, largest
+
+
+def _is_not_narrower(text: str | None, side: int, ends: tuple[float, float]) -> bool:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return False
+    return value <= ends[0] if side == 0 else value >= ends[1]
+
+
+def pass_over_plugins(robot: XmlElement) -> None:
+    """Pass over plugins of Gazebo, but for the parts of them that constrain or load."""
+    for gazebo in robot.children("gazebo"):
+        for plugin in gazebo.children("plugin"):
+            plugin.passed_over |= {e for e in plugin if e.word not in ACTING}
 
 
 def actuate(

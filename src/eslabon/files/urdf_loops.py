@@ -98,13 +98,14 @@ class LoopDialect(NamedTuple):
     origins: tuple[Paths, Paths]
     axes: tuple[Paths, Paths]
 
-    def known(self) -> set[str]:
+    def known(self) -> tuple[str, ...]:
         """The elements that may stand in it."""
         paths = (
             *self.links,
             *(path for sides in (self.origins, self.axes) for x in sides for path in x),
         )
-        return {path.partition("/")[0] for path in paths} | {"screw_thread_pitch"}
+        words = (path.partition("/")[0] for path in paths)
+        return tuple(dict.fromkeys((*words, "screw_thread_pitch")))
 
 
 DIALECTS = (

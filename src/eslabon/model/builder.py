@@ -9,7 +9,7 @@ from typing import Any, Self
 from eslabon.arguments import choice, text
 from eslabon.errors import ModelError, format_value, located
 from eslabon.model.constraints import ClosureKind
-from eslabon.model.items import ITEMS, Coupling, Description
+from eslabon.model.items import ITEMS, Coupling, Description, Item, Joint
 from eslabon.model.joints import JointKind
 from eslabon.model.model import Model
 from eslabon.model.parameter_expressions import (
@@ -30,7 +30,7 @@ from eslabon.model.parsing import (
     triple,
 )
 from eslabon.model.poses import ORIGIN
-from eslabon.model.schema import check_name, make_item
+from eslabon.model.schema import check_name, make_item, references
 
 
 class Builder:
@@ -55,6 +55,9 @@ class Builder:
         self._parameters: dict[str, Number] = {}
         self._items: dict[str, list[Any]] = {section: [] for section in ITEMS}
         self._actuated: list[str] | None = None
+        self._kinds: dict[str, JointKind] = {}  # of the joints
+        # What was written of items that name a joint which came later: its units are checked then
+        self._early: list[tuple[type[Item], str, Mapping[str, object], str]] = []
 
     def parameter(self, name: str, value: NumberLike) -> ParameterExpression:
         """A named number, or one defined by an expression of others; use what it returns, or its
@@ -218,10 +221,7 @@ class Builder:
         >>> b.build().rheonomic
         True
         """
-        self._items["couplings"].append(
-            make_item(Coupling, name, {"joint": joint, "offset": motion}, "drive")
-        )
-        return self
+        return self._append(Coupling, name, {"joint": joint, "offset": motion}, "drive")
 
     def spring(
         self,
@@ -343,6 +343,8 @@ class Builder:
         >>> b.describe().name
         'rod'
         """
+        while self._early:
+            make_item(*self._early.pop(0), self._kinds)
         actuated = self._actuated
         if actuated is None:
             closed = self._items["loops"] or self._items["couplings"]
@@ -369,5 +371,15 @@ class Builder:
         0.8
         """
         section = choice(section, "section", ITEMS)
-        self._items[section].append(make_item(ITEMS[section], name, written))
+        return self._append(ITEMS[section], name, written)
+
+    def _append(
+        self, item: type[Item], name: str, written: Mapping[str, object], word: str = ""
+    ) -> Self:
+        made = make_item(item, name, written, word, self._kinds)
+        self._items[item.section].append(made)
+        if isinstance(made, Joint):
+            self._kinds[name] = made.kind
+        elif any(of == "joint" and x not in self._kinds for _, of, x in references(made)):
+            self._early.append((item, name, written, word))
         return self

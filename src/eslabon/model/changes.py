@@ -61,7 +61,7 @@ def with_item(m: Model, kind: str, name: str, changed: Mapping[str, object]) -> 
     """One body, joint or frame with other fields, named as the Builder names them; the others
     stay."""
     if kind == "joint" and "motor" in changed:
-        several = as_list(changed["motor"]) or [changed["motor"]]
+        several = as_list(changed["motor"], "motor") or [changed["motor"]]
         if len(several) > 2:
             raise ModelError(
                 f"joint '{name}': motor is its inertia, or (inertia, gear ratio); it is {format_value(changed['motor'])}."

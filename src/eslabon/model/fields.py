@@ -26,7 +26,7 @@ from eslabon.arguments import choice, known_words, mapping, text
 from eslabon.errors import ModelError, format_value, located
 from eslabon.model.closures import CLOSURES
 from eslabon.model.constraints import ClosureKind
-from eslabon.model.joints import KINDS
+from eslabon.model.joints import KINDS, JointKind
 from eslabon.model.parameter_expressions import Number, ParameterExpression, leaves
 from eslabon.model.parameter_units import number_with_unit
 from eslabon.model.parsing import (
@@ -71,6 +71,13 @@ class Context(NamedTuple):
 
     what: str
     kind: Any = None  # a kind of joint or constraint, or the form of a shape
+    others: Mapping[str, Any] = {}  # the fields before it
+    joints: Mapping[str, JointKind] = {}  # of the mechanism, those that are known
+
+    def unit_of_joint(self, field: str) -> str | None:
+        """The unit of the coordinate of the joint that a field names, if it has just one."""
+        kind = self.joints.get(self.others.get(field, ""))
+        return kind.coordinates[0].unit if kind is not None and kind.nq == 1 else None
 
 
 @dataclass(frozen=True)
@@ -166,13 +173,21 @@ class Quantity(Spec[Number]):
     units: tuple[str, ...]
     minimum: float | None = None
     angle: bool = False  # whether it may be written in degrees, name_deg
+    of: tuple[str, ...] = ()  # fields whose joints decide: it is a coordinate, or a ratio of two
 
     @property
     def unit(self) -> str:
         return self.units[0] if len(self.units) == 1 else ""
 
     def parse(self, value: object, name: str, context: Context) -> Number:
-        return number_with_unit(value, f"{context.what}: {name}", *self.units)
+        return number_with_unit(value, f"{context.what}: {name}", *self._units(context))
+
+    def _units(self, context: Context) -> tuple[str, ...]:
+        """The unit that it has among the joints that are known, or all that it can have."""
+        over, *under = (context.unit_of_joint(field) for field in self.of) if self.of else (None,)
+        if over is None or None in under:
+            return self.units
+        return ("" if over == under[0] else f"{over}/{under[0]}",) if under else (over,)
 
     def numbers(self, name: str, item: object) -> FieldNumbers:
         yield name, (name,), self.unit
@@ -186,9 +201,13 @@ class Quantity(Spec[Number]):
 
 
 def quantity(
-    *units: str, minimum: float | None = None, default: Number = 0.0, angle: bool = False
+    *units: str,
+    minimum: float | None = None,
+    default: Number = 0.0,
+    angle: bool = False,
+    of: tuple[str, ...] = (),
 ) -> Any:
-    return declare(Quantity(units, minimum, angle), default)
+    return declare(Quantity(units, minimum, angle, of), default)
 
 
 @dataclass(frozen=True)
@@ -342,14 +361,14 @@ class Intervals(Spec[Pairs | None]):
             raise ModelError(
                 f"{what} need a joint whose coordinates are angles or lengths; this one is {kind.kind}."
             )
-        entries = as_list(value)
+        entries = as_list(value, what)
         if entries is None:
             raise ModelError(
                 f"{what} need a lower and an upper value; they are {format_value(value)}."
             )
-        if not any(as_list(pair) is not None for pair in entries):
+        if not any(as_list(pair, what) is not None for pair in entries):
             entries = [entries]
-        pairs = [as_list(pair) or [] for pair in entries]
+        pairs = [as_list(pair, what) or [] for pair in entries]
         if len(pairs) != kind.nq or any(len(pair) != 2 for pair in pairs):
             raise ModelError(
                 f"{what} need a (lower, upper) pair for each of the {kind.nq} coordinates."
@@ -375,7 +394,8 @@ class Intervals(Spec[Pairs | None]):
 
 
 def _side(x: object, what: str, unit: str) -> Number:
-    return float(x) if isinstance(x, float) and np.isinf(x) else number_with_unit(x, what, unit)
+    open_ = isinstance(x, float | np.floating) and np.isinf(x)
+    return float(cast("float", x)) if open_ else number_with_unit(x, what, unit)
 
 
 # -- places and names ------------------------------------------------------------------------------
@@ -511,8 +531,17 @@ class Coordinates(Spec[Placed]):
         placed = []
         for joint, given in value.items():
             with located(str(joint)):
-                entries = [given] if (listing := as_list(given)) is None else listing
-                numbers = tuple(number_with_unit(x, what, *OF_COORDINATES) for x in entries)
+                entries = (
+                    [given] if (listing := as_list(given, f"{what}: {joint}")) is None else listing
+                )
+                kind = context.joints.get(joint) if isinstance(joint, str) else None
+                units: list[tuple[str, ...]] = [OF_COORDINATES] * len(entries)
+                if kind is not None and kind.nq == len(entries):
+                    units = [(x.unit,) for x in kind.coordinates]
+                numbers = tuple(
+                    number_with_unit(x, f"{what}: {joint}", *own)
+                    for x, own in zip(entries, units, strict=True)
+                )
                 placed.append((text(joint, f"{what}: joint"), numbers))
         return tuple(placed)
 
@@ -644,7 +673,7 @@ class Size(Spec[Values]):
             value = [1.0 if value is None else value] * 3
         if value is None:
             raise ModelError(f"{what}: a {kind} needs its size: {meaning}.")
-        entries = [value] if (listing := as_list(value)) is None else listing
+        entries = [value] if (listing := as_list(value, f"{what}: {name}")) is None else listing
         if len(entries) != count:
             raise ModelError(
                 f"{what}: the size of a {kind} is {meaning}; it was given {format_value(value)}."

@@ -142,8 +142,8 @@ class Coupling(Item, section="couplings", word="coupling", room="joint or loop")
     name: str
     joint: str = reference("joint")
     source: str | None = reference("joint", None)
-    ratio: Number = quantity("", "m/rad", "rad/m", default=1.0)
-    offset: Number = quantity("rad", "m", angle=True)
+    ratio: Number = quantity("", "m/rad", "rad/m", default=1.0, of=("joint", "source"))
+    offset: Number = quantity("rad", "m", angle=True, of=("joint",))
 
 
 @dataclass(frozen=True)

@@ -262,7 +262,7 @@ class Model(Parametric[Description]):
         parameters = tuple((n, values.get(n, x)) for n, x in self.description.parameters)
         return replace(self.description, parameters=parameters)
 
-    def with_parameters(self, **values: float) -> Self:
+    def with_parameters(self, **values: float | str) -> Self:
         """The mechanism with other values of some parameters, checked again.
 
         >>> import eslabon as es
@@ -275,7 +275,13 @@ class Model(Parametric[Description]):
             raise ModelError(f"{self.name}: the time is no parameter; {given}.")
         return super().with_parameters(**values)
 
-    def variant(self, **values: float) -> Self:
+    def _units_of_parameter(self, name: str) -> tuple[str, ...]:
+        from eslabon.model.free_numbers import parameter_units
+
+        unit = parameter_units(self)[name]
+        return () if unit is None else (unit,)
+
+    def variant(self, **values: float | str) -> Self:
         """The mechanism with other values of some parameters, checked again, that shares native
         code with this one: the values are inputs of it. So thousands of designs compile nothing
         anew, where each `with_parameters` has code of its own, which is a little faster.

@@ -20,6 +20,7 @@ from eslabon.numerics.units import (
     NUMBER,
     RAD,
     Dimensions,
+    Unit,
     add_exponents,
     unit_of,
     unit_text,
@@ -36,17 +37,32 @@ def number_with_unit(written: object, what: str, *units: str) -> Number:
     >>> number_with_unit("80 mm", "a length", "m"), number_with_unit("80*L", "a length", "m")
     (0.08, ParameterExpression('80*L'))
     """
-    found = _WITH_UNIT.fullmatch(written) if isinstance(written, str) else None
-    if found is None:
-        return number(written, what)
-    try:
-        given = unit_of(found["unit"])
-    except InputError:
-        return number(written, what)  # it is no expression either, and its parser says why
+    if not isinstance(written, str) or (found := _value_and_unit(written)) is None:
+        return number(written, what)  # of what is no expression either, its parser says why
+    value, text, given = found
     if units and not any(given.fits(unit_of(unit)) for unit in units):
         known = " or ".join(f"in {unit}" if unit else "a mere number" for unit in units)
-        raise ModelError(f"{what} is in {found['unit'].strip()}; it is to be {known}.")
-    return number(float(found["value"]) * given.factor, what)
+        raise ModelError(f"{what} is in {text}; it is to be {known}.")
+    return number(value * given.factor, what)
+
+
+def has_unit(written: object) -> bool:
+    """Whether what is written is a number with a unit of its own.
+
+    >>> has_unit("80 mm"), has_unit("80*mm"), has_unit(80)
+    (True, False, False)
+    """
+    return isinstance(written, str) and _value_and_unit(written) is not None
+
+
+def _value_and_unit(written: str) -> tuple[float, str, Unit] | None:
+    """A number, its unit as written, and what that means; None for any other text."""
+    if (found := _WITH_UNIT.fullmatch(written)) is None:
+        return None
+    try:
+        return float(found["value"]), found["unit"].strip(), unit_of(found["unit"])
+    except InputError:
+        return None
 
 
 # What tells the unit of a parameter, the surest first: that it stands for a number by itself, times

@@ -23,7 +23,8 @@ from eslabon.model.parameter_expressions import (
     dependency_order,
     number,
 )
-from eslabon.numerics.scalars import Expression, casadi
+from eslabon.model.parameter_units import has_unit, number_with_unit
+from eslabon.numerics.scalars import Expression, casadi, is_symbolic
 
 COMPARED_LEVELS = (
     2  # of an expression in a parameter's place, so that equal ones need not be one node
@@ -156,11 +157,13 @@ class Parametric(ABC, Generic[D]):
                 raise ModelError(f"{self.name}: {defined}; change what it is made of.")
             known_words([name], self.parameters, f"{self.name}: there is no parameter")
 
-    def with_parameters(self, **values: float) -> Self:
+    def with_parameters(self, **values: float | str) -> Self:
         """The same with other values of some parameters, checked again.
 
         >>> import eslabon as es
         >>> es.load("five_bar").with_parameters(L2=0.05).parameters["L2"]
+        0.05
+        >>> es.load("five_bar").with_parameters(L2="50 mm").parameters["L2"]
         0.05
 
         Parameters of a bond graph's submodel have its name in front, as in
@@ -169,12 +172,20 @@ class Parametric(ABC, Generic[D]):
         self.check_parameters(values)
         changed: dict[str, float] = {}
         for name, x in values.items():
-            value = number(x, f"parameter '{name}'")
-            if isinstance(value, ParameterExpression):
-                needs = f"parameter '{name}' needs a plain number; it is {format_value(x)}."
-                raise ModelError(f"{self.name}: {needs}")
-            changed[name] = value
+            units = self._units_of_parameter(name) if has_unit(x) else ()
+            value = number_with_unit(x, f"parameter '{name}'", *units)
+            changed[name] = self._plain_number(value, name, x)
         return self.from_description(self._with_values(changed))
+
+    def _plain_number(self, value: Number, name: str, written: object) -> float:
+        if isinstance(value, ParameterExpression):
+            needs = f"parameter '{name}' needs a plain number; it is {format_value(written)}."
+            raise ModelError(f"{self.name}: {needs}")
+        return value
+
+    def _units_of_parameter(self, name: str) -> tuple[str, ...]:
+        """The unit of a parameter; none where it does not follow, and any is accepted."""
+        return ()
 
     def with_symbols(self, symbols: Mapping[str, Expression | float]) -> Self:
         """The same with CasADi symbols in place of some parameters' values: what graphs are traced
@@ -186,6 +197,11 @@ class Parametric(ABC, Generic[D]):
         SX(a1)
         """
         self.check_parameters(mapping(symbols, "symbols"))
+        for name, x in symbols.items():
+            if not is_symbolic(x):
+                self._plain_number(number(x, f"parameter '{name}'"), name, x)
+            elif casadi.SX(x).numel() != 1:
+                raise ModelError(f"parameter '{name}' needs one symbol; it is {format_value(x)}.")
         return self._with_substituted(symbols)
 
     def _with_substituted(self, symbols: Mapping[str, Expression | float]) -> Self:

@@ -44,9 +44,10 @@ def is_single_number(value: object) -> bool:
     return isinstance(value, str | int | float | ParameterExpression | np.number)
 
 
-def as_list(values: object) -> list[Any] | None:
-    """The entries of a sequence in their order; None for what is not one."""
-    refuse_masked(values, "one of the values")
+def as_list(values: object, what: str) -> list[Any] | None:
+    """The entries of a sequence in their order; None for what is not one. `what` is how a sentence
+    calls it."""
+    refuse_masked(values, what)
     if isinstance(values, str | bytes | bytearray | Mapping | Set):
         return None
     try:
@@ -57,7 +58,7 @@ def as_list(values: object) -> list[Any] | None:
 
 def require_entries(values: object, count: int, what: str) -> list[Any]:
     """So many entries of a sequence, or one where one is wanted."""
-    entries = [values] if is_single_number(values) and count == 1 else as_list(values)
+    entries = [values] if is_single_number(values) and count == 1 else as_list(values, what)
     if entries is None:
         raise ModelError(
             f"{what} needs {count} number{'s' * (count != 1)}; it is {format_value(values)}."
@@ -85,13 +86,13 @@ def pose(at: object, what: str, rpy: object = None) -> Pose:
     """A pose from xyz, (xyz, rpy), a 4x4 homogeneous matrix, a Pose, or nothing; its angles may be
     given apart."""
     if rpy is not None:
-        if isinstance(at, Pose) or len(as_list(at) or ()) not in (0, 3):
+        if isinstance(at, Pose) or len(as_list(at, what) or ()) not in (0, 3):
             raise ModelError(f"{what}: rpy stands beside a whole pose; keep one of them.").at("rpy")
         at = (ORIGIN if at is None else at, rpy)
     if at is None or isinstance(at, Pose):
         return at or Pose()
-    entries = as_list(at) or []
-    rows = [row for row in map(as_list, entries) if row is not None]
+    entries = as_list(at, what) or []
+    rows = [row for x in entries if (row := as_list(x, what)) is not None]
     if len(rows) == 4 == len(entries) and all(len(row) == 4 for row in rows):
         with located("at"):
             return _pose_of_matrix(rows, what)
@@ -127,12 +128,12 @@ def six_moments(inertia: object, what: str) -> tuple[Number, ...]:
     matrix."""
     if inertia is None:
         return (0.0,) * 6
-    entries = as_list(inertia)
+    entries = as_list(inertia, what)
     if entries is None:
         raise ModelError(
             f"{what} needs 3 numbers, 6 numbers or a 3x3 matrix; it is {format_value(inertia)}."
         )
-    if len(entries) == 3 and all(as_list(row) is not None for row in entries):
+    if len(entries) == 3 and all(as_list(row, what) is not None for row in entries):
         return _moments_of_matrix([triple(row, what, "kg m²") for row in entries], what)
     if len(entries) not in (3, 6):
         raise ModelError(
@@ -233,7 +234,7 @@ def _axes(axis: object, kind: str, count: int, what: str) -> list[Triple]:
         raise ModelError(f"{what}: a {kind} joint has no axis; leave it out.")
     if count == 1:
         return [an_axis(axis, what)]
-    axes = as_list(axis)
+    axes = as_list(axis, f"{what}: axis")
     if axes is None or len(axes) != count:
         raise ModelError(
             f"{what}: a {kind} joint has two axes, as in axis=('z', 'y'); it was given {format_value(axis)}."

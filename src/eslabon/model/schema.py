@@ -14,6 +14,7 @@ from unicodedata import category
 from eslabon.errors import ModelError, Place, format_value, located
 from eslabon.model.fields import Context, FieldNumbers, NewNames, Side, specs_of
 from eslabon.model.items import ITEMS, Description, Item
+from eslabon.model.joints import JointKind
 from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.model.poses import Pose
 
@@ -64,9 +65,15 @@ def check_name(name: object, what: str) -> str:
     return name
 
 
-def make_item(item: type[I], name: str, written: Mapping[str, object], word: str = "") -> I:
+def make_item(
+    item: type[I],
+    name: str,
+    written: Mapping[str, object],
+    word: str = "",
+    joints: Mapping[str, JointKind] | None = None,
+) -> I:
     """An item from what a person wrote, where None is nothing. An error says its place: section,
-    name, key."""
+    name, key. `joints` are the kinds of those that are known, which decide on units."""
     word = word or item.word
     what, values = f"{word} '{check_name(name, word)}'", dict[str, Any]()
     make: Any = item
@@ -76,7 +83,8 @@ def make_item(item: type[I], name: str, written: Mapping[str, object], word: str
             if given is None and own in _optional(item) and not spec.always:
                 continue
             with located(*spec.place(own)):
-                values[own] = spec.parse(given, own, Context(what, values.get("kind")))
+                context = Context(what, values.get("kind"), values, joints or {})
+                values[own] = spec.parse(given, own, context)
         return make(name, **values)
 
 
