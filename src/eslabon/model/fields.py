@@ -73,7 +73,6 @@ class Context(NamedTuple):
     kind: Any = None  # a kind of joint or constraint, or the form of a shape
 
 
-@dataclass(frozen=True)
 class Spec(ABC, Generic[V]):
     """What a field holds: values of one type, which a person writes in one or several ways."""
 
@@ -381,7 +380,6 @@ def _side(x: object, what: str, unit: str) -> Number:
 # -- places and names ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Placement(Spec[Pose]):
     """A pose, written as a position `at` and angles `rpy`; from Python also as a 4x4 matrix."""
 
@@ -498,7 +496,6 @@ class Word(Spec[str]):
         return choice(value, f"{context.what}: {name}", self.known)
 
 
-@dataclass(frozen=True)
 class Coordinates(Spec[Placed]):
     """Joints and their coordinates: a configuration."""
 
@@ -622,7 +619,6 @@ COLOURS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
 class Form(Spec[str]):
     """The kind of a shape."""
 
@@ -631,7 +627,6 @@ class Form(Spec[str]):
         return cast("str", value)
 
 
-@dataclass(frozen=True)
 class Size(Spec[Values]):
     """The lengths of a shape; of a mesh the scale, of which one number serves all directions."""
 
@@ -660,7 +655,6 @@ class Size(Spec[Values]):
         yield Column(table_title(name), unit), getattr(item, name)
 
 
-@dataclass(frozen=True)
 class Colour(Spec[str]):
     def parse(self, value: object, name: str, context: Context) -> str:
         value = COLOURS.get(value.lower(), value) if isinstance(value, str) else value
@@ -672,7 +666,6 @@ class Colour(Spec[str]):
         return value.lower()
 
 
-@dataclass(frozen=True)
 class MeshFile(Spec[str]):
     """The file that a mesh has, and no other shape."""
 

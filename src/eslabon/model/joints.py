@@ -120,7 +120,6 @@ def unit_quaternion(q: Array) -> Array:
         return vector(*(c / length for c in entries))
 
 
-@dataclass(frozen=True)
 class JointKind(ClosureKind):
     """What every kind answers; its `constraints` are what it holds when it is cut. The defaults
     suit a kind whose S is constant and whose coordinates are angles and lengths with plain rates as
@@ -239,7 +238,6 @@ class OneAxis(JointKind):
         return ((*self.unit, 0.0),)
 
 
-@dataclass(frozen=True)
 class Revolute(OneAxis):
     """theta about the axis."""
 
@@ -264,7 +262,6 @@ class Revolute(OneAxis):
         return Point(), Aligned(self.unit)
 
 
-@dataclass(frozen=True)
 class Prismatic(OneAxis):
     """d along the axis."""
 
@@ -313,7 +310,6 @@ class Helical(OneAxis):
         return *on_line(self.unit), OnThread(self.unit, self.pitch), Aligned(self.unit)
 
 
-@dataclass(frozen=True)
 class Cylindrical(OneAxis):
     """theta about and d along the axis."""
 
@@ -395,7 +391,6 @@ class Universal(JointKind):
         return Point(), FixedAngle(unit_axis(self.first), unit_axis(self.second))
 
 
-@dataclass(frozen=True)
 class Spherical(JointKind):
     """A unit quaternion (w, x, y, z), with body rates as velocities."""
 
@@ -435,7 +430,6 @@ class Spherical(JointKind):
         return (Point(),)
 
 
-@dataclass(frozen=True)
 class Planar(OneAxis):
     """(x, y, theta): a shift in the plane normal to the axis, in the inner frame, and a turn about
     the axis.
@@ -484,7 +478,6 @@ class Planar(OneAxis):
         return InPlane(self.unit), Aligned(self.unit)
 
 
-@dataclass(frozen=True)
 class Free(JointKind):
     """(px, py, pz, w, x, y, z): position in the inner frame and orientation, with the body twist as
     velocity."""
@@ -539,7 +532,6 @@ class Free(JointKind):
         return ()
 
 
-@dataclass(frozen=True)
 class Fixed(JointKind):
     """No degrees of freedom."""
 
