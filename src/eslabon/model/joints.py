@@ -44,7 +44,7 @@ from eslabon.numerics.quaternions import (
     unit_axis,
 )
 from eslabon.numerics.rigid_motions import motion_exp, position_of, shift_log
-from eslabon.numerics.rotations import rotation_about, rotation_from_quaternion
+from eslabon.numerics.rotations import rotation_about, rotation_from_quaternion, rpy_from_rotation
 from eslabon.numerics.scalars import (
     Array,
     Scalar,
@@ -82,6 +82,15 @@ class Coordinate(NamedTuple):
     name: str
     unit: str
     periodic: bool = False
+
+
+class Hinge(NamedTuple):
+    """A hinge or a slide of a chain that moves as a joint does: the end of its name, its kind, and
+    how many times the first coordinate of the chain its own is, if it follows that one."""
+
+    suffix: str
+    kind: JointKind
+    ratio: Any = None
 
 
 ANGLE, SCREW, LENGTH = Coordinate("", "rad", True), Coordinate("", "rad"), Coordinate("", "m")
@@ -210,6 +219,16 @@ class JointKind(ClosureKind):
         its S is constant."""
         return (self,)
 
+    def hinges(self) -> tuple[Hinge, ...]:
+        """The chain of hinges and slides, with massless bodies between them, that stands for this
+        joint where a file format has no such kind: the joint itself, of kinds that all formats
+        have."""
+        return (Hinge("", self),)
+
+    def hinge_coordinates(self, q: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The coordinates of these hinges and slides for those of the joint."""
+        return q
+
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         """The points (r, 1) and directions (d, 0) of the body that no motion of the joint moves,
         orthonormal.
@@ -309,6 +328,12 @@ class Helical(OneAxis):
     def constraints(self) -> tuple[Constraint, ...]:
         return *on_line(self.unit), OnThread(self.unit, self.pitch), Aligned(self.unit)
 
+    def hinges(self) -> tuple[Hinge, ...]:
+        return Hinge("", Revolute(self.axis)), Hinge("slide", Prismatic(self.axis), self.pitch)
+
+    def hinge_coordinates(self, q: tuple[Any, ...]) -> tuple[Any, ...]:
+        return *q, self.pitch * q[0]
+
 
 class Cylindrical(OneAxis):
     """theta about and d along the axis."""
@@ -330,6 +355,9 @@ class Cylindrical(OneAxis):
 
     def constraints(self) -> tuple[Constraint, ...]:
         return *on_line(self.unit), Aligned(self.unit)
+
+    def hinges(self) -> tuple[Hinge, ...]:
+        return Hinge("angle", Revolute(self.axis)), Hinge("slide", Prismatic(self.axis))
 
 
 @dataclass(frozen=True)
@@ -381,6 +409,9 @@ class Universal(JointKind):
     def in_series(self) -> tuple[JointKind, ...]:
         return Revolute(self.first), Revolute(self.second)
 
+    def hinges(self) -> tuple[Hinge, ...]:
+        return Hinge("first", Revolute(self.first)), Hinge("second", Revolute(self.second))
+
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         return (ORIGIN,)
 
@@ -428,6 +459,13 @@ class Spherical(JointKind):
 
     def constraints(self) -> tuple[Constraint, ...]:
         return (Point(),)
+
+    def hinges(self) -> tuple[Hinge, ...]:
+        return tuple(Hinge(*each) for each in zip("zyx", map(Revolute, (Z, Y, X)), strict=True))
+
+    def hinge_coordinates(self, q: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Yaw, pitch and roll."""
+        return components(rpy_from_rotation(rotation_from_quaternion(vector(*q))), 3)[::-1]
 
 
 class Planar(OneAxis):
