@@ -46,7 +46,9 @@ from eslabon.numerics.quaternions import (
 from eslabon.numerics.rigid_motions import motion_exp, position_of, shift_log
 from eslabon.numerics.rotations import rotation_about, rotation_from_quaternion, rpy_from_rotation
 from eslabon.numerics.scalars import (
+    A,
     Array,
+    Computed,
     Scalar,
     block,
     components,
@@ -69,7 +71,7 @@ from eslabon.numerics.traced_steps import traced_once
 
 T = TypeVar("T")
 X, Y, Z = AXES
-Homogeneous = tuple[Scalar, Scalar, Scalar, Scalar]  # a point (r, 1) or a direction (d, 0)
+Homogeneous = tuple[Scalar, ...]  # four: a point (r, 1) or a direction (d, 0)
 ORIGIN: Homogeneous = (0.0, 0.0, 0.0, 1.0)
 DIRECTIONS: tuple[Homogeneous, ...] = tuple((*u, 0.0) for u in AXES)
 TURN = 2 * math.pi
@@ -115,7 +117,7 @@ def scaled(factor: Scalar, u: Vector) -> Vector:
     return tuple(factor * x for x in u)
 
 
-def unit_quaternion(q: Array) -> Array:
+def unit_quaternion(q: A) -> A:
     """A quaternion scaled to length one."""
     entries = components(q, 4)
     length = norm(entries)
@@ -163,16 +165,16 @@ class JointKind(ClosureKind):
         """The coordinates at which the outer frame is the inner one."""
         return tuple(float(c.name == "w") for c in self.coordinates)
 
-    def coordinate_rates(self, q: Array, v: Array) -> Array:
+    def coordinate_rates(self, q: A, v: A) -> A:
         """dq/dt for the velocities v."""
         return v
 
-    def integrate(self, q: Array, v: Array) -> Array:
+    def integrate(self, q: A, v: A) -> A:
         """The coordinates that the constant velocities v lead to in a unit of time: the exponential
         map."""
         return q + v
 
-    def difference(self, q1: Array, q0: Array) -> Array:
+    def difference(self, q1: A, q0: A) -> A:
         """The velocities that lead from q0 to q1 in a unit of time, the short way round:
         `integrate` undone."""
         if not any(c.periodic for c in self.coordinates):
@@ -180,13 +182,13 @@ class JointKind(ClosureKind):
         change = zip(components(q1 - q0, self.nq), self.coordinates, strict=True)
         return vector(*(x - TURN * floor(x / TURN + 0.5) if c.periodic else x for x, c in change))
 
-    def displacement_rate(self, v: Array) -> Array | None:
+    def displacement_rate(self, v: Array) -> Computed | None:
         """The matrix K of d(delta)/dt = delta v + K delta, for a small displacement delta along the
         velocities and the change delta v of these: None where it is zero, since velocities are
         rates of coordinates."""
         return None
 
-    def length(self, q: Array) -> Scalar | None:
+    def length(self, q: Array) -> Computed | None:
         """The squared length of the quaternion among the coordinates, if there is one."""
         if not self.has_quaternion:
             return None
@@ -196,7 +198,7 @@ class JointKind(ClosureKind):
             if not c.unit
         )
 
-    def normalize(self, q: Array) -> Array:
+    def normalize(self, q: A) -> A:
         """The coordinates brought back onto their manifold; what is not a number stays so."""
         return q
 
@@ -206,11 +208,11 @@ class JointKind(ClosureKind):
         """The pose (R, p) of the outer frame in the inner frame."""
         raise TypeError(f"{type(self).__name__} has no transform")
 
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         """The motion subspace S (6 x nv): the relative twist is S v."""
         raise TypeError(f"{type(self).__name__} has no motion subspace")
 
-    def motion_rate(self, q: Array, v: Array) -> Array:
+    def motion_rate(self, q: Array, v: Array) -> Computed:
         """dS/dt along the motion v."""
         return np.zeros((6, self.nv))
 
@@ -268,7 +270,7 @@ class Revolute(OneAxis):
     def transform(self, q: Array) -> RigidTransform:
         return RigidTransform(rotation_about(self.axis, components(q, 1)[0]), vector(*ZERO))
 
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         return columns((self.unit, ZERO))
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:
@@ -292,7 +294,7 @@ class Prismatic(OneAxis):
     def transform(self, q: Array) -> RigidTransform:
         return RigidTransform(matrix(AXES), vector(*scaled(components(q, 1)[0], self.unit)))
 
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         return columns((ZERO, self.unit))
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:
@@ -322,7 +324,7 @@ class Helical(OneAxis):
             rotation_about(self.axis, theta), vector(*scaled(self.pitch * theta, self.unit))
         )
 
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         return columns((self.unit, scaled(self.pitch, self.unit)))
 
     def constraints(self) -> tuple[Constraint, ...]:
@@ -347,7 +349,7 @@ class Cylindrical(OneAxis):
         theta, d = components(q, 2)
         return RigidTransform(rotation_about(self.axis, theta), vector(*scaled(d, self.unit)))
 
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         return columns((self.unit, ZERO), (ZERO, self.unit))
 
     def clearance_directions(self) -> tuple[Vector, ...]:
@@ -395,11 +397,11 @@ class Universal(JointKind):
         )
 
     @per_kind
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         return columns((self._first_axis_outside(q), ZERO), (unit_axis(self.second), ZERO))
 
     @per_kind
-    def motion_rate(self, q: Array, v: Array) -> Array:
+    def motion_rate(self, q: Array, v: Array) -> Computed:
         second = unit_axis(self.second)
         return columns(
             (cross(self._first_axis_outside(q), scaled(components(v, 2)[1], second)), ZERO),
@@ -433,22 +435,22 @@ class Spherical(JointKind):
     def transform(self, q: Array) -> RigidTransform:
         return RigidTransform(rotation_from_quaternion(q), vector(*ZERO))
 
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         return columns(*((u, ZERO) for u in AXES))
 
-    def coordinate_rates(self, q: Array, v: Array) -> Array:
+    def coordinate_rates(self, q: A, v: A) -> A:
         return quaternion_rate(q, v)
 
-    def integrate(self, q: Array, v: Array) -> Array:
+    def integrate(self, q: A, v: A) -> A:
         return quaternion_product(q, quaternion_from_rotation_vector(v))
 
-    def difference(self, q1: Array, q0: Array) -> Array:
+    def difference(self, q1: A, q0: A) -> A:
         return rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(q0), q1))
 
-    def displacement_rate(self, v: Array) -> Array:
+    def displacement_rate(self, v: Array) -> Computed:
         return -skew(v)
 
-    def normalize(self, q: Array) -> Array:
+    def normalize(self, q: A) -> A:
         return unit_quaternion(q)
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:
@@ -498,12 +500,12 @@ class Planar(OneAxis):
         return turned_back(R, along), turned_back(R, across)
 
     @per_kind
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         along, across = self._directions_outside(q)
         return columns((ZERO, along), (ZERO, across), (self.unit, ZERO))
 
     @per_kind
-    def motion_rate(self, q: Array, v: Array) -> Array:
+    def motion_rate(self, q: Array, v: Array) -> Computed:
         spin = scaled(components(v, 3)[2], self.unit)
         along, across = self._directions_outside(q)
         return columns((ZERO, cross(along, spin)), (ZERO, cross(across, spin)), (ZERO, ZERO))
@@ -530,23 +532,23 @@ class Free(JointKind):
             rotation_from_quaternion(vector(*components(q, 7)[3:])), vector(*components(q, 7)[:3])
         )
 
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         return columns(*((u, ZERO) for u in AXES), *((ZERO, u) for u in AXES))
 
-    def coordinate_rates(self, q: Array, v: Array) -> Array:
+    def coordinate_rates(self, q: A, v: A) -> A:
         (_, quaternion), (w, u) = angular_and_linear(q), angular_and_linear(v)
         return concatenate(
             times(rotation_from_quaternion(quaternion), u), quaternion_rate(quaternion, w)
         )
 
-    def integrate(self, q: Array, v: Array) -> Array:
+    def integrate(self, q: A, v: A) -> A:
         (p, quaternion), (w, _) = angular_and_linear(q), angular_and_linear(v)
         shift = times(rotation_from_quaternion(quaternion), position_of(motion_exp(v)))
         return concatenate(
             p + shift, quaternion_product(quaternion, quaternion_from_rotation_vector(w))
         )
 
-    def difference(self, q1: Array, q0: Array) -> Array:
+    def difference(self, q1: A, q0: A) -> A:
         (p1, turned), (p0, quaternion) = angular_and_linear(q1), angular_and_linear(q0)
         w = rotation_vector_from_quaternion(
             quaternion_product(quaternion_conjugate(quaternion), turned)
@@ -555,11 +557,11 @@ class Free(JointKind):
             w, shift_log(w, times(transpose(rotation_from_quaternion(quaternion)), p1 - p0))
         )
 
-    def displacement_rate(self, v: Array) -> Array:
+    def displacement_rate(self, v: Array) -> Computed:
         w, u = angular_and_linear(v)
         return -block([[skew(w), 0 * skew(w)], [skew(u), skew(w)]])
 
-    def normalize(self, q: Array) -> Array:
+    def normalize(self, q: A) -> A:
         p, quaternion = angular_and_linear(q)
         return concatenate(p, unit_quaternion(quaternion))
 
@@ -580,7 +582,7 @@ class Fixed(JointKind):
     def transform(self, q: Array) -> RigidTransform:
         return RigidTransform(matrix(AXES), vector(*ZERO))
 
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         return columns()
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:

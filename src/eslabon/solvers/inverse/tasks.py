@@ -136,11 +136,11 @@ class Points:
     def jacobian(self, m: Model, q: Any) -> Any:
         P, _ = placement(m, q, m.frame(self.frame))
         J = jacobian(m, q, self.frame, axes="aligned")
-        rows = [J[3:, :] - matmul(hat(matmul(P, casadi.DM(r))), J[:3, :]) for r in self.points]
+        rows = [J[3:, :] - matmul(hat(matmul(P, np.array(r))), J[:3, :]) for r in self.points]
         return casadi.vertcat(*rows) / self.reach
 
     def of_placement(self, R: Any, p: Any) -> Any:
-        return casadi.vertcat(*(p + matmul(R, casadi.DM(r)) for r in self.points))
+        return casadi.vertcat(*(p + matmul(R, np.array(r)) for r in self.points))
 
     def missed(self, residual: Any) -> tuple[Any, Any]:
         gaps = casadi.reshape(residual, 3, len(self.points))
