@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import eslabon as es
 from eslabon.files import library_text
-from eslabon.files.toml_format import toml_lines
+from eslabon.files.toml_lines import toml_lines
 from eslabon.files.urdf_visuals import meshes
 from randomness import examples
 

@@ -6,9 +6,9 @@
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from eslabon import numerics as algebra
-from eslabon import paths
 from eslabon.answers import install as _install
 from eslabon.errors import (
     AssemblyError,
@@ -31,6 +31,9 @@ from eslabon.files import robots
 from eslabon.mechanism import Builder, Mechanism, check, from_dh, join, load
 from eslabon.show import LazyPresenter as _LazyPresenter
 from eslabon.wings import WINGS as WINGS
+
+if TYPE_CHECKING:
+    from eslabon import paths
 
 _install(_LazyPresenter())  # the only place outside `show` and `cli` that knows it
 
@@ -92,6 +95,7 @@ _LATER = {
     "identification": "",
     "measures": "",
     "optimize": "",
+    "paths": "",
     "plotting": "",
     "sweep": "sweeps",
     "sweeps": "",
@@ -100,7 +104,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> object:
-    """Rooms that load CasADi or figures come when they are first asked for."""
+    """Rooms that not every process needs come when they are first asked for."""
     if name not in _LATER:
         raise AttributeError(f"eslabon has no name {name!r}{suggest(name, __all__)}")
     room = import_module(f"eslabon.{_LATER[name] or name}")

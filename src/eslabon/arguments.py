@@ -7,11 +7,15 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Set
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
 from eslabon.errors import EslabonError, InputError, ModelError, ReadError, format_value, suggest
+
+if TYPE_CHECKING:
+    from casadi import SX  # noqa: TID251  (for type checkers alone)
+    from typing_extensions import TypeIs
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 T = TypeVar("T")
@@ -273,7 +277,11 @@ def known_options(
     known_words(options, known, f"{verb} has no option", error)
 
 
-def is_symbolic(*values: Any) -> bool:
+@overload
+def is_symbolic(value: object, /) -> TypeIs[SX]: ...
+@overload
+def is_symbolic(*values: object) -> bool: ...
+def is_symbolic(*values: object) -> bool:
     """Whether any of the values is a CasADi expression."""
     casadi = sys.modules.get("casadi")
     # called for every argument of every formula: this is the fastest test

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -87,6 +86,8 @@ def move_into_place(target: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
 
 
 def _beside(target: Path) -> Path:
+    import secrets
+
     return target.with_name(f".{target.name[:50]}.{secrets.token_hex(4)}.part")
 
 

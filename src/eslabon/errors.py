@@ -10,7 +10,6 @@ import re
 import reprlib
 import warnings
 from collections.abc import Iterable
-from difflib import get_close_matches
 from os import PathLike
 from typing import Any, Self
 
@@ -258,6 +257,8 @@ def suggest(word: Any, known: Iterable[str], otherwise: str | None = None) -> st
     >>> suggest("weight", ["mass", "com"], "; add it.")
     '; add it.'
     """
+    from difflib import get_close_matches
+
     words = [str(k) for k in known]
     near = get_close_matches(
         word if isinstance(word, str) else format_value(word), words, n=1, cutoff=0.6

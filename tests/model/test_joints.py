@@ -97,6 +97,23 @@ def test_the_covectors_are_the_derivative_of_the_residual(kind, seed):
     assert np.allclose(joint.covectors(R0, p0).T @ twist, difference, atol=1e-8)
 
 
+@each(("kind", "seed"), CASES)
+def test_a_chain_of_hinges_takes_the_body_where_the_joint_takes_it(kind, seed):
+    joint, q, _, _ = a_joint(kind, seed)
+    hinges, angles = joint.hinges(), joint.hinge_coordinates(tuple(q))
+    R, p = np.eye(3), np.zeros(3)
+    if len(hinges) == 1:
+        assert hinges[0].kind is joint
+        angles = (angles,)
+    for hinge, own in zip(hinges, angles, strict=True):
+        turn, shift = (np.asarray(x) for x in hinge.kind.transform(np.atleast_1d(own)))
+        R, p = R @ turn, p + R @ shift
+    assert np.allclose(R, joint.transform(q)[0], atol=1e-14)
+    assert np.allclose(p, joint.transform(q)[1], atol=1e-14)
+    for hinge, own in zip(hinges, angles, strict=True):
+        assert hinge.ratio is None or np.isclose(own, hinge.ratio * angles[0], rtol=1e-14)
+
+
 @each("kind", ["revolute", "prismatic", "helical", "cylindrical", "planar", "fixed"])
 def test_half_a_turn_away_is_not_closed(kind):
     for seed in range(4):

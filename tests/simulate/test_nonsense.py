@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from eslabon.bonds.bond_graph_formulation import BOND_GRAPH
 from eslabon.simulate import Motion, Table, simulate, traced
 from randomness import seeded
 from small_mechanisms import SMALL
@@ -54,6 +55,16 @@ def test_what_is_never_accepted(given):
     for fixed in ({}, {"method": "rk4", "step": 0.05}):
         with pytest.raises(es.EslabonError):
             simulate(M, **{"q0": [0.1, 0.0], "v0": None, "t": 0.1, **fixed, **given})
+
+
+def test_the_word_of_the_bond_graph_belongs_to_the_mechanism():
+    with pytest.raises(
+        es.EslabonError, match=r"call m\.simulate\(\.\.\., formulation='bond_graph'\)"
+    ):
+        simulate(M, [0.1, 0.0], None, 0.1, formulation="bond_graph")
+    by_word = M.simulate([0.1, 0.0], None, 0.1, formulation="bond_graph")
+    by_value = simulate(M, [0.1, 0.0], None, 0.1, formulation=BOND_GRAPH)
+    assert np.array_equal(by_word.q, by_value.q)
 
 
 def test_tables_laws_and_motions():

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eslabon.arguments import known_words
 from eslabon.atomic_files import write
@@ -26,6 +24,9 @@ from eslabon.files.diagnostics import Diagnostics, SourceText
 from eslabon.files.options import MjcfOptions, Options, UrdfOptions, UrdfWriteOptions
 from eslabon.files.toml_format import read_toml, to_toml
 from eslabon.model import Description, Model
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 __all__ = ["FORMATS", "Format", "from_dh", "library_text", "load", "read_toml", "robots", "save"]
 
@@ -123,6 +124,8 @@ def library_text(name: str) -> str:
 
 
 def _library() -> Traversable:
+    from importlib import resources
+
     return resources.files("eslabon") / "robots"
 
 

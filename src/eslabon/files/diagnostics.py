@@ -104,7 +104,7 @@ class SourceText:
 
     def position(self, place: Place) -> Position:
         """The line of a place, or of the smallest one around it that has a line."""
-        while self._searches:
+        while place and self._searches:
             file, search = self._searches.pop()
             found = ((key, Position(file, line)) for key, line in search().items())
             self._lines = {**dict(found), **self._lines}

@@ -177,15 +177,15 @@ def _unread_sentence(found: Unread, more: str) -> str:
     if attribute:
         what, known, form = (
             f"{element.what}: the attribute {attribute}",
-            element.read_attributes,
+            element.marks.attributes,
             "{}",
         )
     elif owner is None or owner.parent is None:
-        known, form = set() if owner is None else owner.read_children, "<{}>"
+        known, form = set() if owner is None else owner.marks.children, "<{}>"
         what = f"the URDF has a <{element.word}>, which"
     else:
         name = f' name="{element.get("name", "")}"' if element.word == "param" else ""
-        what, known, form = f"{owner.what}: <{element.word}{name}>", owner.read_children, "<{}>"
+        what, known, form = f"{owner.what}: <{element.word}{name}>", owner.marks.children, "<{}>"
     near = get_close_matches(attribute or element.word, sorted(known), n=1, cutoff=0.75)
     hint = f"; did you mean {form.format(near[0])}?" if near else f"; {advice}"
     return f"{what} is not read{more}{hint}"

@@ -15,17 +15,8 @@ from typing import Any
 from eslabon.model import Body, Coupling, Description, Joint, JointKind, Model, Pose
 from eslabon.model.fields import Intervals, PerCoordinate, PerVelocity, specs_of
 from eslabon.model.items import Mode
-from eslabon.model.joints import Cylindrical, Helical, Prismatic, Revolute, Spherical, Universal
 from eslabon.model.parameter_expressions import substitute
-from eslabon.numerics.rotations import rotation_from_quaternion, rpy_from_rotation
 
-UNREAD = (
-    Spherical,
-    Universal,
-    Cylindrical,
-    Helical,
-)  # planar and floating joints are in the standard
-Z, Y, X = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)
 # What a joint says of each of its coordinates or velocities.
 DATA = tuple(
     name
@@ -34,9 +25,15 @@ DATA = tuple(
 )
 
 
+def _is_read(kind: JointKind) -> bool:
+    """Whether urdfdom reads joints of a kind: hinges, slides, and planar and floating joints, which
+    are in the standard."""
+    return len(kind.hinges()) == 1
+
+
 def unread_joints(m: Model) -> Iterator[str]:
     """The joints of kinds that are not in the standard, by name and kind."""
-    return (f"'{j.name}' ({j.kind.kind})" for j in m.joints if isinstance(j.kind, UNREAD))
+    return (f"'{j.name}' ({j.kind.kind})" for j in m.joints if not _is_read(j.kind))
 
 
 def lost_with_hinges(m: Model) -> Iterator[str]:
@@ -44,7 +41,8 @@ def lost_with_hinges(m: Model) -> Iterator[str]:
     body."""
     data = [name for name in DATA if name != "home"]
     for j in m.joints:
-        if isinstance(j.kind, Spherical) and any(getattr(j, name) is not None for name in data):
+        is_ball = j.kind.has_quaternion and not _is_read(j.kind)
+        if is_ball and any(getattr(j, name) is not None for name in data):
             yield j.name
 
 
@@ -52,7 +50,7 @@ def as_hinges(m: Model) -> Model:
     """The same mechanism with chains of hinges and slides in place of the joints that urdfdom does
     not read."""
     d = m.description
-    chains = {j.name: _chain(j) for j in d.joints if isinstance(j.kind, UNREAD)}
+    chains = {j.name: j.kind.hinges() for j in d.joints if not _is_read(j.kind)}
     taken = {x.name for x in (*d.bodies, *d.frames, *d.joints, *d.loops, *d.couplings)}
     bodies, joints, couplings = list(d.bodies), list[Joint](), list(d.couplings)
     new: dict[str, list[str]] = {}  # the joints of each chain
@@ -60,20 +58,20 @@ def as_hinges(m: Model) -> Model:
         if j.name not in chains:
             joints.append(j)
             continue
+        hinges = chains[j.name]
         names = [
-            j.name if suffix == "" else _free(f"{j.name}_{suffix}", taken)
-            for suffix, _ in chains[j.name]
+            j.name if hinge.suffix == "" else _free(f"{j.name}_{hinge.suffix}", taken)
+            for hinge in hinges
         ]
         links = [j.parent, *(_free(f"{name}_link", taken) for name in names[:-1]), j.child]
         bodies += [Body(link) for link in links[1:-1]]
         data = _data(j, m)
-        for k, (name, (_, kind)) in enumerate(zip(names, chains[j.name], strict=True)):
+        for k, (name, hinge) in enumerate(zip(names, hinges, strict=True)):
             at, own = j.at if k == 0 else Pose(), {key: x[k] for key, x in data.items()}
-            joints.append(Joint(name, kind, links[k], links[k + 1], at, **own))
-        if isinstance(j.kind, Helical):
-            couplings.append(
-                Coupling(_free(f"{j.name}_thread", taken), names[1], j.name, j.kind.pitch)
-            )
+            joints.append(Joint(name, hinge.kind, links[k], links[k + 1], at, **own))
+            if hinge.ratio is not None:
+                thread = _free(f"{j.name}_thread", taken)
+                couplings.append(Coupling(thread, name, names[0], hinge.ratio))
         new[j.name] = names
     follow = {c.joint for c in couplings[len(d.couplings) :]}  # the slides of screws
     actuated = tuple(name for x in d.actuated for name in new.get(x, [x]) if name not in follow)
@@ -81,34 +79,21 @@ def as_hinges(m: Model) -> Model:
     return Model(replace(made, actuated=actuated, modes=_modes(m, d, new)))
 
 
-def _chain(j: Joint) -> list[tuple[str, JointKind]]:
-    """The hinges and slides of a joint, in the order of its coordinates, each with the end of its
-    name."""
-    kind = j.kind
-    if isinstance(kind, Spherical):
-        return [(name, Revolute(axis)) for name, axis in (("z", Z), ("y", Y), ("x", X))]
-    if isinstance(kind, Universal):
-        return [("first", Revolute(kind.first)), ("second", Revolute(kind.second))]
-    first = "" if isinstance(kind, Helical) else "angle"
-    return [(first, Revolute(kind.axes[0])), ("slide", Prismatic(kind.axes[0]))]
-
-
 def _data(j: Joint, m: Model) -> dict[str, list[Any]]:
-    """What a joint says of its coordinates and velocities, for each hinge or slide."""
-    found = {name: getattr(j, name) for name in DATA if getattr(j, name) is not None}
-    if isinstance(j.kind, Spherical):
-        home = m.joint(j.name).home
-        return {} if home is None else {"home": [(x,) for x in _hinge_angles(home)]}
-    if isinstance(j.kind, Helical):
-        slides = {"home": tuple(j.kind.pitch * x for x in j.home)} if j.home is not None else {}
-        return {name: [values, slides.get(name)] for name, values in found.items()}
-    return {name: [(x,) for x in values] for name, values in found.items()}
-
-
-def _hinge_angles(quaternion: tuple[float, ...]) -> tuple[float, ...]:
-    """The angles about z, y and x that a ball joint's quaternion is."""
-    roll, pitch, yaw = rpy_from_rotation(rotation_from_quaternion(quaternion)).tolist()
-    return yaw, pitch, roll
+    """What a joint says of its coordinates and velocities, for each hinge or slide: of one that
+    follows another only where it stands at home, and of those of a ball joint no more either."""
+    hinges = j.kind.hinges()
+    made: dict[str, list[Any]] = {}
+    for name in DATA:
+        said = getattr(m.joint(j.name) if j.kind.has_quaternion else j, name)
+        if said is None:
+            continue
+        if name == "home":
+            made[name] = [(x,) for x in j.kind.hinge_coordinates(said)]
+        elif not j.kind.has_quaternion:
+            values = iter(said)
+            made[name] = [(next(values),) if h.ratio is None else None for h in hinges]
+    return made
 
 
 def _modes(m: Model, d: Description, new: dict[str, list[str]]) -> tuple[Mode, ...]:
@@ -117,14 +102,11 @@ def _modes(m: Model, d: Description, new: dict[str, list[str]]) -> tuple[Mode, .
     for mode in substitute(d.modes, m.values):
         coordinates: list[tuple[str, tuple[Any, ...]]] = []
         for name, values in mode.coordinates:
-            kind, own = m.joint(name).kind, values
-            if isinstance(kind, Spherical):
-                own = _hinge_angles(values)
-            elif isinstance(kind, Helical):
-                own = (*values, kind.pitch * values[0])
-            coordinates += (
-                zip(new[name], ((x,) for x in own), strict=True) if name in new else [(name, own)]
-            )
+            if name in new:
+                own = m.joint(name).kind.hinge_coordinates(values)
+                coordinates += zip(new[name], ((x,) for x in own), strict=True)
+            else:
+                coordinates.append((name, values))
         made.append(replace(mode, coordinates=tuple(coordinates)))
     return tuple(made)
 

@@ -22,23 +22,42 @@ from eslabon.files.diagnostics import SourceText
 DEEPEST = 100  # elements inside one another in a file that names its parts, as URDF does
 
 
+class ReadMarks:
+    """Which parts of an element were read: children by their names, attributes, and children that
+    mean nothing."""
+
+    __slots__ = ("attributes", "children", "passed_over")
+
+    def __init__(self) -> None:
+        self.children: set[str] = set()
+        self.attributes: set[str] = set()
+        self.passed_over: set[Element] = set()
+
+
 class XmlElement(Element):
     """An element that knows its line, its parent, and which of its parts were read.
 
     A child that is not there is an empty one with `present` false, so that its parts are not there
-    either."""
+    either. A hostile file has hundreds of thousands of elements that nobody reads: slots, and marks
+    that come with the first question, make them cheap."""
 
-    line = depth = 0
-    parent: XmlElement | None = None
-    present = True
-    step = ""  # its name among its siblings: "link", "link[2]", ...
+    __slots__ = ("_marks", "depth", "line", "parent", "present", "step", "word")
 
-    def __init__(self, tag: str, attributes: dict[str, str] | None = None) -> None:
+    def __init__(self, tag: str, attributes: dict[str, str] | None = None, line: int = 0) -> None:
         super().__init__(tag, attributes or {})
         self.word = tag.rpartition("}")[2]  # without its namespace: <drake:joint> is a joint
-        self.read_children: set[str] = set()
-        self.read_attributes: set[str] = set()
-        self.passed_over: set[Element] = set()
+        self.line, self.depth = line, 0
+        self.parent: XmlElement | None = None
+        self.present = True
+        self.step = ""  # its name among its siblings: "link", "link[2]", ...
+        self._marks: ReadMarks | None = None
+
+    @property
+    def marks(self) -> ReadMarks:
+        """Which of its parts were read."""
+        if self._marks is None:
+            self._marks = ReadMarks()
+        return self._marks
 
     @property
     def place(self) -> Place:
@@ -73,7 +92,7 @@ class XmlElement(Element):
 
     def children(self, word: str) -> list[XmlElement]:
         """The elements of that name in it, which are read from now on."""
-        self.read_children.add(word)
+        self.marks.children.add(word)
         return [e for e in self if e.word == word]
 
     def child(self, word: str) -> XmlElement:
@@ -92,13 +111,13 @@ class XmlElement(Element):
         given."""
         for child in self:
             if not words or child.word in words:
-                self.passed_over.add(child)
+                self.marks.passed_over.add(child)
 
     def has(self, key: str) -> bool:
         return key in self.attrib
 
     def optional_text(self, key: str, default: str = "") -> str:
-        self.read_attributes.add(key)
+        self.marks.attributes.add(key)
         return self.attrib.get(key, default)
 
     def text_of(self, key: str) -> str:
@@ -153,9 +172,7 @@ def tree_with_lines(text: bytes) -> XmlElement:
     """The first element of an XML text, with the lines of all; a DTD is refused."""
 
     def element(tag: str, attributes: dict[str, str]) -> XmlElement:
-        made = XmlElement(tag, attributes)
-        made.line = parser.parser.CurrentLineNumber
-        return made
+        return XmlElement(tag, attributes, parser.parser.CurrentLineNumber)
 
     parser = DefusedXMLParser(target=TreeBuilder(element_factory=element), forbid_dtd=True)
     parser.feed(text)
@@ -226,14 +243,14 @@ def unread(root: XmlElement, harmless: Harmless) -> Iterator[Unread]:
     waiting = [root]
     while waiting:
         element = waiting.pop()
-        known = harmless.get(element.word, ())
-        for key in sorted(element.attrib.keys() - element.read_attributes):
+        read, known = element.marks, harmless.get(element.word, ())
+        for key in sorted(element.attrib.keys() - read.attributes):
             plain = key.rpartition("}")[2]
             if f"@{plain}" not in known:
                 yield Unread(element, plain)
-        inner: list[XmlElement] = [e for e in element if e not in element.passed_over]
+        inner: list[XmlElement] = [e for e in element if e not in read.passed_over]
         judged = [child for child in inner if child.word not in known]
         for child in judged:
-            if child.word not in element.read_children:
+            if child.word not in read.children:
                 yield Unread(child)
-        waiting += [child for child in reversed(judged) if child.word in element.read_children]
+        waiting += [child for child in reversed(judged) if child.word in read.children]

@@ -19,7 +19,8 @@ from eslabon.numerics.spatial import RigidTransform, cross
 
 Wrenches = Mapping[str, Expression]  # moment and force, by the name of what they act on
 # rad/s or m/s, over which Coulomb friction changes its sign: a jump would stop every adaptive
-# method
+# method. It is not scaled by the characteristic length, which is an expression where lengths are
+# parameters: friction, its derivatives and the columns of identification would depend on them.
 CREEP = 1e-3
 # m^2, added to the square of a spring's length so that it has a direction, and derivatives, at zero
 # too

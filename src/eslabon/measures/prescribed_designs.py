@@ -117,7 +117,7 @@ def _singular_frame(condition: Floats) -> dict[int, str]:
 
 def _jumping(m: Mechanism, q: Floats, v: Floats, t: Floats) -> dict[int, str]:
     ahead = np.diff(t)[:, None] * (v[:, 1:] + v[:, :-1]) / 2
-    jumps = (np.abs(difference(m, q[:, 1:], q[:, :-1]) - ahead) > JUMP).any(axis=-1)
+    jumps = np.any(np.abs(difference(m, q[:, 1:], q[:, :-1]) - ahead) > JUMP, axis=-1)
     said = "jumps to another branch, or moves too fast to tell, between states {} and {}; take more samples."
     return {
         i: said.format(int(jumps[i].argmax()), int(jumps[i].argmax()) + 1) for i in _rows(jumps)

@@ -19,7 +19,7 @@ from eslabon.model.free_numbers import free_name
 from eslabon.model.items import Description, Joint, Loop
 from eslabon.model.model import Model
 from eslabon.model.parameter_expressions import ParameterExpression, call, leaves, parameter
-from eslabon.model.poses import Pose
+from eslabon.model.poses import Number, Pose
 from eslabon.numerics.scalars import dot
 
 PLAY, DIRECTION, POLAR = "play", "direction", "polar"
@@ -63,7 +63,7 @@ def _shift(directions: Sequence[Vector], play: str, direction: str, polar: str =
     direction."""
     r, phi = parameter(play), parameter(direction)
     across = r * call("sin", parameter(polar)) if polar else r
-    along = [across * call("cos", phi), across * call("sin", phi)]
+    along: list[Number] = [across * call("cos", phi), across * call("sin", phi)]
     along += [r * call("cos", parameter(polar))] if polar else []
     x, y, z = (dot([u[k] for u in directions], along) for k in range(3))
     return Pose((x, y, z))

@@ -82,7 +82,6 @@ class TwoAxes(ClosureKind):
         return self.first, self.second
 
 
-@dataclass(frozen=True)
 class ParallelAxes(TwoAxes):
     """An axis of the first frame and one of the second point the same way."""
 
@@ -131,7 +130,6 @@ class Distance(ClosureKind):
         return (AtDistance(self.length),)
 
 
-@dataclass(frozen=True)
 class Orientation(ClosureKind):
     """The two frames keep the same orientation, wherever their origins are."""
 

@@ -16,10 +16,19 @@ import numpy as np
 from eslabon.answers import answer
 from eslabon.model.items import Joint
 from eslabon.model.model import Model
-from eslabon.numerics.scalars import Array, casadi, concatenate, is_symbolic, transpose
+from eslabon.numerics.scalars import (
+    A,
+    Array,
+    Computed,
+    Expression,
+    casadi,
+    concatenate,
+    is_symbolic,
+    transpose,
+)
 
 
-def coordinates(m: Model, q: Array, joint: Joint) -> Array:
+def coordinates(m: Model, q: A, joint: Joint) -> A:
     """A joint's own coordinates."""
     place = m.coordinates[joint.name]
     return (
@@ -27,13 +36,13 @@ def coordinates(m: Model, q: Array, joint: Joint) -> Array:
     )  # CasADi's q[0:0] of one coordinate is 1x0, not 0x1
 
 
-def velocities(m: Model, v: Array, joint: Joint) -> Array:
+def velocities(m: Model, v: A, joint: Joint) -> A:
     """A joint's own velocities; of accelerations and forces likewise."""
     place = m.velocities[joint.name]
     return v[place, :] if is_symbolic(v) else v[..., place]
 
 
-def coordinate_rates(m: Model, q: Array) -> Array:
+def coordinate_rates(m: Model, q: A) -> A:
     """The matrix N(q) of dq/dt = N v, (..., nq, nv): the identity but for quaternions."""
     if is_symbolic(q):
         own, v = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)
@@ -45,12 +54,12 @@ def coordinate_rates(m: Model, q: Array) -> Array:
     return transpose(coordinate_velocities(m, np.asarray(q)[..., None, :], units))
 
 
-def coordinate_velocities(m: Model, q: Array, v: Array) -> Array:
+def coordinate_velocities(m: Model, q: A, v: A) -> A:
     """dq/dt = N v."""
     return _jointwise(m, "coordinate_rates", (q, coordinates), (v, velocities))
 
 
-def integrate(m: Model, q: Array, v: Array) -> Array:
+def integrate(m: Model, q: A, v: A) -> A:
     """The configuration that the constant velocities v lead to in a unit of time: q + v, exact for
     quaternions.
 
@@ -64,13 +73,13 @@ def integrate(m: Model, q: Array, v: Array) -> Array:
     return _jointwise(m, "integrate", (q, coordinates), (v, velocities))
 
 
-def difference(m: Model, q1: Array, q0: Array) -> Array:
+def difference(m: Model, q1: A, q0: A) -> A:
     """The velocities that lead from q0 to q1 in a unit of time, angles the short way round and
     quaternions up to sign."""
     return _jointwise(m, "difference", (q1, coordinates), (q0, coordinates))
 
 
-def displacement_rates(m: Model, v: Array) -> Array:
+def displacement_rates(m: Model, v: Expression) -> Expression:
     """The matrix K of d(delta)/dt = delta v + K delta, for small displacements delta along the
     velocities, as a CasADi matrix: -ad of a body's twist where velocities are one, else zero."""
     K = casadi.SX(m.nv, m.nv)
@@ -81,20 +90,20 @@ def displacement_rates(m: Model, v: Array) -> Array:
     return K
 
 
-def normalize(m: Model, q: Array) -> Array:
+def normalize(m: Model, q: A) -> A:
     """The configuration brought back onto its manifold: quaternions of unit length."""
     if not any(j.kind.has_quaternion for j in m.joints):
         return q
     return _jointwise(m, "normalize", (q, coordinates))
 
 
-def lengths_of_quaternions(m: Model, q: Array) -> dict[str, Any]:
+def lengths_of_quaternions(m: Model, q: A) -> dict[str, Any]:
     """By joint, the squared length of its quaternion: zero is no orientation."""
     found = {j.name: j.kind.length(coordinates(m, q, j)) for j in m.joints if j.kind.has_quaternion}
     return {name: x for name, x in found.items() if x is not None}
 
 
-def _jointwise(m: Model, method: str, *arguments: tuple[Array, Callable[..., Array]]) -> Array:
+def _jointwise(m: Model, method: str, *arguments: tuple[Array, Callable[..., Array]]) -> Computed:
     """What each joint's kind makes of its own part of every argument, joined in the order of the
     joints."""
     if is_symbolic(*(x for x, _ in arguments)):

@@ -16,6 +16,7 @@ import numpy as np
 from eslabon.arguments import has_symbols
 from eslabon.numerics.scalars import (
     Array,
+    Computed,
     Scalar,
     atan2,
     components,
@@ -32,7 +33,7 @@ from eslabon.numerics.tolerances import ROUND_OFF
 
 Vector = tuple[Scalar, ...]  # three components
 Covector = tuple[Vector, Vector]  # moment, force
-Axis = tuple[Any, Any, Any]  # three numbers of a model
+Axis = tuple[Any, ...]  # three numbers of a model
 ZERO = (0.0, 0.0, 0.0)
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -115,19 +116,19 @@ class ClosureKind:
         vectors; none of other kinds."""
         return ()
 
-    def residual(self, R: Array, p: Array) -> Array:
+    def residual(self, R: Array, p: Array) -> Computed:
         """The closure residuals for the pose (R, p) of the second frame in the first."""
         rows = [x for constraint in self.constraints() for x in constraint.residual(R, p)]
         return vector(*rows) if rows else np.zeros(0)
 
-    def covectors(self, R: Array, p: Array) -> Array:
+    def covectors(self, R: Array, p: Array) -> Computed:
         """The constraint covectors C (6 x rows) of a closed loop: its reaction wrenches."""
         return columns(
             *(x for constraint in self.constraints() for x in constraint.covectors(R, p))
         )
 
 
-def columns(*twists: tuple[Vector, Vector]) -> Array:
+def columns(*twists: tuple[Vector, Vector]) -> Computed:
     """A 6 x n matrix from (angular, linear) columns."""
     if not twists:
         return np.zeros((6, 0))

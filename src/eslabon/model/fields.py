@@ -80,7 +80,6 @@ class Context(NamedTuple):
         return kind.coordinates[0].unit if kind is not None and kind.nq == 1 else None
 
 
-@dataclass(frozen=True)
 class Spec(ABC, Generic[V]):
     """What a field holds: values of one type, which a person writes in one or several ways."""
 
@@ -401,7 +400,6 @@ def _side(x: object, what: str, unit: str) -> Number:
 # -- places and names ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Placement(Spec[Pose]):
     """A pose, written as a position `at` and angles `rpy`; from Python also as a 4x4 matrix."""
 
@@ -518,7 +516,6 @@ class Word(Spec[str]):
         return choice(value, f"{context.what}: {name}", self.known)
 
 
-@dataclass(frozen=True)
 class Coordinates(Spec[Placed]):
     """Joints and their coordinates: a configuration."""
 
@@ -651,7 +648,6 @@ COLOURS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
 class Form(Spec[str]):
     """The kind of a shape."""
 
@@ -660,7 +656,6 @@ class Form(Spec[str]):
         return cast("str", value)
 
 
-@dataclass(frozen=True)
 class Size(Spec[Values]):
     """The lengths of a shape; of a mesh the scale, of which one number serves all directions."""
 
@@ -689,7 +684,6 @@ class Size(Spec[Values]):
         yield Column(table_title(name), unit), getattr(item, name)
 
 
-@dataclass(frozen=True)
 class Colour(Spec[str]):
     def parse(self, value: object, name: str, context: Context) -> str:
         value = COLOURS.get(value.lower(), value) if isinstance(value, str) else value
@@ -701,7 +695,6 @@ class Colour(Spec[str]):
         return value.lower()
 
 
-@dataclass(frozen=True)
 class MeshFile(Spec[str]):
     """The file that a mesh has, and no other shape."""
 

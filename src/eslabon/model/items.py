@@ -36,7 +36,7 @@ from eslabon.model.fields import (
 )
 from eslabon.model.joints import JointKind
 from eslabon.model.poses import End, Number, Pose, Triple, symmetric_rows
-from eslabon.numerics.scalars import Array, matrix
+from eslabon.numerics.scalars import Computed, matrix
 
 GROUND = "ground"
 Values = tuple[Number, ...]  # one number for each degree of freedom of a joint
@@ -80,7 +80,7 @@ class Body(Item, section="bodies", word="body", room="body or frame"):
     com: Triple = vector_in("m")
     inertia: tuple[Number, ...] = declare(Moments(), (0.0,) * 6)
 
-    def inertia_matrix(self) -> Array:
+    def inertia_matrix(self) -> Computed:
         """The 3 x 3 inertia about the centre of mass, in body axes."""
         return matrix(symmetric_rows(self.inertia))
 

@@ -44,9 +44,11 @@ from eslabon.numerics.quaternions import (
     unit_axis,
 )
 from eslabon.numerics.rigid_motions import motion_exp, position_of, shift_log
-from eslabon.numerics.rotations import rotation_about, rotation_from_quaternion
+from eslabon.numerics.rotations import rotation_about, rotation_from_quaternion, rpy_from_rotation
 from eslabon.numerics.scalars import (
+    A,
     Array,
+    Computed,
     Scalar,
     block,
     components,
@@ -69,7 +71,7 @@ from eslabon.numerics.traced_steps import traced_once
 
 T = TypeVar("T")
 X, Y, Z = AXES
-Homogeneous = tuple[Scalar, Scalar, Scalar, Scalar]  # a point (r, 1) or a direction (d, 0)
+Homogeneous = tuple[Scalar, ...]  # four: a point (r, 1) or a direction (d, 0)
 ORIGIN: Homogeneous = (0.0, 0.0, 0.0, 1.0)
 DIRECTIONS: tuple[Homogeneous, ...] = tuple((*u, 0.0) for u in AXES)
 TURN = 2 * math.pi
@@ -82,6 +84,15 @@ class Coordinate(NamedTuple):
     name: str
     unit: str
     periodic: bool = False
+
+
+class Hinge(NamedTuple):
+    """A hinge or a slide of a chain that moves as a joint does: the end of its name, its kind, and
+    how many times the first coordinate of the chain its own is, if it follows that one."""
+
+    suffix: str
+    kind: JointKind
+    ratio: Any = None
 
 
 ANGLE, SCREW, LENGTH = Coordinate("", "rad", True), Coordinate("", "rad"), Coordinate("", "m")
@@ -106,7 +117,7 @@ def scaled(factor: Scalar, u: Vector) -> Vector:
     return tuple(factor * x for x in u)
 
 
-def unit_quaternion(q: Array) -> Array:
+def unit_quaternion(q: A) -> A:
     """A quaternion scaled to length one."""
     entries = components(q, 4)
     length = norm(entries)
@@ -120,7 +131,6 @@ def unit_quaternion(q: Array) -> Array:
         return vector(*(c / length for c in entries))
 
 
-@dataclass(frozen=True)
 class JointKind(ClosureKind):
     """What every kind answers; its `constraints` are what it holds when it is cut. The defaults
     suit a kind whose S is constant and whose coordinates are angles and lengths with plain rates as
@@ -155,16 +165,16 @@ class JointKind(ClosureKind):
         """The coordinates at which the outer frame is the inner one."""
         return tuple(float(c.name == "w") for c in self.coordinates)
 
-    def coordinate_rates(self, q: Array, v: Array) -> Array:
+    def coordinate_rates(self, q: A, v: A) -> A:
         """dq/dt for the velocities v."""
         return v
 
-    def integrate(self, q: Array, v: Array) -> Array:
+    def integrate(self, q: A, v: A) -> A:
         """The coordinates that the constant velocities v lead to in a unit of time: the exponential
         map."""
         return q + v
 
-    def difference(self, q1: Array, q0: Array) -> Array:
+    def difference(self, q1: A, q0: A) -> A:
         """The velocities that lead from q0 to q1 in a unit of time, the short way round:
         `integrate` undone."""
         if not any(c.periodic for c in self.coordinates):
@@ -172,13 +182,13 @@ class JointKind(ClosureKind):
         change = zip(components(q1 - q0, self.nq), self.coordinates, strict=True)
         return vector(*(x - TURN * floor(x / TURN + 0.5) if c.periodic else x for x, c in change))
 
-    def displacement_rate(self, v: Array) -> Array | None:
+    def displacement_rate(self, v: Array) -> Computed | None:
         """The matrix K of d(delta)/dt = delta v + K delta, for a small displacement delta along the
         velocities and the change delta v of these: None where it is zero, since velocities are
         rates of coordinates."""
         return None
 
-    def length(self, q: Array) -> Scalar | None:
+    def length(self, q: Array) -> Computed | None:
         """The squared length of the quaternion among the coordinates, if there is one."""
         if not self.has_quaternion:
             return None
@@ -188,7 +198,7 @@ class JointKind(ClosureKind):
             if not c.unit
         )
 
-    def normalize(self, q: Array) -> Array:
+    def normalize(self, q: A) -> A:
         """The coordinates brought back onto their manifold; what is not a number stays so."""
         return q
 
@@ -198,11 +208,11 @@ class JointKind(ClosureKind):
         """The pose (R, p) of the outer frame in the inner frame."""
         raise TypeError(f"{type(self).__name__} has no transform")
 
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         """The motion subspace S (6 x nv): the relative twist is S v."""
         raise TypeError(f"{type(self).__name__} has no motion subspace")
 
-    def motion_rate(self, q: Array, v: Array) -> Array:
+    def motion_rate(self, q: Array, v: Array) -> Computed:
         """dS/dt along the motion v."""
         return np.zeros((6, self.nv))
 
@@ -210,6 +220,16 @@ class JointKind(ClosureKind):
         """Joints of constant S, one after the other at one place, that make this one: itself, if
         its S is constant."""
         return (self,)
+
+    def hinges(self) -> tuple[Hinge, ...]:
+        """The chain of hinges and slides, with massless bodies between them, that stands for this
+        joint where a file format has no such kind: the joint itself, of kinds that all formats
+        have."""
+        return (Hinge("", self),)
+
+    def hinge_coordinates(self, q: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The coordinates of these hinges and slides for those of the joint."""
+        return q
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         """The points (r, 1) and directions (d, 0) of the body that no motion of the joint moves,
@@ -239,7 +259,6 @@ class OneAxis(JointKind):
         return ((*self.unit, 0.0),)
 
 
-@dataclass(frozen=True)
 class Revolute(OneAxis):
     """theta about the axis."""
 
@@ -251,7 +270,7 @@ class Revolute(OneAxis):
     def transform(self, q: Array) -> RigidTransform:
         return RigidTransform(rotation_about(self.axis, components(q, 1)[0]), vector(*ZERO))
 
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         return columns((self.unit, ZERO))
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:
@@ -264,7 +283,6 @@ class Revolute(OneAxis):
         return Point(), Aligned(self.unit)
 
 
-@dataclass(frozen=True)
 class Prismatic(OneAxis):
     """d along the axis."""
 
@@ -276,7 +294,7 @@ class Prismatic(OneAxis):
     def transform(self, q: Array) -> RigidTransform:
         return RigidTransform(matrix(AXES), vector(*scaled(components(q, 1)[0], self.unit)))
 
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         return columns((ZERO, self.unit))
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:
@@ -306,14 +324,19 @@ class Helical(OneAxis):
             rotation_about(self.axis, theta), vector(*scaled(self.pitch * theta, self.unit))
         )
 
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         return columns((self.unit, scaled(self.pitch, self.unit)))
 
     def constraints(self) -> tuple[Constraint, ...]:
         return *on_line(self.unit), OnThread(self.unit, self.pitch), Aligned(self.unit)
 
+    def hinges(self) -> tuple[Hinge, ...]:
+        return Hinge("", Revolute(self.axis)), Hinge("slide", Prismatic(self.axis), self.pitch)
 
-@dataclass(frozen=True)
+    def hinge_coordinates(self, q: tuple[Any, ...]) -> tuple[Any, ...]:
+        return *q, self.pitch * q[0]
+
+
 class Cylindrical(OneAxis):
     """theta about and d along the axis."""
 
@@ -326,7 +349,7 @@ class Cylindrical(OneAxis):
         theta, d = components(q, 2)
         return RigidTransform(rotation_about(self.axis, theta), vector(*scaled(d, self.unit)))
 
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         return columns((self.unit, ZERO), (ZERO, self.unit))
 
     def clearance_directions(self) -> tuple[Vector, ...]:
@@ -334,6 +357,9 @@ class Cylindrical(OneAxis):
 
     def constraints(self) -> tuple[Constraint, ...]:
         return *on_line(self.unit), Aligned(self.unit)
+
+    def hinges(self) -> tuple[Hinge, ...]:
+        return Hinge("angle", Revolute(self.axis)), Hinge("slide", Prismatic(self.axis))
 
 
 @dataclass(frozen=True)
@@ -371,11 +397,11 @@ class Universal(JointKind):
         )
 
     @per_kind
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         return columns((self._first_axis_outside(q), ZERO), (unit_axis(self.second), ZERO))
 
     @per_kind
-    def motion_rate(self, q: Array, v: Array) -> Array:
+    def motion_rate(self, q: Array, v: Array) -> Computed:
         second = unit_axis(self.second)
         return columns(
             (cross(self._first_axis_outside(q), scaled(components(v, 2)[1], second)), ZERO),
@@ -384,6 +410,9 @@ class Universal(JointKind):
 
     def in_series(self) -> tuple[JointKind, ...]:
         return Revolute(self.first), Revolute(self.second)
+
+    def hinges(self) -> tuple[Hinge, ...]:
+        return Hinge("first", Revolute(self.first)), Hinge("second", Revolute(self.second))
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:
         return (ORIGIN,)
@@ -395,7 +424,6 @@ class Universal(JointKind):
         return Point(), FixedAngle(unit_axis(self.first), unit_axis(self.second))
 
 
-@dataclass(frozen=True)
 class Spherical(JointKind):
     """A unit quaternion (w, x, y, z), with body rates as velocities."""
 
@@ -407,22 +435,22 @@ class Spherical(JointKind):
     def transform(self, q: Array) -> RigidTransform:
         return RigidTransform(rotation_from_quaternion(q), vector(*ZERO))
 
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         return columns(*((u, ZERO) for u in AXES))
 
-    def coordinate_rates(self, q: Array, v: Array) -> Array:
+    def coordinate_rates(self, q: A, v: A) -> A:
         return quaternion_rate(q, v)
 
-    def integrate(self, q: Array, v: Array) -> Array:
+    def integrate(self, q: A, v: A) -> A:
         return quaternion_product(q, quaternion_from_rotation_vector(v))
 
-    def difference(self, q1: Array, q0: Array) -> Array:
+    def difference(self, q1: A, q0: A) -> A:
         return rotation_vector_from_quaternion(quaternion_product(quaternion_conjugate(q0), q1))
 
-    def displacement_rate(self, v: Array) -> Array:
+    def displacement_rate(self, v: Array) -> Computed:
         return -skew(v)
 
-    def normalize(self, q: Array) -> Array:
+    def normalize(self, q: A) -> A:
         return unit_quaternion(q)
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:
@@ -434,8 +462,14 @@ class Spherical(JointKind):
     def constraints(self) -> tuple[Constraint, ...]:
         return (Point(),)
 
+    def hinges(self) -> tuple[Hinge, ...]:
+        return tuple(Hinge(*each) for each in zip("zyx", map(Revolute, (Z, Y, X)), strict=True))
 
-@dataclass(frozen=True)
+    def hinge_coordinates(self, q: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Yaw, pitch and roll."""
+        return components(rpy_from_rotation(rotation_from_quaternion(vector(*q))), 3)[::-1]
+
+
 class Planar(OneAxis):
     """(x, y, theta): a shift in the plane normal to the axis, in the inner frame, and a turn about
     the axis.
@@ -466,12 +500,12 @@ class Planar(OneAxis):
         return turned_back(R, along), turned_back(R, across)
 
     @per_kind
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         along, across = self._directions_outside(q)
         return columns((ZERO, along), (ZERO, across), (self.unit, ZERO))
 
     @per_kind
-    def motion_rate(self, q: Array, v: Array) -> Array:
+    def motion_rate(self, q: Array, v: Array) -> Computed:
         spin = scaled(components(v, 3)[2], self.unit)
         along, across = self._directions_outside(q)
         return columns((ZERO, cross(along, spin)), (ZERO, cross(across, spin)), (ZERO, ZERO))
@@ -484,7 +518,6 @@ class Planar(OneAxis):
         return InPlane(self.unit), Aligned(self.unit)
 
 
-@dataclass(frozen=True)
 class Free(JointKind):
     """(px, py, pz, w, x, y, z): position in the inner frame and orientation, with the body twist as
     velocity."""
@@ -499,23 +532,23 @@ class Free(JointKind):
             rotation_from_quaternion(vector(*components(q, 7)[3:])), vector(*components(q, 7)[:3])
         )
 
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         return columns(*((u, ZERO) for u in AXES), *((ZERO, u) for u in AXES))
 
-    def coordinate_rates(self, q: Array, v: Array) -> Array:
+    def coordinate_rates(self, q: A, v: A) -> A:
         (_, quaternion), (w, u) = angular_and_linear(q), angular_and_linear(v)
         return concatenate(
             times(rotation_from_quaternion(quaternion), u), quaternion_rate(quaternion, w)
         )
 
-    def integrate(self, q: Array, v: Array) -> Array:
+    def integrate(self, q: A, v: A) -> A:
         (p, quaternion), (w, _) = angular_and_linear(q), angular_and_linear(v)
         shift = times(rotation_from_quaternion(quaternion), position_of(motion_exp(v)))
         return concatenate(
             p + shift, quaternion_product(quaternion, quaternion_from_rotation_vector(w))
         )
 
-    def difference(self, q1: Array, q0: Array) -> Array:
+    def difference(self, q1: A, q0: A) -> A:
         (p1, turned), (p0, quaternion) = angular_and_linear(q1), angular_and_linear(q0)
         w = rotation_vector_from_quaternion(
             quaternion_product(quaternion_conjugate(quaternion), turned)
@@ -524,11 +557,11 @@ class Free(JointKind):
             w, shift_log(w, times(transpose(rotation_from_quaternion(quaternion)), p1 - p0))
         )
 
-    def displacement_rate(self, v: Array) -> Array:
+    def displacement_rate(self, v: Array) -> Computed:
         w, u = angular_and_linear(v)
         return -block([[skew(w), 0 * skew(w)], [skew(u), skew(w)]])
 
-    def normalize(self, q: Array) -> Array:
+    def normalize(self, q: A) -> A:
         p, quaternion = angular_and_linear(q)
         return concatenate(p, unit_quaternion(quaternion))
 
@@ -539,7 +572,6 @@ class Free(JointKind):
         return ()
 
 
-@dataclass(frozen=True)
 class Fixed(JointKind):
     """No degrees of freedom."""
 
@@ -550,7 +582,7 @@ class Fixed(JointKind):
     def transform(self, q: Array) -> RigidTransform:
         return RigidTransform(matrix(AXES), vector(*ZERO))
 
-    def motion(self, q: Array) -> Array:
+    def motion(self, q: Array) -> Computed:
         return columns()
 
     def fixed_points(self) -> tuple[Homogeneous, ...]:

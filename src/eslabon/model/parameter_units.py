@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from fractions import Fraction
 
 from eslabon.errors import InputError, ModelError
 from eslabon.model.parameter_expressions import Number, ParameterExpression, number
@@ -192,6 +191,8 @@ def _pure(x: object) -> bool:
     conversion."""
     if not isinstance(x, float) or not math.isfinite(x):
         return False
+    from fractions import Fraction
+
     ratios = (Fraction(x / y).limit_denominator(64) for y in (1.0, math.pi))
     return any(
         abs(r) <= 500 and abs(float(r) * y - x) <= ROUND_OFF * abs(x)

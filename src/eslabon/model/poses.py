@@ -7,20 +7,24 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from eslabon.answers import Answer, Column, Table, quantities_table
 from eslabon.model.parameter_expressions import ParameterExpression, call
 from eslabon.numerics.rotations import rotation_from_rpy, rpy_from_rotation
-from eslabon.numerics.scalars import Array, dot, vector
+from eslabon.numerics.scalars import Computed, Expression, dot, vector
 from eslabon.numerics.spatial import RigidTransform
 
 if TYPE_CHECKING:
     from eslabon.model.items import Body
 
-Number = Any  # float, ParameterExpression or casadi.SX
+# What a field of an item holds: a float or a ParameterExpression in a description, a float or an
+# Expression in a model. The same classes serve both, so that a union would have to be narrowed
+# wherever a mass is read; functions of such numbers say the union, or give back what they take.
+Number: TypeAlias = Any
+N = TypeVar("N")
 Triple = tuple[Number, Number, Number]
 ORIGIN: Triple = (0.0, 0.0, 0.0)
 Rows = Sequence[Sequence[Number]]
@@ -44,12 +48,12 @@ class Pose(Answer):
                 plain = tuple(0.0 if type(x) is float and x == 0.0 else x for x in given)
                 object.__setattr__(self, name, plain)
 
-    def rotation(self) -> Array:
+    def rotation(self) -> Computed:
         """R = Rz(yaw) Ry(pitch) Rx(roll)."""
         return self._rotation
 
     @cached_property
-    def _rotation(self) -> Array:
+    def _rotation(self) -> Computed:
         made = rotation_from_rpy(self.rpy)
         if isinstance(made, np.ndarray):
             made.flags.writeable = (
@@ -57,7 +61,7 @@ class Pose(Answer):
             )
         return made
 
-    def translation(self) -> Array:
+    def translation(self) -> Computed:
         return vector(*self.position)
 
     def transform(self) -> RigidTransform:
@@ -99,11 +103,11 @@ class End(Answer):
         yield quantities_table([(Column("body"), self.body), *self.at.cells()])
 
 
-def _degrees(x: Number) -> Number:
+def _degrees(x: float | ParameterExpression | Expression) -> Number:
     return math.degrees(x) if isinstance(x, int | float) else x * (180.0 / math.pi)
 
 
-def symmetric_rows(six: Sequence[Number]) -> Rows:
+def symmetric_rows(six: Sequence[N]) -> list[list[N]]:
     """The rows of a symmetric matrix from its entries xx, yy, zz, xy, xz, yz."""
     xx, yy, zz, xy, xz, yz = six
     return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
@@ -167,5 +171,5 @@ def _product(A: Rows, B: Rows) -> Rows:
     return [[dot(row, column) for column in _transpose(B)] for row in A]
 
 
-def _transpose(A: Rows) -> Any:
+def _transpose(A: Sequence[Sequence[N]]) -> list[tuple[N, ...]]:
     return [*zip(*A, strict=True)]

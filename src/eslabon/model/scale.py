@@ -19,6 +19,7 @@ from eslabon.model.model import Model
 from eslabon.model.poses import Pose
 from eslabon.numerics.scalars import (
     Array,
+    Computed,
     Scalar,
     casadi,
     components,
@@ -38,7 +39,7 @@ DEPTH = 4  # operations on one another, up to which two expressions are found to
 
 
 @per_model
-def characteristic_length(m: Model) -> Scalar:
+def characteristic_length(m: Model) -> Computed:
     """The largest distance between two attachments of one body, in metres: of the places on it of
     joints and ends of loops.
 
@@ -64,13 +65,13 @@ def characteristic_length(m: Model) -> Scalar:
     return found if is_symbolic(found) else float(found)
 
 
-def row_scales(m: Model) -> Array:
+def row_scales(m: Model) -> Computed:
     """What makes the rows of the closure equations comparable: 1 for those in radians, one over the
     characteristic length for those in metres."""
     return _scales(m, row_units(m), "rad")
 
 
-def velocity_scales(m: Model) -> Array:
+def velocity_scales(m: Model) -> Computed:
     """What makes velocities comparable: 1 for rad/s, one over the characteristic length for m/s.
 
     >>> import eslabon as es
@@ -87,7 +88,7 @@ def row_units(m: Model) -> tuple[str, ...]:
     return (*loops, *(m.joint(c.joint).kind.coordinates[0].unit for c in m.couplings))
 
 
-def _scales(m: Model, units: tuple[str, ...], turning: str) -> Array:
+def _scales(m: Model, units: tuple[str, ...], turning: str) -> Computed:
     if all(unit == turning for unit in units):
         return np.ones(len(units))
     per_length = 1.0 / characteristic_length(m)
@@ -152,7 +153,7 @@ class _Places:
             yield where(has_mass, moments / where(has_mass, body.mass, 1.0), 0.0)
 
 
-def _largest(squares: list[Scalar]) -> Scalar:
+def _largest(squares: list[Scalar]) -> Computed:
     """The largest of squares, each counted once: lengths of symmetric mechanisms repeat
     themselves."""
     largest = max((float(x) for x in squares if not _is_expression(x)), default=0.0)
@@ -176,7 +177,7 @@ def _may_vanish(square: Scalar) -> bool:
     return _is_expression(square) or not float(square) > 0
 
 
-def _first_positive(found: Scalar, other: Scalar) -> Scalar:
+def _first_positive(found: Scalar, other: Scalar) -> Computed:
     if not _is_expression(found):
         return found if float(found) > 0 else other
     return where(found > 0, found, other)

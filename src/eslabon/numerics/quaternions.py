@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from eslabon.numerics.scalars import (
-    Array,
+    ArrayLike,
+    Computed,
     Scalar,
     absolute,
     atan2,
@@ -72,7 +73,7 @@ SMALLEST_SCALAR_PART = 4 * np.finfo(float).eps
 # --- algebra --------------------------------------------------------------------------------------
 
 
-def quaternion_from_vector(v: Array) -> Array:
+def quaternion_from_vector(v: ArrayLike) -> Computed:
     """The pure quaternion (0, v) of a vector (Méndez, eqs. 3 to 5).
 
     >>> quaternion_from_vector([1.0, 2.0, 3.0])
@@ -81,7 +82,7 @@ def quaternion_from_vector(v: Array) -> Array:
     return vector(0.0, *components(v, 3, "v"))
 
 
-def vector_part(q: Array) -> Array:
+def vector_part(q: ArrayLike) -> Computed:
     """The vector part (x, y, z) of a quaternion (Méndez, eqs. 3 to 5).
 
     >>> vector_part([1.0, 2.0, 3.0, 4.0])
@@ -90,7 +91,7 @@ def vector_part(q: Array) -> Array:
     return vector(*components(q, 4, "q")[1:])
 
 
-def quaternion_product(p: Array, q: Array) -> Array:
+def quaternion_product(p: ArrayLike, q: ArrayLike) -> Computed:
     """The product (a, v)(b, u) = (a b - v·u, a u + b v + v × u) (Méndez, eq. 2).
 
     As a rotation, the product applies `q` first and then `p`.
@@ -101,13 +102,13 @@ def quaternion_product(p: Array, q: Array) -> Array:
     return _product(components(p, 4, "p"), components(q, 4, "q"))
 
 
-def _product(p: Sequence[Scalar], q: Sequence[Scalar]) -> Array:
+def _product(p: Sequence[Scalar], q: Sequence[Scalar]) -> Computed:
     (a, *v), (b, *u) = p, q
     c = cross(v, u)
     return vector(a * b - dot(v, u), *(a * u[i] + b * v[i] + c[i] for i in range(3)))
 
 
-def quaternion_conjugate(q: Array) -> Array:
+def quaternion_conjugate(q: ArrayLike) -> Computed:
     """The conjugate (w, -x, -y, -z) (Méndez, eq. 6).
 
     >>> quaternion_conjugate([1, 2, 3, 4])
@@ -117,7 +118,7 @@ def quaternion_conjugate(q: Array) -> Array:
     return vector(w, -x, -y, -z)
 
 
-def quaternion_inverse(q: Array) -> Array:
+def quaternion_inverse(q: ArrayLike) -> Computed:
     """The inverse: the conjugate over |q|² (Méndez, eq. 7).
 
     >>> quaternion_inverse([1, 1, 1, 1])
@@ -128,7 +129,7 @@ def quaternion_inverse(q: Array) -> Array:
     return vector(w, -x, -y, -z)
 
 
-def quaternion_normalize(q: Array) -> Array:
+def quaternion_normalize(q: ArrayLike) -> Computed:
     """The unit quaternion q / |q|.
 
     >>> quaternion_normalize([3, 0, 4, 0])
@@ -137,12 +138,12 @@ def quaternion_normalize(q: Array) -> Array:
     return _normalize(q, "q")
 
 
-def _normalize(q: Array, name: str) -> Array:
+def _normalize(q: ArrayLike, name: str) -> Computed:
     length = _length(q, name)
     return vector(*(c / length for c in components(q, 4)))
 
 
-def quaternion_rotate(p: Array, v: Array) -> Array:
+def quaternion_rotate(p: ArrayLike, v: ArrayLike) -> Computed:
     """The vector v turned by the quaternion p: the vector part of p v p⁻¹ (Méndez, eq. 7).
 
     p need not have length one, but must not be zero.
@@ -156,7 +157,7 @@ def quaternion_rotate(p: Array, v: Array) -> Array:
     return vector_part(turned)
 
 
-def _length(q: Array, name: str) -> Scalar:
+def _length(q: ArrayLike, name: str) -> Computed:
     """The norm; for numbers, checked to be finite and not zero."""
     length = norm(components(q, 4, name))
     if not is_symbolic(length):
@@ -173,7 +174,7 @@ def _length(q: Array, name: str) -> Scalar:
 
 
 @np.errstate(all="ignore")  # NaN in, NaN out, without a warning
-def slerp(p: Array, q: Array, t: Scalar) -> Array:
+def slerp(p: ArrayLike, q: ArrayLike, t: Scalar) -> Computed:
     """Spherical linear interpolation p (p⁻¹ q)ᵗ: from p to q at constant angular velocity.
 
     It takes the shorter of the two ways: at t = 1 it is q, or -q, which is the same rotation
@@ -189,7 +190,7 @@ def slerp(p: Array, q: Array, t: Scalar) -> Array:
     return quaternion_product(p, quaternion_from_rotation_vector(vector(*(t * c for c in way))))
 
 
-def quaternion_rate(q: Array, angular_velocity: Array) -> Array:
+def quaternion_rate(q: ArrayLike, angular_velocity: ArrayLike) -> Computed:
     """The rate dq/dt = ½ q (0, ω) of a body's quaternion, ω in body axes.
 
     >>> quaternion_rate([1, 0, 0, 0], [0, 0, 2])
@@ -199,7 +200,7 @@ def quaternion_rate(q: Array, angular_velocity: Array) -> Array:
     return _product(components(q, 4, "q"), (0.0, *half))
 
 
-def _shortest(q: Array) -> tuple[Scalar, ...]:
+def _shortest(q: ArrayLike) -> tuple[Scalar, ...]:
     """The components of q / |q|, or of its negative if that is the one with w >= 0."""
     q = components(quaternion_normalize(q), 4)
     return tuple(where(q[0] < 0, -c, c) for c in q)
@@ -208,7 +209,7 @@ def _shortest(q: Array) -> tuple[Scalar, ...]:
 # --- representations that share the axis ----------------------------------------------------------
 
 
-def unit_axis(axis: Array) -> tuple[Scalar, Scalar, Scalar]:
+def unit_axis(axis: ArrayLike) -> tuple[Scalar, Scalar, Scalar]:
     """The components e of the unit vector along an axis.
 
     >>> [float(c) for c in unit_axis([0, 3, 4])]
@@ -227,7 +228,7 @@ def unit_axis(axis: Array) -> tuple[Scalar, Scalar, Scalar]:
     return x / length, y / length, z / length
 
 
-def quaternion_about(axis: Array, angle: Scalar) -> Array:
+def quaternion_about(axis: ArrayLike, angle: Scalar) -> Computed:
     """The quaternion (cos φ/2, e sin φ/2) of the rotation by φ about an axis (Méndez, eq. 8).
 
     The axis need not have length one.
@@ -239,7 +240,7 @@ def quaternion_about(axis: Array, angle: Scalar) -> Array:
     return vector(cos(half), *(c * sin(half) for c in unit_axis(axis)))
 
 
-def quaternion_from_axis_angle(axis_angle: Array) -> Array:
+def quaternion_from_axis_angle(axis_angle: ArrayLike) -> Computed:
     """The quaternion (cos φ/2, e sin φ/2) of axis and angle, (e_x, e_y, e_z, φ) (Rojas, 2.4 d).
 
     >>> quaternion_from_axis_angle([0, 0, 1, np.pi])
@@ -249,7 +250,7 @@ def quaternion_from_axis_angle(axis_angle: Array) -> Array:
     return quaternion_about(vector(*axis), angle)
 
 
-def axis_angle_from_quaternion(q: Array) -> Array:
+def axis_angle_from_quaternion(q: ArrayLike) -> Computed:
     """The unit axis and the angle, (e_x, e_y, e_z, φ) with 0 <= φ <= π (Rojas, 2.4 d).
 
     For φ = 0 the axis is (0, 0, 1) by convention; for φ = π it is the vector part of q, with its
@@ -265,7 +266,7 @@ def axis_angle_from_quaternion(q: Array) -> Array:
     return vector(e[0], e[1], where(turning, e[2], 1.0), 2.0 * atan2(sine, w))
 
 
-def quaternion_from_rotation_vector(v: Array) -> Array:
+def quaternion_from_rotation_vector(v: ArrayLike) -> Computed:
     """The unit quaternion (cos φ/2, e sin φ/2) of the rotation vector v = e φ: exp(0, v/2).
 
     >>> quaternion_from_rotation_vector([0, 0, np.pi])
@@ -276,7 +277,7 @@ def quaternion_from_rotation_vector(v: Array) -> Array:
     return vector(stumpff(0, squared), *(stumpff(1, squared) * c for c in half))
 
 
-def rotation_vector_from_quaternion(q: Array) -> Array:
+def rotation_vector_from_quaternion(q: ArrayLike) -> Computed:
     """The rotation vector e φ with 0 <= φ <= π: twice the logarithm of q.
 
     For φ = π, where w = 0, it is parallel to the vector part of q, with its sign.
@@ -299,7 +300,7 @@ def rotation_vector_from_quaternion(q: Array) -> Array:
     return vector(*(2.0 * half * c for c in v))
 
 
-def quaternion_from_rodrigues(p: Array) -> Array:
+def quaternion_from_rodrigues(p: ArrayLike) -> Computed:
     """The quaternion (1, p) / √(1 + p·p) of Rodrigues parameters p = e tan φ/2 (Rojas, 2.4 e).
 
     >>> quaternion_from_rodrigues([0, 0, 0.75])
@@ -315,7 +316,7 @@ def quaternion_from_rodrigues(p: Array) -> Array:
     return quaternion_normalize(vector(1.0, *p))
 
 
-def rodrigues_from_quaternion(q: Array) -> Array:
+def rodrigues_from_quaternion(q: ArrayLike) -> Computed:
     """The Rodrigues parameters p = q / q0 = e tan φ/2 (Rojas, 2.4 e).
 
     They are unbounded as φ approaches π, and do not exist there: a `RotationError`.
@@ -334,7 +335,7 @@ def rodrigues_from_quaternion(q: Array) -> Array:
     return vector(x / w, y / w, z / w)
 
 
-def invariants_from_quaternion(q: Array) -> Array:
+def invariants_from_quaternion(q: ArrayLike) -> Computed:
     """The linear invariants λ0 = 2 q0² - 1 and λ = 2 q0 q, as (λ0, λ) (Rojas, 2.4 f).
 
     >>> invariants_from_quaternion([1, 0, 0, 1]).round(15)  # a quarter turn about z
@@ -344,7 +345,7 @@ def invariants_from_quaternion(q: Array) -> Array:
     return vector(w * w - dot(v, v), *(2.0 * w * c for c in v))
 
 
-def quaternion_from_invariants(invariants: Array) -> Array:
+def quaternion_from_invariants(invariants: ArrayLike) -> Computed:
     """The quaternion q0 = √((1 + λ0)/2), q = λ/(2 q0) of linear invariants (λ0, λ) (Rojas, 2.4 f).
 
     Beyond a quarter turn the equivalent q0 = |λ|/(2|q|), |q| = √((1 - λ0)/2) avoids cancellation.
@@ -362,7 +363,7 @@ def quaternion_from_invariants(invariants: Array) -> Array:
 
 
 @np.errstate(all="ignore")  # NaN in, NaN out, without a warning
-def unit_invariants(invariants: Array) -> tuple[Scalar, tuple[Scalar, ...]]:
+def unit_invariants(invariants: ArrayLike) -> tuple[Scalar, tuple[Scalar, ...]]:
     """λ0 and the components of λ, scaled so that λ0² + |λ|² = 1 to the last bits."""
     entries = components(invariants, 4, "invariants")
     length = norm(entries)
@@ -384,7 +385,7 @@ def unit_invariants(invariants: Array) -> tuple[Scalar, tuple[Scalar, ...]]:
     return cosine, tuple(v)
 
 
-def quaternion_from_scalar(a: Scalar) -> Array:
+def quaternion_from_scalar(a: Scalar) -> Computed:
     """The quaternion (a, 0) of a real number (Méndez, eqs. 3 to 5).
 
     >>> quaternion_from_scalar(2.0)
@@ -393,7 +394,7 @@ def quaternion_from_scalar(a: Scalar) -> Array:
     return vector(scalar(a, "a"), 0.0, 0.0, 0.0)
 
 
-def scalar_part(q: Array) -> Scalar:
+def scalar_part(q: ArrayLike) -> Computed:
     """The scalar part w of a quaternion (Méndez, eqs. 3 to 5).
 
     >>> scalar_part([1.0, 2.0, 3.0, 4.0])
@@ -402,7 +403,7 @@ def scalar_part(q: Array) -> Scalar:
     return components(q, 4, "q")[0]
 
 
-def quaternion_sum(p: Array, q: Array) -> Array:
+def quaternion_sum(p: ArrayLike, q: ArrayLike) -> Computed:
     """The sum, component by component (Méndez, eq. 1).
 
     >>> quaternion_sum([1, 2, 3, 4], [4, 3, 2, 1])
@@ -413,7 +414,7 @@ def quaternion_sum(p: Array, q: Array) -> Array:
     )
 
 
-def quaternion_norm(q: Array) -> Scalar:
+def quaternion_norm(q: ArrayLike) -> Computed:
     """The norm |q|, the square root of q times its conjugate.
 
     >>> float(quaternion_norm([2, 4, 5, 6]))
@@ -422,7 +423,7 @@ def quaternion_norm(q: Array) -> Scalar:
     return norm(components(q, 4, "q"))
 
 
-def body_rates(q: Array, rate: Array) -> Array:
+def body_rates(q: ArrayLike, rate: ArrayLike) -> Computed:
     """The angular velocity ω = 2 vec(q⁻¹ dq/dt) in body axes: the inverse of `quaternion_rate`.
 
     >>> body_rates([1, 0, 0, 0], [0, 0, 0, 1])
@@ -433,7 +434,7 @@ def body_rates(q: Array, rate: Array) -> Array:
     return vector(2.0 * x, 2.0 * y, 2.0 * z)
 
 
-def quaternion_exp(v: Array) -> Array:
+def quaternion_exp(v: ArrayLike) -> Computed:
     """The unit quaternion exp(0, v) = (cos |v|, v sin |v| / |v|): the rotation by 2|v| about v.
 
     >>> quaternion_exp([0, 0, np.pi / 2])
@@ -442,7 +443,7 @@ def quaternion_exp(v: Array) -> Array:
     return quaternion_from_rotation_vector(vector(*(2.0 * x for x in components(v, 3, "v"))))
 
 
-def quaternion_log(q: Array) -> Array:
+def quaternion_log(q: ArrayLike) -> Computed:
     """The logarithm: the vector v with |v| <= π/2 whose exponential is the rotation q.
 
     >>> quaternion_log([0, 0, 0, 1]) / np.pi

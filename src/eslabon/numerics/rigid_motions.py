@@ -17,7 +17,8 @@ from eslabon.numerics.rotations import (
     rotation_from_rotation_vector,
 )
 from eslabon.numerics.scalars import (
-    Array,
+    ArrayLike,
+    Computed,
     Scalar,
     block,
     components,
@@ -62,7 +63,7 @@ hat = skew  # the name it has in the papers on Lie groups
 # --- poses ----------------------------------------------------------------------------------------
 
 
-def pose(rotation: Array, position: Array) -> Array:
+def pose(rotation: ArrayLike, position: ArrayLike) -> Computed:
     """The pose T = [[R, r], [0, 1]] (Yime, eq. 1).
 
     >>> pose(np.eye(3), [1, 2, 3])
@@ -76,7 +77,7 @@ def pose(rotation: Array, position: Array) -> Array:
     return matrix([[*rows[0], r[0]], [*rows[1], r[1]], [*rows[2], r[2]], [0.0, 0.0, 0.0, 1.0]])
 
 
-def rotation_of(pose: Array) -> Array:
+def rotation_of(pose: ArrayLike) -> Computed:
     """The rotation R of a pose.
 
     >>> rotation_of(np.eye(4))
@@ -87,7 +88,7 @@ def rotation_of(pose: Array) -> Array:
     return matrix([row[:3] for row in entries(pose, 4, 4, "pose")[:3]])
 
 
-def position_of(pose: Array) -> Array:
+def position_of(pose: ArrayLike) -> Computed:
     """The position r of a pose.
 
     >>> position_of(np.eye(4))
@@ -96,7 +97,7 @@ def position_of(pose: Array) -> Array:
     return vector(*(row[3] for row in entries(pose, 4, 4, "pose")[:3]))
 
 
-def check_pose(pose: Array) -> Array:
+def check_pose(pose: ArrayLike) -> Computed:
     """Return the pose if it is one: a rotation, a finite position, the last row (0, 0, 0, 1).
 
     Otherwise raise `RotationError`.
@@ -127,7 +128,7 @@ def check_pose(pose: Array) -> Array:
 
 
 @np.errstate(all="ignore")  # NaN in, NaN out, without a warning
-def pose_inverse(pose: Array) -> Array:
+def pose_inverse(pose: ArrayLike) -> Computed:
     """The inverse T⁻¹ = [[R^T, -R^T r], [0, 1]] (Yime, eq. 2).
 
     >>> pose_inverse([[1, 0, 0, 5], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])[:3, 3]
@@ -141,7 +142,7 @@ def pose_inverse(pose: Array) -> Array:
 # --- vectors as matrices, operators on twists and wrenches ----------------------------------------
 
 
-def vee(m: Array) -> Array:
+def vee(m: ArrayLike) -> Computed:
     """The vector (m32, m13, m21) of a skew matrix: the inverse of `hat` (Yime, eq. 6).
 
     >>> vee(hat([1, 2, 3]))
@@ -151,7 +152,7 @@ def vee(m: Array) -> Array:
     return vector(rows[2][1], rows[0][2], rows[1][0])
 
 
-def adjoint(pose: Array) -> Array:
+def adjoint(pose: ArrayLike) -> Computed:
     """Ad_T = [[R, 0], [hat(r) R, R]] (Yime, eq. 8).
 
     It maps a twist given in the child frame, which stands at T, to the parent frame.
@@ -165,7 +166,7 @@ def adjoint(pose: Array) -> Array:
     )
 
 
-def bracket(twist: Array) -> Array:
+def bracket(twist: ArrayLike) -> Computed:
     """ad_V = [[hat(w), 0], [hat(v), hat(w)]], the matrix of the Lie bracket (Yime, eq. 14).
 
     ad_V W = -ad_W V for any two twists.
@@ -177,7 +178,7 @@ def bracket(twist: Array) -> Array:
     return block([[w, np.zeros((3, 3))], [v, w]])
 
 
-def cobracket(twist: Array) -> Array:
+def cobracket(twist: ArrayLike) -> Computed:
     """ad*_V = -ad_V^T, the matrix of the bracket on wrenches (Yime, eq. 39).
 
     >>> import numpy as np
@@ -189,7 +190,7 @@ def cobracket(twist: Array) -> Array:
     return 0.0 - transpose(bracket(twist))
 
 
-def _halves(twist: Array) -> tuple[Array, Array]:
+def _halves(twist: ArrayLike) -> tuple[Computed, Computed]:
     entries = components(twist, 6, "twist")
     return vector(*entries[:3]), vector(*entries[3:])
 
@@ -197,7 +198,7 @@ def _halves(twist: Array) -> tuple[Array, Array]:
 # --- exponential and logarithm --------------------------------------------------------------------
 
 
-def motion_exp(twist: Array) -> Array:
+def motion_exp(twist: ArrayLike) -> Computed:
     """exp V: the pose after moving with the constant body twist V = (w; v) for a unit of time.
 
     exp V = [[exp hat(w), G v], [0, 1]], G = 1 + c2 hat(w) + c3 hat(w)², with Stumpff's functions
@@ -217,7 +218,7 @@ def motion_exp(twist: Array) -> Array:
     return matrix([*([*row, c] for row, c in zip(rows, r, strict=True)), [0.0, 0.0, 0.0, 1.0]])
 
 
-def motion_log(pose: Array) -> Array:
+def motion_log(pose: ArrayLike) -> Computed:
     """log T: the twist V = (w; v) with |w| <= π whose exponential is the pose.
 
     v = G⁻¹ r, G⁻¹ = 1 - hat(w)/2 + d hat(w)², d = (1 - (φ/2) cot(φ/2))/φ². In Stumpff's functions
@@ -232,7 +233,7 @@ def motion_log(pose: Array) -> Array:
     return concatenate(w, shift_log(w, position_of(pose)))
 
 
-def shift_log(w: Array, r: Array) -> Array:
+def shift_log(w: ArrayLike, r: ArrayLike) -> Computed:
     """G⁻¹ r: the linear part of log T, from the rotation vector w and the position r of T.
 
     >>> shift_log([0, 0, np.pi / 2], [1, 1, 0]).round(14)
@@ -243,7 +244,7 @@ def shift_log(w: Array, r: Array) -> Array:
     return _quadratic(w, -0.5, d, r)
 
 
-def _quadratic(w: Array, a: Scalar, b: Scalar, v: Array) -> Array:
+def _quadratic(w: ArrayLike, a: Scalar, b: Scalar, v: ArrayLike) -> Computed:
     """(1 + a hat(w) + b hat(w)²) v."""
     once = times(hat(w), v)
     twice = times(hat(w), once)
@@ -257,7 +258,7 @@ def _quadratic(w: Array, a: Scalar, b: Scalar, v: Array) -> Array:
     )
 
 
-def compose(first: Array, *others: Array) -> Array:
+def compose(first: ArrayLike, *others: ArrayLike) -> Computed:
     """The product T1 T2 ... Tn of poses (Yime, eq. 3).
 
     >>> position_of(compose(pose(np.eye(3), [1, 0, 0]), pose(np.eye(3), [0, 2, 0])))
@@ -272,7 +273,7 @@ def compose(first: Array, *others: Array) -> Array:
     return matmul(*factors)
 
 
-def hat6(twist: Array) -> Array:
+def hat6(twist: ArrayLike) -> Computed:
     """The 4x4 matrix [[hat(w), v], [0, 0]] of a twist; T⁻¹ dT/dt for the body twist (Yime, eq. 7).
 
     >>> hat6([1, 2, 3, 4, 5, 6])
@@ -287,7 +288,7 @@ def hat6(twist: Array) -> Array:
     )
 
 
-def vee6(m: Array) -> Array:
+def vee6(m: ArrayLike) -> Computed:
     """The twist (w; v) of its 4x4 matrix: the inverse of `hat6` (Yime, eq. 7).
 
     >>> vee6(hat6([1, 2, 3, 4, 5, 6]))
@@ -297,7 +298,7 @@ def vee6(m: Array) -> Array:
     return vector(rows[2][1], rows[0][2], rows[1][0], *(row[3] for row in rows[:3]))
 
 
-def coadjoint(pose: Array) -> Array:
+def coadjoint(pose: ArrayLike) -> Computed:
     """Ad*_T = Ad_T^-T = [[R, hat(r) R], [0, R]] (Yime, eq. 9).
 
     It maps a wrench given in the child frame, which stands at T, to the parent frame.
@@ -312,7 +313,7 @@ def coadjoint(pose: Array) -> Array:
 
 
 @np.errstate(all="ignore")  # NaN in, NaN out, without a warning
-def inertia_matrix(mass: Scalar, com: Array, inertia: Array) -> Array:
+def inertia_matrix(mass: Scalar, com: ArrayLike, inertia: ArrayLike) -> Computed:
     """The 6x6 inertia M = [[I - m hat(c)², m hat(c)], [-m hat(c), m 1]] of a body (Yime, eq. 38).
 
     c is the centre of mass in the body's frame, I the inertia about c in the body's axes.

@@ -18,6 +18,8 @@ from eslabon.errors import RotationError
 from eslabon.numerics import quaternions
 from eslabon.numerics.scalars import (
     Array,
+    ArrayLike,
+    Computed,
     Scalar,
     absolute,
     atan2,
@@ -73,7 +75,7 @@ GIMBAL_LOCK = 2 * np.finfo(float).eps
 # --- matrices -------------------------------------------------------------------------------------
 
 
-def check_rotation(rotation: Array) -> Array:
+def check_rotation(rotation: ArrayLike) -> Computed:
     """Return the matrix if it is a rotation: R^T R = 1 to within 1e-6, det R = +1.
 
     Otherwise raise `RotationError`.
@@ -109,7 +111,7 @@ def check_rotation(rotation: Array) -> Array:
     return rotation
 
 
-def rotation_x(angle: Scalar) -> Array:
+def rotation_x(angle: Scalar) -> Computed:
     """Rx(φ) = [[1, 0, 0], [0, cos φ, -sin φ], [0, sin φ, cos φ]]: the rotation by φ about x.
 
     >>> rotation_x(np.pi / 2) @ [0, 1, 0]
@@ -119,7 +121,7 @@ def rotation_x(angle: Scalar) -> Array:
     return matrix([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
-def rotation_y(angle: Scalar) -> Array:
+def rotation_y(angle: Scalar) -> Computed:
     """Ry(φ) = [[cos φ, 0, sin φ], [0, 1, 0], [-sin φ, 0, cos φ]]: the rotation by φ about y.
 
     >>> rotation_y(np.pi / 2) @ [0, 0, 1]
@@ -129,7 +131,7 @@ def rotation_y(angle: Scalar) -> Array:
     return matrix([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
-def rotation_z(angle: Scalar) -> Array:
+def rotation_z(angle: Scalar) -> Computed:
     """Rz(φ) = [[cos φ, -sin φ, 0], [sin φ, cos φ, 0], [0, 0, 1]]: the rotation by φ about z.
 
     >>> rotation_z(np.pi / 2) @ [1, 0, 0]
@@ -139,7 +141,7 @@ def rotation_z(angle: Scalar) -> Array:
     return matrix([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def rotation_about(axis: Array, angle: Scalar) -> Array:
+def rotation_about(axis: ArrayLike, angle: Scalar) -> Computed:
     """The rotation R = e⊗e + cos φ (1 - e⊗e) + sin φ ê by φ about an axis (Rodrigues' formula).
 
     The axis need not have length one.
@@ -154,7 +156,7 @@ def rotation_about(axis: Array, angle: Scalar) -> Array:
     )
     symbolic, versine = is_symbolic(c), 1.0 - c
 
-    def product(k: Scalar, f: Scalar) -> Scalar:
+    def product(k: Scalar, f: Scalar) -> Computed:
         """k f, with an exact zero in a symbolic matrix where a component of the axis is zero."""
         return 0.0 if symbolic and isinstance(k, float) and k == 0.0 else k * f
 
@@ -169,7 +171,7 @@ def rotation_about(axis: Array, angle: Scalar) -> Array:
 # --- three angles ---------------------------------------------------------------------------------
 
 
-def rotation_from_euler(angles: Array) -> Array:
+def rotation_from_euler(angles: ArrayLike) -> Computed:
     """R = Rz(θ1) Rx(θ2) Rz(θ3) of Euler's precession, nutation and spin (Rojas, eq. 2.4.1).
 
     >>> rotation_from_euler([0, np.pi / 2, 0]) @ [0, 1, 0]
@@ -179,7 +181,7 @@ def rotation_from_euler(angles: Array) -> Array:
     return matmul(rotation_z(precession), rotation_x(nutation), rotation_z(spin))
 
 
-def euler_from_rotation(rotation: Array) -> Array:
+def euler_from_rotation(rotation: ArrayLike) -> Computed:
     """Euler's angles (θ1, θ2, θ3), ZXZ, with 0 <= θ2 <= π (Rojas, 2.4 b).
 
     At θ2 = 0 and θ2 = π only θ1 ± θ3 is determined; there θ3 = 0 by convention.
@@ -194,7 +196,7 @@ def euler_from_rotation(rotation: Array) -> Array:
     return vector(_angle(r21 * c - r22 * s, r11 * c - r12 * s), _angle(sine, r33), spin)
 
 
-def rotation_from_bryant(angles: Array) -> Array:
+def rotation_from_bryant(angles: ArrayLike) -> Computed:
     """R = Rx(θ1) Ry(θ2) Rz(θ3) of Bryant's angles (Rojas, eq. 2.4.3).
 
     >>> rotation_from_bryant([0, np.pi / 2, 0]) @ [0, 0, 1]
@@ -204,7 +206,7 @@ def rotation_from_bryant(angles: Array) -> Array:
     return matmul(rotation_x(first), rotation_y(second), rotation_z(third))
 
 
-def bryant_from_rotation(rotation: Array) -> Array:
+def bryant_from_rotation(rotation: ArrayLike) -> Computed:
     """Bryant's angles (θ1, θ2, θ3), XYZ, with -π/2 <= θ2 <= π/2 (Rojas, 2.4 c).
 
     At θ2 = ±π/2 only θ1 ± θ3 is determined; there θ3 = 0 by convention.
@@ -218,7 +220,7 @@ def bryant_from_rotation(rotation: Array) -> Array:
     return vector(_angle(r31 * s + r32 * c, r21 * s + r22 * c), _angle(r13, cosine), third)
 
 
-def rotation_from_rpy(angles: Array) -> Array:
+def rotation_from_rpy(angles: ArrayLike) -> Computed:
     """R = Rz(yaw) Ry(pitch) Rx(roll): (roll, pitch, yaw) about the fixed axes x, y, z, as in URDF.
 
     >>> rotation_from_rpy([0, 0, np.pi / 2]) @ [1, 0, 0]
@@ -228,7 +230,7 @@ def rotation_from_rpy(angles: Array) -> Array:
     return matmul(rotation_z(yaw), rotation_y(pitch), rotation_x(roll))
 
 
-def rpy_from_rotation(rotation: Array) -> Array:
+def rpy_from_rotation(rotation: ArrayLike) -> Computed:
     """The angles (roll, pitch, yaw) of URDF, with -π/2 <= pitch <= π/2.
 
     At pitch = ±π/2 only roll ± yaw is determined; there yaw = 0 by convention.
@@ -240,7 +242,7 @@ def rpy_from_rotation(rotation: Array) -> Array:
     return 0.0 - bryant_from_rotation(transpose(check_rotation(rotation)))
 
 
-def _angle(sine: Scalar, cosine: Scalar) -> Scalar:
+def _angle(sine: Scalar, cosine: Scalar) -> Computed:
     """The angle in (-π, π]; adding zero turns -0 into 0, so that half a turn is π and not -π."""
     return atan2(sine + 0.0, cosine)
 
@@ -255,7 +257,7 @@ def _middle_and_last(sine: Scalar, cosine: Scalar) -> tuple[Scalar, Scalar]:
 # --- Euler parameters -----------------------------------------------------------------------------
 
 
-def rotation_from_quaternion(q: Array) -> Array:
+def rotation_from_quaternion(q: ArrayLike) -> Computed:
     """R = 1 + 2 (q0 q̂ + q̂²) / |q|² of a quaternion of any length but zero (Rojas, 2.4 d).
 
     >>> rotation_from_quaternion([1, 0, 0, 1]).round(15) @ [1, 0, 0]
@@ -268,7 +270,7 @@ def rotation_from_quaternion(q: Array) -> Array:
     return rotation_from_unit_quaternion(quaternions.quaternion_normalize(q))
 
 
-def rotation_from_unit_quaternion(q: Array) -> Array:
+def rotation_from_unit_quaternion(q: ArrayLike) -> Computed:
     """R = (2 q0² - 1) 1 + 2 (q⊗q + q0 q̂) of Euler parameters of length one (Rojas, 2.4 d).
 
     The length is neither checked nor divided by, which gives the shortest graph.
@@ -280,7 +282,7 @@ def rotation_from_unit_quaternion(q: Array) -> Array:
     return _rodrigues(u, 2.0 * w, 2.0)
 
 
-def _rodrigues(u: Sequence[Scalar], a: Scalar, b: Scalar) -> Array:
+def _rodrigues(u: Sequence[Scalar], a: Scalar, b: Scalar) -> Computed:
     """1 + a û + b û², Rodrigues' formula, accurate near the identity."""
     (x, y, z), (bx, by, bz) = u, (b * c for c in u)
     xx, yy, zz, xy, xz, yz = bx * x, by * y, bz * z, bx * y, bx * z, by * z
@@ -294,7 +296,7 @@ def _rodrigues(u: Sequence[Scalar], a: Scalar, b: Scalar) -> Array:
     )
 
 
-def quaternion_from_rotation(rotation: Array) -> Array:
+def quaternion_from_rotation(rotation: ArrayLike) -> Computed:
     """Euler parameters of a rotation matrix, with q0 >= 0 (Rojas, 2.4 d).
 
     R gives the ten products 4 q_i q_j. The row with the largest 4 q_i², which is 1 + tr R or
@@ -323,7 +325,7 @@ def quaternion_from_rotation(rotation: Array) -> Array:
 # --- axis and angle, invariants -------------------------------------------------------------------
 
 
-def rotation_from_axis_angle(axis_angle: Array) -> Array:
+def rotation_from_axis_angle(axis_angle: ArrayLike) -> Computed:
     """The rotation matrix of axis and angle, (e_x, e_y, e_z, φ); see `rotation_about`.
 
     >>> rotation_from_axis_angle([0, 0, 1, np.pi / 2]) @ [1, 0, 0]
@@ -333,7 +335,7 @@ def rotation_from_axis_angle(axis_angle: Array) -> Array:
     return rotation_about(vector(*axis), angle)
 
 
-def rotation_from_rotation_vector(v: Array) -> Array:
+def rotation_from_rotation_vector(v: ArrayLike) -> Computed:
     """The exponential R = 1 + (sin φ / φ) v̂ + ((1 - cos φ) / φ²) v̂² of the vector v = e φ.
 
     >>> rotation_from_rotation_vector([0, 0, np.pi / 2]) @ [1, 0, 0]
@@ -344,7 +346,7 @@ def rotation_from_rotation_vector(v: Array) -> Array:
     return _rodrigues(u, stumpff(1, squared), stumpff(2, squared))
 
 
-def vect(m: Array) -> Array:
+def vect(m: ArrayLike) -> Computed:
     """The vector ½ (r32 - r23, r13 - r31, r21 - r12) of a matrix (Rojas, notation).
 
     For a rotation it is λ = e sin φ.
@@ -356,7 +358,7 @@ def vect(m: Array) -> Array:
     return vector((r32 - r23) / 2.0, (r13 - r31) / 2.0, (r21 - r12) / 2.0)
 
 
-def trace(m: Array) -> Scalar:
+def trace(m: ArrayLike) -> Computed:
     """The trace r11 + r22 + r33; for a rotation it is 1 + 2 cos φ.
 
     >>> float(trace(np.eye(3)))
@@ -366,7 +368,7 @@ def trace(m: Array) -> Scalar:
     return r11 + r22 + r33
 
 
-def invariants_from_rotation(rotation: Array) -> Array:
+def invariants_from_rotation(rotation: ArrayLike) -> Computed:
     """The linear invariants λ0 = ½ (tr R - 1) = cos φ, λ = vect R = e sin φ (Rojas, 2.4 f).
 
     >>> invariants_from_rotation(rotation_z(np.pi / 2))
@@ -376,7 +378,7 @@ def invariants_from_rotation(rotation: Array) -> Array:
     return vector((trace(rotation) - 1.0) / 2.0, *components(vect(rotation), 3))
 
 
-def rotation_from_invariants(invariants: Array) -> Array:
+def rotation_from_invariants(invariants: ArrayLike) -> Computed:
     """R = λ0 1 + λ⊗λ / (1 + λ0) + λ̂ of the linear invariants (λ0, λ) (Rojas, 2.4 f).
 
     Beyond a quarter turn the equivalent (1 - λ0) / |λ|² replaces 1 / (1 + λ0), which cancels. At
@@ -434,7 +436,7 @@ FORMULAS: dict[tuple[str, str], Callable[[Array], Array]] = {
 }
 
 
-def convert(value: Array, source: str, target: str) -> Array:
+def convert(value: ArrayLike, source: str, target: str) -> Computed:
     """Convert an orientation between any two of the `REPRESENTATIONS` (Rojas, 2.4).
 
     Parameters
@@ -489,7 +491,7 @@ def route(source: str, target: str) -> tuple[Callable[[Array], Array], ...]:
 
 
 @np.errstate(all="ignore")  # NaN in, NaN out, without a warning
-def invariant_rates(rotation: Array, angular_velocity: Array) -> Array:
+def invariant_rates(rotation: ArrayLike, angular_velocity: ArrayLike) -> Computed:
     """The rates dλ0/dt = -λ·ω and dλ/dt = ½ (1 tr R - R) ω of (λ0, λ) (Rojas, 3.3.2).
 
     ω is given in fixed axes.

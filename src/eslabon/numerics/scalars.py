@@ -13,11 +13,12 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from eslabon.arguments import floats
+from eslabon.arguments import Floats, floats
 from eslabon.arguments import is_symbolic as is_symbolic
 from eslabon.errors import InputError, RotationError
 
@@ -42,11 +43,19 @@ else:
     casadi = _LazyModule("casadi")
 
 Expression: TypeAlias = "casadi.SX"  # a node of a graph, or a matrix of them
-Scalar = Any  # float, numpy.ndarray of batch shape, or casadi.SX of shape (1, 1)
-Array = Any  # numpy.ndarray with its own axes last, or casadi.SX
+Scalar: TypeAlias = "float | Floats | Expression"  # an array has batch axes only; SX is 1 x 1
+Array: TypeAlias = "Floats | Expression"  # a vector or a matrix, with its own axes last
+ArrayLike: TypeAlias = (  # the same as users write it: lists and tuples, integers, float32
+    "NDArray[np.number[Any]] | Expression | Sequence[Scalar] | Sequence[Sequence[Scalar]]"
+)
+A = TypeVar("A", Floats, "Expression")  # where what goes in comes out
+# What comes out of several arguments is an Expression if any of them is one, and else a number or
+# an array. A type variable cannot say that, since constants are numbers beside symbols, and
+# overloads would be three signatures for each function of the algebra. So this is left open.
+Computed: TypeAlias = Any
 
 
-def scalar(x: Any, name: str = "") -> Scalar:
+def scalar(x: Any, name: str = "") -> Computed:
     """A scalar from whatever stands for a number: 1, [1, 2], numpy.float32(1), a symbol.
 
     `name` is that of the argument, for messages.
@@ -64,7 +73,12 @@ def _subject(name: str) -> str:
     return f"{name}: " if name else ""
 
 
-def components(v: Array, n: int, name: str = "") -> tuple[Scalar, ...]:
+def _elements(x: Expression) -> list[Computed]:
+    """The entries of a dense expression, column by column: they are SX, whatever the stubs say."""
+    return x.elements()
+
+
+def components(v: ArrayLike, n: int, name: str = "") -> tuple[Scalar, ...]:
     """The n components of a vector, each a scalar. `name` is that of the argument, for messages.
 
     >>> components([1.0, 2.0, 3.0], 3)
@@ -76,7 +90,7 @@ def components(v: Array, n: int, name: str = "") -> tuple[Scalar, ...]:
                 f"{_subject(name)}a vector of {n} components was expected; "
                 f"this one has {v.numel()}."
             )
-        return tuple(v.elements() if v.is_dense() else (v[i] for i in range(n)))
+        return tuple(_elements(v) if v.is_dense() else (v[i] for i in range(n)))
     if isinstance(v, (tuple, list)) and is_symbolic(*v):
         if len(v) != n:
             raise InputError(
@@ -92,7 +106,7 @@ def components(v: Array, n: int, name: str = "") -> tuple[Scalar, ...]:
     return tuple(a[..., i] if a.ndim > 1 else float(a[i]) for i in range(n))
 
 
-def entries(m: Array, rows: int, columns: int, name: str = "") -> list[list[Scalar]]:
+def entries(m: ArrayLike, rows: int, columns: int, name: str = "") -> list[list[Scalar]]:
     """The entries of a matrix, row by row, each a scalar. `name` is that of the argument."""
     if is_symbolic(m):
         if m.shape != (rows, columns):
@@ -101,7 +115,7 @@ def entries(m: Array, rows: int, columns: int, name: str = "") -> list[list[Scal
                 f"this one is {m.shape[0]}x{m.shape[1]}."
             )
         if m.is_dense():
-            each = m.elements()  # column by column
+            each = _elements(m)
             return [each[i::rows] for i in range(rows)]
         return [[m[i, j] for j in range(columns)] for i in range(rows)]
     a = floats(m, name or "a matrix")
@@ -113,7 +127,7 @@ def entries(m: Array, rows: int, columns: int, name: str = "") -> list[list[Scal
     return [[a[..., i, j] for j in range(columns)] for i in range(rows)]
 
 
-def vector(*components: Scalar) -> Array:
+def vector(*components: Scalar) -> Computed:
     """A vector from its components; batch shapes broadcast.
 
     >>> vector(1.0, 2.0, 3.0)
@@ -124,7 +138,7 @@ def vector(*components: Scalar) -> Array:
     return np.stack(np.broadcast_arrays(*(np.asarray(c, dtype=float) for c in components)), axis=-1)
 
 
-def concatenate(*vectors: Array) -> Array:
+def concatenate(*vectors: Array) -> Computed:
     """One vector after another; batch shapes broadcast.
 
     >>> concatenate(np.array([1.0, 2.0]), np.array([3.0]))
@@ -136,7 +150,7 @@ def concatenate(*vectors: Array) -> Array:
     return np.concatenate([np.broadcast_to(v, lead + np.shape(v)[-1:]) for v in vectors], axis=-1)
 
 
-def matrix(rows: Sequence[Sequence[Scalar]]) -> Array:
+def matrix(rows: Sequence[Sequence[Scalar]]) -> Computed:
     """A matrix from its rows of scalars; batch shapes broadcast."""
     flat = [x for row in rows for x in row]
     if is_symbolic(*flat):
@@ -146,7 +160,7 @@ def matrix(rows: Sequence[Sequence[Scalar]]) -> Array:
     return stacked.reshape(*stacked.shape[:-1], len(rows), len(rows[0]))
 
 
-def block(rows: Sequence[Sequence[Array]]) -> Array:
+def block(rows: Sequence[Sequence[Array]]) -> Computed:
     """A matrix from its rows of blocks; batch shapes broadcast."""
     if is_symbolic(*(b for row in rows for b in row)):
         return casadi.sparsify(casadi.vertcat(*(casadi.horzcat(*row) for row in rows)))
@@ -154,26 +168,27 @@ def block(rows: Sequence[Sequence[Array]]) -> Array:
     return np.block([[np.broadcast_to(b, lead + np.shape(b)[-2:]) for b in row] for row in rows])
 
 
-def transpose(m: Array) -> Array:
+def transpose(m: ArrayLike) -> Computed:
     """The transpose over the matrix axes."""
     return m.T if is_symbolic(m) else np.swapaxes(np.asarray(m), -1, -2)
 
 
-def matmul(*factors: Array) -> Array:
+def matmul(*factors: ArrayLike) -> Computed:
     """The product of matrices; batch shapes broadcast.
 
     Beside symbols, zeros of numeric factors are structural zeros.
     """
     if is_symbolic(*factors):
         symbols = [
-            f if isinstance(f, casadi.SX) else casadi.sparsify(casadi.SX(f)) for f in factors
+            f if isinstance(f, casadi.SX) else casadi.sparsify(casadi.SX(floats(f, "a matrix")))
+            for f in factors
         ]
         return reduce(casadi.mtimes, symbols)
     with np.errstate(all="ignore"):
         return reduce(np.matmul, (floats(f, "a matrix") for f in factors))
 
 
-def times(m: Array, v: Array) -> Array:
+def times(m: ArrayLike, v: ArrayLike) -> Computed:
     """A matrix times a vector; batch shapes broadcast.
 
     >>> times([[0.0, -1.0], [1.0, 0.0]], [1.0, 0.0])
@@ -194,16 +209,16 @@ def divide_or_zero(x: Any, y: Any) -> Any:
     return np.where(nothing, 0.0, x / np.where(nothing, 1.0, y))[()]
 
 
-def where(condition: Any, yes: Scalar, no: Scalar) -> Scalar:
+def where(condition: Any, yes: Scalar, no: Scalar) -> Computed:
     """`yes` where the condition holds, `no` elsewhere. Both are evaluated: keep both finite."""
     if is_symbolic(condition, yes, no):
         return casadi.if_else(condition, yes, no)
-    chosen: Array = np.where(condition, yes, no)
+    chosen: Floats = np.where(condition, yes, no)
     return chosen[()]  # a scalar again, not an array without axes
 
 
 def _function(numeric: str, symbolic: str) -> Callable[..., Any]:
-    def apply(*arguments: Scalar) -> Scalar:
+    def apply(*arguments: Scalar) -> Computed:
         if is_symbolic(*arguments):
             return getattr(casadi, symbolic)(*arguments)
         with np.errstate(all="ignore"):  # NaN in, NaN out, without a warning
@@ -239,7 +254,7 @@ def _quarter_turns(angle: float) -> int | None:
     return nearest if exact and abs(nearest) <= 64 else None
 
 
-def sin(angle: Scalar) -> Scalar:
+def sin(angle: Scalar) -> Computed:
     """The sine; a plain number that is a whole number of quarter turns gives exactly 0 or ±1.
 
     >>> sin(math.pi), sin(math.pi / 2)
@@ -250,7 +265,7 @@ def sin(angle: Scalar) -> Scalar:
     return _sin(angle)
 
 
-def cos(angle: Scalar) -> Scalar:
+def cos(angle: Scalar) -> Computed:
     """The cosine; a plain number that is a whole number of quarter turns gives exactly 0 or ±1.
 
     >>> cos(math.pi / 2), cos(math.pi)
@@ -261,7 +276,7 @@ def cos(angle: Scalar) -> Scalar:
     return _cos(angle)
 
 
-def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Computed:
     """The scalar product of two tuples of components."""
     total = a[0] * b[0]
     for x, y in zip(a[1:], b[1:], strict=True):
@@ -279,7 +294,7 @@ def cross(a: Sequence[Scalar], b: Sequence[Scalar]) -> tuple[Scalar, Scalar, Sca
     return a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1
 
 
-def norm(components: Sequence[Scalar]) -> Scalar:
+def norm(components: Sequence[Scalar]) -> Computed:
     """The length of a vector given by its components, without overflow or underflow of numbers.
 
     >>> float(norm((3e-200, 0.0, 4e-200)))
@@ -294,7 +309,7 @@ def norm(components: Sequence[Scalar]) -> Scalar:
 _STUMPFF_TERMS = 10
 
 
-def stumpff(n: int, s: Scalar) -> Scalar:
+def stumpff(n: int, s: Scalar) -> Computed:
     """Stumpff's function c_n(s) = sum over k of (-s)^k / (2k + n)!, smooth at s = 0.
 
     c_0 = cos x, c_1 = sin x / x, c_2 = (1 - cos x) / x², c_3 = (x - sin x) / x³ with x = √s. The
@@ -313,7 +328,7 @@ def stumpff(n: int, s: Scalar) -> Scalar:
     return where(small, series, _stumpff_closed(n, far))
 
 
-def _stumpff_closed(n: int, s: Scalar) -> Scalar:
+def _stumpff_closed(n: int, s: Scalar) -> Computed:
     if n >= 2:
         return (1 / math.factorial(n - 2) - _stumpff_closed(n - 2, s)) / s
     angle = sqrt(s)

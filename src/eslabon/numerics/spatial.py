@@ -16,6 +16,8 @@ from eslabon.arguments import floats
 from eslabon.errors import InputError
 from eslabon.numerics.scalars import (
     Array,
+    ArrayLike,
+    Computed,
     Scalar,
     block,
     casadi,
@@ -43,8 +45,8 @@ class RigidTransform(NamedTuple):
     (array([1., 0., 0.]), array([0., 0., 0.]))
     """
 
-    R: Array
-    p: Array
+    R: Computed
+    p: Computed
 
     @traced_once
     def __matmul__(self, other: RigidTransform) -> RigidTransform:
@@ -64,14 +66,14 @@ class RigidTransform(NamedTuple):
         return RigidTransform(matmul(back, self.R), times(back, self.p - other.p))
 
 
-def angular_and_linear(x: Array) -> tuple[Array, Array]:
+def angular_and_linear(x: Array) -> tuple[Computed, Computed]:
     """The angular and the linear half of a six-vector."""
     return (
         (x[:3, :], x[3:, :]) if is_symbolic(x) else (np.asarray(x)[..., :3], np.asarray(x)[..., 3:])
     )
 
 
-def skew(u: Array) -> Array:
+def skew(u: ArrayLike) -> Computed:
     """hat(u), the matrix of u x, of a column or an array (..., 3) (Yime, eq. 6).
 
     >>> skew([1, 2, 3])
@@ -88,13 +90,13 @@ def skew(u: Array) -> Array:
     return matrix([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-def cross(u: Array, w: Array) -> Array:
+def cross(u: Array, w: Array) -> Computed:
     """u x w, for each column of w."""
     return skew(u) @ w if is_symbolic(u, w) else np.cross(u, w)
 
 
 @traced_once
-def twist_to_child(pose: RigidTransform, V: Array) -> Array:
+def twist_to_child(pose: RigidTransform, V: Array) -> Computed:
     """Ad_T^-1 V: a twist given in the parent frame, in the child frame (Yime, eq. 8).
 
     >>> shift = RigidTransform(np.eye(3), np.array([1.0, 0, 0]))
@@ -107,7 +109,7 @@ def twist_to_child(pose: RigidTransform, V: Array) -> Array:
 
 
 @traced_once
-def twist_to_parent(pose: RigidTransform, V: Array) -> Array:
+def twist_to_parent(pose: RigidTransform, V: Array) -> Computed:
     """Ad_T V: a twist given in the child frame, in the parent frame (Yime, eq. 8)."""
     (R, p), (w, v) = pose, angular_and_linear(V)
     turned = times(R, w)
@@ -115,7 +117,7 @@ def twist_to_parent(pose: RigidTransform, V: Array) -> Array:
 
 
 @traced_once
-def wrench_to_parent(pose: RigidTransform, F: Array) -> Array:
+def wrench_to_parent(pose: RigidTransform, F: Array) -> Computed:
     """Ad_T^-T F: a wrench given in the child frame, in the parent frame (Yime, eq. 9).
 
     >>> shift = RigidTransform(np.eye(3), np.array([1.0, 0, 0]))
@@ -127,7 +129,7 @@ def wrench_to_parent(pose: RigidTransform, F: Array) -> Array:
     return concatenate(times(R, moment) + cross(p, turned), turned)
 
 
-def motion_transform(pose: RigidTransform) -> Array:
+def motion_transform(pose: RigidTransform) -> Computed:
     """The 6x6 matrix of Ad_T^-1 in symbols, Featherstone's X from parent to child.
 
     Its transpose maps wrenches from the child to the parent.
@@ -136,11 +138,11 @@ def motion_transform(pose: RigidTransform) -> Array:
     return casadi.blockcat([[R.T, casadi.SX(3, 3)], [-R.T @ skew(p), R.T]])
 
 
-def _trace(A: Array) -> Scalar:
+def _trace(A: Array) -> Computed:
     return A[0, 0] + A[1, 1] + A[2, 2]
 
 
-def _complement(A: Array) -> Array:
+def _complement(A: Array) -> Computed:
     """tr(A) 1 - A of a symmetric matrix, without terms that cancel."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = entries(A, 3, 3)
     return matrix([[yy + zz, -xy, -xz], [-xy, xx + zz, -yz], [-xz, -yz, xx + yy]])
@@ -151,7 +153,7 @@ def _is_about_z(R: Array) -> bool:
     return is_symbolic(R) and R[:, 2].is_constant() and not R.is_constant()
 
 
-def _rotate_symmetric(R: Array, A: Array, about_z: bool) -> Array:
+def _rotate_symmetric(R: Array, A: Array, about_z: bool) -> Computed:
     """R A R^T of a symmetric matrix, from its upper triangle.
 
     A rotation about z mixes x and y only; there A - A_xx 1 has one entry less to rotate than A.
@@ -163,20 +165,20 @@ def _rotate_symmetric(R: Array, A: Array, about_z: bool) -> Array:
 
 
 @traced_once
-def ad(V: Array, W: Array) -> Array:
+def ad(V: Array, W: Array) -> Computed:
     """ad_V W = (w x x, v x x + w x y), the Lie bracket of V = (w; v), W = (x; y) (Yime, eq. 14)."""
     (w, v), (x, y) = angular_and_linear(V), angular_and_linear(W)
     return concatenate(cross(w, x), cross(v, x) + cross(w, y))
 
 
 @traced_once
-def ad_dual(V: Array, F: Array) -> Array:
+def ad_dual(V: Array, F: Array) -> Computed:
     """ad*_V F = -ad_V^T F, the bracket of a twist with a wrench (Yime, eq. 39)."""
     (w, v), (moment, force) = angular_and_linear(V), angular_and_linear(F)
     return concatenate(cross(w, moment) + cross(v, force), cross(w, force))
 
 
-def inertia_blocks(mass: Scalar, first: Array, rotary: Array) -> Array:
+def inertia_blocks(mass: Scalar, first: Array, rotary: Array) -> Computed:
     """The 6x6 inertia [[J, hat(h)], [hat(h)^T, m 1]] of mass m, first moment h and inertia J."""
     h = skew(first)
     return block(
@@ -202,10 +204,10 @@ class Inertia:
     (4.0, 8.0, 8.0)
     """
 
-    mass: Scalar
-    first: Array
-    second: Array
-    rotary: Array
+    mass: Computed
+    first: Computed
+    second: Computed
+    rotary: Computed
 
     @staticmethod
     def from_mass_properties(mass: Scalar, com: Array, inertia: Array) -> Inertia:
@@ -264,26 +266,26 @@ class Inertia:
         )
         return Inertia.from_moments(self.mass, first + self.mass * p, second)
 
-    def matrix(self) -> Array:
+    def matrix(self) -> Computed:
         """The 6x6 inertia about the frame's origin (Yime, eq. 38)."""
         return inertia_blocks(self.mass, self.first, self.rotary)
 
     @traced_once
-    def momentum(self, twists: Array) -> Array:
+    def momentum(self, twists: Array) -> Computed:
         """J w + h x v and m v - h x w: the momenta of twists, or the wrenches of accelerations."""
         w, v = angular_and_linear(twists)
         h = skew(self.first)
         return concatenate(self.rotary @ w + h @ v, self.mass * v - h @ w)
 
     @traced_once
-    def wrench(self, U: Array, a: Array) -> Array:
+    def wrench(self, U: Array, a: Array) -> Computed:
         """(J w' + w x J w + h x a, m a + U h): the wrench that moves the body with U, a.
 
         a is the acceleration of the frame's origin.
         """
         S = self.second
 
-        def twice(i: int, j: int, k: int) -> Scalar:
+        def twice(i: int, j: int, k: int) -> Computed:
             """A component of 2 vect(U Sigma), with the products of one entry collected."""
             return (
                 U[k, j] * S[j, j]

@@ -128,12 +128,11 @@ def add_exponents(a: Dimensions, b: Dimensions, times: float = 1.0) -> Dimension
 
 # -- numbers with units ----------------------------------------------------------------------------
 
+# Patterns are compiled when they are first used, and few processes use them.
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_NUMBER_AND_UNIT = re.compile(rf"(?P<value>{NUMBER})\s*(?P<unit>.*)")
-_RANGE = re.compile(
-    rf"(?P<low>{NUMBER})\s*(?P<first>[^\d.+-]*?)\s*\.\.\s*(?P<high>{NUMBER})\s*(?P<unit>.*)"
-)
-_TOLERANCE = re.compile(
+_NUMBER_AND_UNIT = rf"(?P<value>{NUMBER})\s*(?P<unit>.*)"
+_RANGE = rf"(?P<low>{NUMBER})\s*(?P<first>[^\d.+-]*?)\s*\.\.\s*(?P<high>{NUMBER})\s*(?P<unit>.*)"
+_TOLERANCE = (
     rf"(?P<middle>{NUMBER})?\s*(?P<first>[^\d.+±-]*?)\s*(?:±|\+/-|\+-)\s*"
     rf"(?P<by>{NUMBER})\s*(?P<unit>.*)"
 )
@@ -153,7 +152,7 @@ def number_in_si(written: Any, what: str, unit: str | None) -> float:
         if array.ndim:
             raise InputError(f"{what} holds {format_value(written)} where one number is expected.")
         return float(array)
-    found = _NUMBER_AND_UNIT.fullmatch(written.strip())
+    found = re.fullmatch(_NUMBER_AND_UNIT, written.strip())
     if found is None:
         raise InputError(
             f"{what} holds {written!r}, which is no number with a unit, such as '10 cm'."
@@ -167,7 +166,7 @@ def range_in_si(written: str, what: str, unit: str | None) -> tuple[float, float
     >>> range_in_si("10..30 cm", "a length", "m"), range_in_si("±1 mm", "a length", "m")
     ((0.1, 0.3), None)
     """
-    if (found := _RANGE.fullmatch(written.strip())) is None:
+    if (found := re.fullmatch(_RANGE, written.strip())) is None:
         return None
     first, second = (
         factor_to_si(x, what, unit) for x in (found["first"] or found["unit"], found["unit"])
@@ -181,7 +180,7 @@ def has_tolerance(written: str) -> bool:
     >>> has_tolerance("100 ± 0.1 mm normal"), has_tolerance("10..30 cm")
     (True, False)
     """
-    return _TOLERANCE.search(written) is not None
+    return re.search(_TOLERANCE, written) is not None
 
 
 def tolerance_in_si(
@@ -193,7 +192,7 @@ def tolerance_in_si(
     >>> tolerance_in_si("±5 %", "a mass", "kg", 2.0), tolerance_in_si("3 ± 1 m", "L", "m", 0.0)
     ((1.9, 2.1), (2.0, 4.0))
     """
-    if (found := _TOLERANCE.fullmatch(written.strip())) is None:
+    if (found := re.fullmatch(_TOLERANCE, written.strip())) is None:
         return None
     is_relative = found["unit"] == "%"
     own = factor_to_si(found["first"] or ("" if is_relative else found["unit"]), what, unit)

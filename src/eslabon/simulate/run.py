@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.errors import report_singularity, user_stacklevel
+from eslabon.formulas.formulations.formulation import Formulation
 from eslabon.model import Model
 from eslabon.progress import Progress
 from eslabon.simulate import adaptive, fixed, run_options, step_formulas
@@ -43,7 +44,7 @@ def simulate(
     control: Any = None,
     *,
     method: str = "DOP853",
-    formulation: str | None = None,
+    formulation: str | Formulation | None = None,
     constraints: str | None = None,
     independent: tuple[str, ...] | None = None,
     step: float | None = None,
@@ -75,7 +76,8 @@ def simulate(
     method : "DOP853", "RK45" (explicit), "LSODA", "Radau", "BDF" (stiff, with exact Jacobians) are SciPy's, and choose
         their steps. "rk4" (order 4) and "symplectic" (order 2, without energy drift; see `step_formulas.midpoint`) take fixed
         ones in native code, thousands of trajectories at once.
-    formulation : of the tree's equations, as in `forward_dynamics`.
+    formulation : of the tree's equations, a word as in `forward_dynamics` or a `Formulation`; the word "bond_graph" is known to
+        `m.simulate` alone.
     constraints : how loops are imposed: "multipliers", "udwadia_kalaba", or "elimination" of dependent coordinates
         (adaptive methods only), which re-selects the independent ones where they go bad.
     independent : names of the coordinates that elimination keeps throughout, as in `forward_dynamics`.

@@ -172,6 +172,11 @@ def formulation_of(
 ) -> tuple[Formulation | None, str | None, Partition | None]:
     """How the equations are written and the loops imposed, and which coordinates are independent by the caller's choice, if
     there is such a way for this mechanism and method."""
+    refuse(
+        isinstance(formulation, str) and formulation == "bond_graph",
+        "formulation 'bond_graph' is a word of the mechanism's own method: call m.simulate(..., formulation='bond_graph'), "
+        "or pass the Formulation value instead of the word.",
+    )
     written = chosen_formulation(formulation)
     refuse(
         written is not None and method == "symplectic",

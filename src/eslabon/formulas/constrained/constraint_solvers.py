@@ -34,7 +34,7 @@ from eslabon.formulas.linear_solvers import (
     loop_factors,
 )
 from eslabon.formulas.structure import Partition
-from eslabon.numerics.scalars import Array, Expression, casadi, is_symbolic
+from eslabon.numerics.scalars import Array, Computed, Expression, casadi, is_symbolic
 from eslabon.numerics.tolerances import MASSLESS, POORLY_CONDITIONED
 
 # The weight of the reciprocal condition number of M, which is no root: a massless M is poorly
@@ -336,7 +336,7 @@ def joint_condition(constraints: Expression, mass: Expression) -> Expression:
     return 1 / casadi.sqrt(1 / constraints**2 + MASS_WEIGHT / mass)
 
 
-def _chosen_scales(scales: Array | None, places: Sequence[int]) -> Array | None:
+def _chosen_scales(scales: Array | None, places: Sequence[int]) -> Computed | None:
     """The scales of some velocities; None where all are 1 and need none."""
     if scales is None or (not is_symbolic(scales) and np.all(np.asarray(scales) == 1.0)):
         return None

@@ -263,5 +263,5 @@ def _of_frame(
     ]
     opened = casadi.vertcat(casadi.horzcat(*turned), casadi.jacobian(p, values))
     speed = None if v is None else C @ frames.velocity(m, q, v, frame, "aligned")
-    left = None if a is None else C @ frames.acceleration(m, q, v, a, frame, "aligned")
+    left = None if v is None or a is None else C @ frames.acceleration(m, q, v, a, frame, "aligned")
     return Rows(C @ opened, C @ frames.jacobian(m, q, frame, "aligned"), speed, left)

@@ -22,7 +22,7 @@ from eslabon.formulas.kinematics.tree import (
     velocities,
 )
 from eslabon.model import GROUND, Frame, Model
-from eslabon.numerics.scalars import Array, block, casadi, components, concatenate, matrix
+from eslabon.numerics.scalars import Expression, block, casadi, components, concatenate, matrix
 from eslabon.numerics.spatial import (
     RigidTransform,
     ad,
@@ -105,7 +105,7 @@ def _farthest_body(m: Model) -> str | None:
     return max(candidates, key=lambda name: distance.get(name, 0), default=None)
 
 
-def placement(m: Model, q: Array, frame: Frame) -> RigidTransform:
+def placement(m: Model, q: Expression, frame: Frame) -> RigidTransform:
     """Rotation and position of a frame on the ground, by the forward recursion (Rojas, 2.6)."""
     placed: RigidTransform | None = None
     for joint in chain(m, frame.body):
@@ -114,7 +114,7 @@ def placement(m: Model, q: Array, frame: Frame) -> RigidTransform:
     return frame.at.transform() if placed is None else placed @ frame.at.transform()
 
 
-def pose(m: Model, q: Array, frame: str | None = None) -> Array:
+def pose(m: Model, q: Expression, frame: str | None = None) -> Expression:
     """The 4x4 pose T of a frame on the ground."""
     R, p = placement(m, q, chosen_frame(m, frame))
     return block(
@@ -122,7 +122,7 @@ def pose(m: Model, q: Array, frame: str | None = None) -> Array:
     )
 
 
-def jacobian(m: Model, q: Array, frame: str | None = None, axes: str = "body") -> Array:
+def jacobian(m: Model, q: Expression, frame: str | None = None, axes: str = "body") -> Expression:
     """The 6 x nv Jacobian J with twist = J v, a column Ad S_j for each velocity on the way (Yime,
     eq. 10)."""
     chosen = chosen_frame(m, frame)
@@ -139,15 +139,22 @@ def jacobian(m: Model, q: Array, frame: str | None = None, axes: str = "body") -
     return _in_axes(here, axes, J)
 
 
-def velocity(m: Model, q: Array, v: Array, frame: str | None = None, axes: str = "body") -> Array:
+def velocity(
+    m: Model, q: Expression, v: Expression, frame: str | None = None, axes: str = "body"
+) -> Expression:
     """The twist of a frame."""
     chosen = chosen_frame(m, frame)
     return _in_axes(placement(m, q, chosen), axes, _twist(m, q, v, None, chosen)[0])
 
 
 def acceleration(
-    m: Model, q: Array, v: Array, a: Array, frame: str | None = None, axes: str = "body"
-) -> Array:
+    m: Model,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    frame: str | None = None,
+    axes: str = "body",
+) -> Expression:
     """The rate of the frame's twist, component by component in the axes it is given in (Yime, eq.
     11).
 
@@ -162,7 +169,9 @@ def acceleration(
     return _in_axes(placement(m, q, chosen), axes, A)
 
 
-def _twist(m: Model, q: Array, v: Array, a: Array | None, frame: Frame) -> tuple[Array, Array]:
+def _twist(
+    m: Model, q: Expression, v: Expression, a: Expression | None, frame: Frame
+) -> tuple[Expression, Expression]:
     """Twist and its rate in the frame's own axes, outward: A = Ad A + S a + S' v + ad_V S v (Yime,
     3)."""
     V, A = casadi.SX(6, 1), casadi.SX(6, 1)
@@ -181,7 +190,7 @@ def _twist(m: Model, q: Array, v: Array, a: Array | None, frame: Frame) -> tuple
     return twist_to_child(at, V), twist_to_child(at, A)
 
 
-def _in_axes(here: RigidTransform, axes: str, twists: Array) -> Array:
+def _in_axes(here: RigidTransform, axes: str, twists: Expression) -> Expression:
     """Body twists of a frame that stands `here`, in other axes."""
     if choice(axes, "axes", AXES) == "body":
         return twists
@@ -189,7 +198,7 @@ def _in_axes(here: RigidTransform, axes: str, twists: Array) -> Array:
     return twist_to_parent(RigidTransform(R, 0 * p if axes == "aligned" else p), twists)
 
 
-def position_hessian(m: Model, q: Array, frame: str | None = None) -> Array:
+def position_hessian(m: Model, q: Expression, frame: str | None = None) -> Expression:
     """Second derivatives of a frame's position in the ground (Rojas, eq. 2.6.36), as a 3 nv x nv
     matrix.
 
@@ -200,17 +209,17 @@ def position_hessian(m: Model, q: Array, frame: str | None = None) -> Array:
     return casadi.vertcat(*(casadi.jacobian(J[i, :].T, q) @ rates for i in range(3)))
 
 
-def configuration(m: Model, q: Array) -> Array:
+def configuration(m: Model, q: Expression) -> Expression:
     """The coordinates themselves, of which only derivatives along the closed configuration are of
     interest."""
     return q
 
 
-def velocities_of_joints(m: Model, q: Array, v: Array) -> Array:
+def velocities_of_joints(m: Model, q: Expression, v: Expression) -> Expression:
     """The velocities themselves."""
     return v
 
 
-def accelerations_of_joints(m: Model, q: Array, v: Array, a: Array) -> Array:
+def accelerations_of_joints(m: Model, q: Expression, v: Expression, a: Expression) -> Expression:
     """The accelerations themselves."""
     return a

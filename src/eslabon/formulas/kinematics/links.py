@@ -23,7 +23,16 @@ from eslabon.formulas.kinematics.symbols import constant, motion, symbolic_trans
 from eslabon.model import Body, JointKind, Model
 from eslabon.model.constraints import perpendicular
 from eslabon.model.memory import per_model
-from eslabon.numerics.scalars import Array, Expression, block, casadi, is_symbolic
+from eslabon.numerics.scalars import (
+    Array,
+    Computed,
+    Expression,
+    Scalar,
+    block,
+    casadi,
+    is_symbolic,
+    vector,
+)
 from eslabon.numerics.spatial import Inertia, RigidTransform
 
 Places = slice
@@ -146,7 +155,7 @@ def _inertia(body: Body) -> Inertia:
     )
 
 
-def _numbers(x: Array) -> Array:
+def _numbers(x: Array) -> Computed:
     """An array if all entries are numbers, else a CasADi matrix."""
     if not is_symbolic(x):
         return np.asarray(x, dtype=float)
@@ -154,10 +163,8 @@ def _numbers(x: Array) -> Array:
     return np.array(casadi.DM(x)) if x.is_constant() else x
 
 
-def _column(x: Array) -> Array:
-    return _numbers(casadi.vertcat(*x) if isinstance(x, tuple) and is_symbolic(*x) else x).reshape(
-        (3, 1)
-    )
+def _column(x: Array | tuple[Scalar, ...]) -> Computed:
+    return _numbers(vector(*x) if isinstance(x, tuple) else x).reshape((3, 1))
 
 
 def _symbolic(link: Link) -> Link:
@@ -220,7 +227,7 @@ def in_parent_frame(inertia: Inertia, pose: RigidTransform, onto: Inertia = NOTH
     )
 
 
-def tidy(x: Array, size: float = 1.0) -> Array:
+def tidy(x: Array, size: float = 1.0) -> Computed:
     """Numbers that are zero but for round-off become zeros; `size` is that of what they were made
     of."""
     x = _numbers(x)
@@ -244,7 +251,7 @@ def align(tree: Sequence[Link]) -> list[Link]:
         ):
             return None
         u = np.array(axes[0]) / np.linalg.norm(axes[0])
-        b1, b2 = perpendicular(tuple(float(x) for x in u))
+        b1, b2 = np.array(perpendicular(tuple(u.tolist())), dtype=float)
         return (
             type(link.kind)(**{**vars(link.kind), "axis": (0.0, 0.0, 1.0)}),
             np.column_stack([b1, b2, u]),
@@ -307,7 +314,7 @@ def _divide_inertia(kind: JointKind, inertia: Inertia) -> tuple[Inertia, Inertia
         is_symbolic(*point) for point in points
     ):  # an axis made of parameters: not worth the products
         return inertia, NOTHING
-    still: np.ndarray = np.reshape(points, (-1, 4))
+    still = np.array(points, dtype=float).reshape(-1, 4)
     P = still.T @ still
     E = block([[inertia.second, inertia.first], [inertia.first.T, inertia.mass * np.ones((1, 1))]])
     given = P @ E @ P

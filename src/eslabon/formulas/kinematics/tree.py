@@ -6,7 +6,7 @@ from eslabon.model import GROUND, Joint, Model, Pose
 from eslabon.model.configuration import coordinate_rates as coordinate_rates
 from eslabon.model.configuration import coordinates as coordinates
 from eslabon.model.configuration import velocities as velocities
-from eslabon.numerics.scalars import Array
+from eslabon.numerics.scalars import A
 from eslabon.numerics.spatial import RigidTransform
 
 
@@ -19,12 +19,12 @@ def chain(m: Model, body: str) -> list[Joint]:
     return joints[::-1]
 
 
-def joint_transform(m: Model, q: Array, joint: Joint) -> RigidTransform:
+def joint_transform(m: Model, q: A, joint: Joint) -> RigidTransform:
     """The pose of a joint's outer frame in the parent's frame, T_at T_joint(q)."""
     return joint.at.transform() @ joint.kind.transform(coordinates(m, q, joint))
 
 
-def placements(m: Model, q: Array) -> dict[str, RigidTransform]:
+def placements(m: Model, q: A) -> dict[str, RigidTransform]:
     """The pose of every body in the ground's frame, T_child = T_parent T_at T_joint(q) (Yime, eq.
     3)."""
     placed: dict[str, RigidTransform] = {GROUND: Pose().transform()}
