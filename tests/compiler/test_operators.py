@@ -68,6 +68,55 @@ def test_matrices_are_factored_solved_and_multiplied(pattern, k, rng):
         np.testing.assert_allclose(one, np.array(other).reshape(one.shape), rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize(("height", "k"), [(1, 2), (5, 3), (9, 21), (20, 16), (7, 67), (6, 128)])
+@pytest.mark.parametrize("negative", [False, True])
+def test_a_product_with_a_sparse_matrix_comes_transposed(height, k, negative, rng):
+    dense = np.where(rng.random((height, 6)) < 0.6, rng.normal(size=(height, 6)), 0.0)
+    dense[-1] = 0.0  # a row without entries
+    pattern = casadi.sparsify(casadi.DM(dense)).sparsity()
+    rows = operators.entries(casadi.SX(pattern))
+    graph = traced_graph(
+        "product", [casadi.SX.sym("A", height, 6), casadi.SX.sym("B", 6, k)],
+        lambda A, B: operators.transposed_product(rows, A, B, negative),
+    )  # fmt: skip
+    f = native.compile(graph, cache=False)
+    A = dense * rng.normal(size=(11, 1, 1))
+    B = rng.normal(size=(11, 6, k))
+    expected = (A @ B).swapaxes(-1, -2) * (-1 if negative else 1)
+    found = f(A, B).reshape(expected.shape)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
+    np.testing.assert_array_equal(f(A[4], B[4]).reshape(k, height), found[4])
+    plain = np.array(inlined(graph)(A[4], B[4]))
+    np.testing.assert_allclose(plain, expected[4], rtol=0, atol=1e-13)
+
+
+def test_arguments_of_calls_that_are_zero_are_zero_in_every_call(rng):
+    """Memory is cleared once for them; what other calls of the same function left there must not show."""
+    A = operators.entries(full(8))
+
+    def formula(x, y):
+        diagonal, corner = casadi.diag(casadi.sparsify(x)), casadi.SX(8, 8)
+        corner[7, 0] = y[0]
+        first = operators.transposed_product(A, casadi.SX.ones(8, 8), y @ x.T)
+        return tuple(
+            operators.transposed_product(A, B, casadi.densify(C))
+            for B, C in ((diagonal, corner), (corner, diagonal), (first, corner))
+        )
+
+    graph = traced_graph("f", [casadi.SX.sym("x", 8), casadi.SX.sym("y", 8)], formula)
+    f, (x, y) = native.compile(graph, cache=False), rng.normal(size=(2, 11, 8))
+    found = f(x, y)
+    for k in range(11):
+        diagonal, corner = np.diag(x[k]), np.zeros((8, 8))
+        corner[7, 0] = y[k, 0]
+        first = (np.ones((8, 8)) @ np.outer(y[k], x[k])).T
+        for many, one, (B, C) in zip(
+            found, f(x[k], y[k]), ((diagonal, corner), (corner, diagonal), (first, corner)), strict=True,
+        ):  # fmt: skip
+            np.testing.assert_allclose(many[k], (B @ C).T, rtol=0, atol=1e-13)
+            np.testing.assert_array_equal(one, many[k])
+
+
 def test_elimination_must_make_no_new_entries():
     assert operators.closed(operators.lower(of_a_tree(9)))
     arrow = casadi.SX.eye(3)

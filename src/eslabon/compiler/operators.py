@@ -3,6 +3,7 @@
     L = factored(structure, M)                     # the packed factor of a symmetric positive definite M = L^T D L
     X = solved(structure, L, B)                    # M X = B, or -B
     C = multiplied(structure, A, B, C0)            # C0 - A B, the entries of A packed row by row
+    P = transposed_product(structure, A, B)        # (A B)^T, or -(A B)^T, likewise
     coefficients = row_of(table, floor(t / h))     # what lies between samples, such as gains along a trajectory
 
 Each is one call (`compiler.calls`). Only entries that a structure has are computed with. A factor is eliminated from the
@@ -73,9 +74,9 @@ def entries(A: Expression) -> Rows:
 
 @dataclass(frozen=True)
 class MatrixOperator(Operator):
-    """One of the three on matrices."""
+    """One of the four on matrices."""
 
-    kind: str  # "factor", "solve" or "multiply"
+    kind: str  # "factor", "solve", "multiply" or "product"
     rows: Rows
     columns: int = 1  # of the right-hand sides
     negative: bool = False
@@ -86,15 +87,20 @@ class MatrixOperator(Operator):
 
     @property
     def shapes(self) -> list[tuple[int, int]]:
-        """Of what goes in; what comes out has the last one."""
-        packed, height, k = (self.rows.size, 1), len(self.rows.columns), self.columns
-        if self.kind == "factor":
-            return [packed]
-        return (
-            [packed, (height, k)]
-            if self.kind == "solve"
-            else [packed, (self.rows.width, k), (height, k)]
-        )
+        """Of what goes in."""
+        packed, right = (self.rows.size, 1), (self.rows.width, self.columns)
+        made = [packed] if self.kind == "factor" else [packed, right]
+        return [*made, (self.height, self.columns)] if self.kind == "multiply" else made
+
+    @property
+    def result_shape(self) -> tuple[int, int]:
+        """Of what comes out: that of the last one that goes in, but for a transposed product."""
+        return (self.columns, self.height) if self.kind == "product" else self.shapes[-1]
+
+    @property
+    def height(self) -> int:
+        """The rows of the matrix whose entries are packed."""
+        return len(self.rows.columns)
 
     @property
     def operations(self) -> int:
@@ -104,14 +110,18 @@ class MatrixOperator(Operator):
         return (4 if self.kind == "solve" else 2) * self.rows.size * self.columns
 
     def structure(self) -> tuple[list[Any], list[Any]]:
-        made = [casadi.Sparsity.dense(*shape) for shape in self.shapes]
-        return made, made[-1:]
+        into, out_of = (
+            [casadi.Sparsity.dense(*shape) for shape in shapes]
+            for shapes in (self.shapes, [self.result_shape])
+        )
+        return into, out_of
 
     def expressions(self, *arguments: Expression) -> list[Expression]:
         formulas: dict[str, Callable[..., Expression]] = {
             "factor": _factor,
             "solve": _solve,
             "multiply": _multiply,
+            "product": _transposed_product,
         }
         made = formulas[self.kind](self.rows, *arguments)
         return [-made if self.negative else made]
@@ -152,6 +162,10 @@ def _multiply(rows: Rows, A: Expression, B: Expression, C: Expression) -> Expres
     return casadi.vertcat(*made)
 
 
+def _transposed_product(rows: Rows, A: Expression, B: Expression) -> Expression:
+    return -_multiply(rows, A, B, casadi.SX.zeros(len(rows.columns), B.shape[1])).T
+
+
 def factored(rows: Rows, M: Expression) -> Expression:
     """The rows of L, the inverse of D's entry in the place of its diagonal, packed.
 
@@ -183,6 +197,21 @@ def multiplied(rows: Rows, A: Expression, B: Expression, C: Expression) -> Expre
     DM([0, 0])
     """
     return operate(MatrixOperator("multiply", rows, B.shape[1]), rows.packed(A), B, C)
+
+
+def transposed_product(
+    rows: Rows, A: Expression, B: Expression, negative: bool = False
+) -> Expression:
+    """(A B)^T, or -(A B)^T: the columns of a product with few entries in each row of its left factor.
+
+    >>> import casadi
+    >>> A = casadi.SX([[0.0, 2.0], [3.0, 4.0]])
+    >>> casadi.evalf(transposed_product(entries(A), A, casadi.SX([1.0, 1.0])))
+    DM([[2, 7]])
+    """
+    return operate(
+        MatrixOperator("product", rows, B.shape[1], negative), rows.packed(A), casadi.densify(B)
+    )
 
 
 def inverse_pivots(rows: Rows, L: Expression) -> list[Expression]:

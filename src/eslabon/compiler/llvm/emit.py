@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from math import copysign
+from typing import NamedTuple
 
 from eslabon.compiler.llvm import lookup_loops, matrix_loops, products, tables, vector_math
 from eslabon.compiler.llvm.ir import STRAIGHT, splat, suffix, vector_type
@@ -21,6 +23,9 @@ from eslabon.compiler.program import MOVES, GraphError, Instruction, Program, st
 # whole all the same: up to 1,000 it takes no longer, and runs as fast.
 PIECE = 150
 WHOLE = 1000
+# Arguments of a call that are zero, from which on memory is cleared before the others are written: a store of its own
+# for each would be a twentieth of the code where sparse matrices are handed over as dense ones.
+ZEROS = 32
 
 # No flag of LLVM's fast arithmetic: every operation rounds once, as it is written here and in `products`.
 _ONE_LINE = {
@@ -191,6 +196,7 @@ class _Frame:
     def __init__(self, program: Program, start: int, piece: int) -> None:
         self.piece, self.end = piece, start
         self.spilled: dict[int, int] = {}
+        self.cleared = _cleared_arguments(program)
         self._free: list[int] = []
         self._until: dict[int, list[int]] = {}
         self._last: dict[int, int] = {}
@@ -342,6 +348,36 @@ def _define(name: str, lines: list[str]) -> str:
     )
 
 
+class _Zeros(NamedTuple):
+    """Arguments of a call that are zero: the instruction of the call's first argument, and the places of the first and of
+    the last one."""
+
+    before: int
+    first: int
+    last: int
+
+
+def _is_zero(i: Instruction) -> bool:
+    return i.name == "const" and i.value == 0.0 and copysign(1.0, i.value) > 0
+
+
+def _cleared_arguments(program: Program) -> dict[int, _Zeros]:
+    """The calls with many arguments that are zero. The arguments of a call stand one after the other, right before it."""
+    before: dict[int, int] = {}
+    zeros: dict[int, list[int]] = {}
+    for k, i in enumerate(program.instructions):
+        if i.name == "argument":
+            call, place = i.place
+            before.setdefault(call, k)
+            if _is_zero(program.instructions[i.args[0]]):
+                zeros.setdefault(call, []).append(place)
+    return {
+        call: _Zeros(before[call], min(places), max(places))
+        for call, places in zeros.items()
+        if len(places) >= ZEROS
+    }
+
+
 class _Piece:
     """One stretch of instructions as one LLVM function; `names` are the values at hand in it."""
 
@@ -362,6 +398,10 @@ class _Piece:
         i = self._program.instructions[k]
         if i.name in ("input", "const", "result"):
             return
+        if i.name == "argument" and i.place[0] in self._frame.cleared:
+            self._clear(k, self._frame.cleared[i.place[0]])
+            if _is_zero(self._program.instructions[i.args[0]]):
+                return
         names = self._names
         arguments = [names[a] if a in names else self._fetched(a) for a in i.args]
         if i.name in MOVES:
@@ -391,6 +431,17 @@ class _Piece:
             )
         else:
             self._call(k, *i.place)
+
+    def _clear(self, k: int, zeros: _Zeros) -> None:
+        """Zeros for all arguments between the first and the last that are zero, before any argument is written."""
+        if k != zeros.before:
+            return
+        words, size = self._words, 8 * self._words.width * (zeros.last - zeros.first + 1)
+        place = self._frame.arguments[self._program.instructions[k].place[0]] + zeros.first
+        self.lines += [
+            f"  %z{k} = getelementptr {words.V}, ptr %scratch, i64 {place}",
+            f"  call void @llvm.memset.p0.i64(ptr align 8 %z{k}, i8 0, i64 {size}, i1 false)",
+        ]
 
     def _call(self, k: int, call: int, f: int) -> None:
         places = {

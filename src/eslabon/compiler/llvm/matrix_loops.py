@@ -40,7 +40,12 @@ def definition(
     """@name(source, scratch, target), whose own part of the scratch array begins at `place`, for a block of states or for
     one alone; `fused` says that the processor multiplies and adds in one rounding."""
     b = Body(width)
-    kinds: dict[str, type[_Operation]] = {"factor": _Factor, "solve": _Solve, "multiply": _Multiply}
+    kinds: dict[str, type[_Operation]] = {
+        "factor": _Factor,
+        "solve": _Solve,
+        "multiply": _Multiply,
+        "product": _Product,
+    }
     code = kinds[f.kind](name, f, b, single, fused)
     if single:
         code.one_state(b.offset("%scratch", place, "double"))
@@ -165,17 +170,19 @@ class _Operation(ABC):
         index: str,
         column: str,
         place: str | None = None,
+        adding: bool = False,
     ) -> list[str]:
-        """begin - sum of packed entries times the rows that `index` names, a few vectors wide from `column` on; a table
-        `place` says where an entry stands if not in order."""
+        """begin - sum of packed entries times the rows that `index` names, a few vectors wide from `column` on; or with a
+        plus. A table `place` says where an entry stands if not in order."""
         b = self.b
         with b.fold(entries[1], begin, entries[0]) as (e, sums):
             row = b.offset(
                 x.at, self.add(self.times(self.number(index, e), x.stride), column), self.V
             )
-            less = self.negative(self.factor("%source", self.number(place, e) if place else e))
+            factor = self.factor("%source", self.number(place, e) if place else e)
+            signed = factor if adding else self.negative(factor)
             sums.following = [
-                self.plus(s, less, self.load(row, k)) for k, s in enumerate(sums.values)
+                self.plus(s, signed, self.load(row, k)) for k, s in enumerate(sums.values)
             ]
         return sums.values
 
@@ -196,24 +203,41 @@ class _Factor(_Operation):
         for row in self.rows.columns:
             starts.append(starts[-1] + _whole(len(row), width))
         padded = self.table("padded", starts)
-        self._between(padded, "%source", scratch, into=True)
+        self._padded(padded, scratch)
         self._eliminate(scratch, padded, width)
-        self._between(padded, scratch, "%target", into=False)
+        self._packed(padded, scratch)
 
-    def _between(self, padded: str, source: str, target: str, into: bool) -> None:
-        """Copy rows into whole vectors, or back."""
+    def _padded(self, padded: str, scratch: str) -> None:
+        """Rows of %source in whole vectors: what follows a row comes along."""
         b = self.b
-        with b.loop(len(self.rows.columns)) as k:
-            first, end, there = (
-                self.number(self.starts, k),
-                self.number(self.starts, self.add(k, 1)),
-                self.number(padded, k),
-            )
-            with b.loop(end, first=first) as e:
-                place = self.add(there, b.let(f"sub i64 {e}, {first}"))
-                here, to = (e, place) if into else (place, e)
-                number = b.let(f"load double, ptr {b.offset(source, here, 'double')}, align 8")
-                b.do(f"store double {number}, ptr {b.offset(target, to, 'double')}, align 8")
+        with b.loop(self.f.height) as k:
+            first, there = self.number(self.starts, k), self.number(padded, k)
+            count = b.let(f"sub i64 {self.number(padded, self.add(k, 1))}, {there}")
+            with b.loop(count, step=b.width) as e:
+                self._copy("%source", self.add(first, e), scratch, self.add(there, e), self.V)
+
+    def _packed(self, padded: str, scratch: str) -> None:
+        """The way back, to %target. What follows a row is overwritten by the next rows; the last ones, whose whole vectors
+        would reach beyond the end, are copied number by number."""
+        b, ends = self.b, self.rows.starts
+        safe = sum(
+            start + _whole(len(row), b.width) <= self.rows.size
+            for start, row in zip(ends, self.rows.columns, strict=False)
+        )
+        for rows, first, step, kind in (
+            (safe, 0, b.width, self.V),
+            (self.f.height, safe, 1, "double"),
+        ):
+            with b.loop(rows, first=first) as k:
+                start, there = self.number(self.starts, k), self.number(padded, k)
+                count = b.let(f"sub i64 {self.number(self.starts, self.add(k, 1))}, {start}")
+                with b.loop(count, step=step) as e:
+                    self._copy(scratch, self.add(there, e), "%target", self.add(start, e), kind)
+
+    def _copy(self, source: str, here: str, target: str, there: str, kind: str) -> None:
+        b = self.b
+        value = b.let(f"load {kind}, ptr {b.offset(source, here, 'double')}, align 8")
+        b.do(f"store {kind} {value}, ptr {b.offset(target, there, 'double')}, align 8")
 
     def _eliminate(self, at: str, starts: str, step: int) -> None:
         """From the last row to the first; `step` entries in a vector, to which rows are padded."""
@@ -344,3 +368,35 @@ class _Multiply(_Operation):
                 )
                 for t, value in enumerate(sums):
                     self.store(value, line, t)
+
+
+class _Product(_Operation):
+    """The rows of A B, each written as a column. Of one state alone lanes are stored one by one, while the next row is
+    computed already."""
+
+    def states(self) -> None:
+        B = Matrix(self.b.offset("%source", self.rows.size, self.V), self.f.columns)
+        self._products(B, self.f.columns, 1)
+
+    def one_state(self, scratch: str) -> None:
+        B = self.padded(self.rows.size, *self.f.shapes[1], scratch)
+        self._products(B, self.f.columns, self.b.width)
+
+    def _products(self, B: Matrix, columns: int, lanes: int) -> None:
+        """`lanes` of a vector are columns: 1 or all. The last tile, of which some may be beyond the columns, stands alone."""
+        b, unit = self.b, "double" if lanes > 1 else self.V
+        whole = (B.stride - 1) // TILE * TILE
+        for first, end, tile in ((0, whole, TILE), (whole, B.stride, B.stride - whole)):
+            count = min(tile * lanes, columns - first * lanes)
+            with b.loop(end, step=tile, first=first) as column, b.loop(self.f.height) as i:
+                ends = self.number(self.starts, i), self.number(self.starts, self.add(i, 1))
+                sums = self.accumulated(
+                    [splat(b.width, 0.0)] * tile, B, ends, self.index, column,
+                    adding=not self.f.negative,
+                )  # fmt: skip
+                place = self.add(self.times(column, lanes * self.f.height), i)
+                line = b.offset("%target", place, unit)
+                for k in range(count):
+                    value = sums[k // lanes] if lanes == 1 else b.lane(sums[k // lanes], k % lanes)
+                    at = b.offset(line, k * self.f.height, unit)
+                    b.do(f"store {unit} {value}, ptr {at}, {self.align}")

@@ -136,7 +136,7 @@ class NativeMultipliers:
         self.given, mass = c, c.penalized_mass
         self.tree = factors_for(mass, mass.shape[0] if c.rows else columns)
         self.Y = self._over_mass(c.J.T)
-        self.W = self._less(-c.J, self.Y, zeros(c.rows, c.rows))
+        self.W = _transposed_product(c.J, self.Y)
         self.solver = loop_factors(_add_regularization(self.W, c.regularization))
 
     def _over_mass(self, b: Expression) -> Expression:
@@ -172,13 +172,19 @@ class NativeMultipliers:
             return self.solve(-excess, -gap)[0]
         across = self._over_constraints(casadi.densify(self.Y.T))
         within = self._less(self.Y, across, casadi.densify(self._over_mass(casadi.SX.eye(n))))
-        return self._less(
-            casadi.vertcat(excess, gap).T, casadi.vertcat(within, across), zeros(k, n)
-        ).T
+        blocks = casadi.vertcat(within, across)
+        return _transposed_product(casadi.vertcat(excess, gap).T, blocks, negative=True)
 
     @property
     def condition(self) -> Expression:
         return _condition(self.given, self.solver, self.tree)
+
+
+def _transposed_product(A: Expression, b: Expression, negative: bool = False) -> Expression:
+    """(A b)^T or -(A b)^T, by a loop unless it is short."""
+    if A.nnz() * b.shape[1] > SHORT:
+        return operators.transposed_product(operators.entries(A), A, b, negative)
+    return -(A @ b).T if negative else (A @ b).T
 
 
 def multipliers(c: ConstrainedMass, columns: int = 1) -> ConstraintSolver:

@@ -14,8 +14,10 @@ its rows
 
     r' - w2 x r    and    r'' - 2 w2 x r' - s2 x r + w2 x (w2 x r)
 
-stand in place of r' and r''. Along motions that keep the loops closed this makes no difference. Of
-two axes, x nearer to the second frame, d(J^T lambda)_x / dq_y and d(J^T lambda)_y / dq_x are both
+stand in place of r' and r''. Along motions that keep the loops closed this makes no difference.
+Axes on the second side are the same for all balls of a body, which sees them move by S' and S'' of
+its own: with these, and with nu and c as it sees them, the first formulas hold for its rows. Of two
+axes, x nearer to the second frame, d(J^T lambda)_x / dq_y and d(J^T lambda)_y / dq_x are both
 -w_x . (pi(S_y) x R2 lambda). Within a joint x is the row on the second frame's side, and the column
 on the first one's.
 """
@@ -26,7 +28,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from eslabon.formulas.derivatives.rnea_derivatives import Axes
-from eslabon.formulas.kinematics.ball_loops import Ball, Carried, Outward
+from eslabon.formulas.kinematics.ball_loops import Ball, Carried, Outward, about
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.model import Model
 from eslabon.numerics.scalars import Expression, casadi
@@ -67,8 +69,26 @@ class BallSensitivities:
     """The derivatives of all ball joints of a state, whose joints are carried once."""
 
     def __init__(self, m: Model, q: Expression, v: Expression, a: Expression) -> None:
-        self.m, self.seen = m, Outward(m, q, v, a)
+        self.m, self.v, self.a, self.seen = m, v, a, Outward(m, q, v, a)
         self.parts = {name: parts_of(m, x, v, a) for name, x in self.seen.joints.items()}
+        self._from_body: dict[str, dict[str, list[Part]]] = {}
+
+    def parts_from(self, body: str) -> dict[str, list[Part]]:
+        """The parts of the joints that carry a body, by the joint's name, as that body sees them."""
+        if body not in self._from_body:
+            V, A, o = zeros(6), zeros(6), self.seen.bodies[body].o
+            made: dict[str, list[Part]] = {}
+            for joint in reversed(self.seen.path(body)):
+                x = self.seen.joints[joint.name]
+                V, A, o = about(V, x.o - o), about(A, x.o - o), x.o
+                made[joint.name] = []
+                for part in reversed(self.parts[joint.name]):
+                    S, own = part.axes.S, part.axes.S @ self.v[part.places]
+                    A = A - S @ self.a[part.places] - ad(V, own)
+                    V = V - own
+                    made[joint.name].insert(0, Part(part.places, Axes.of_joint(S, V, A, own)))
+            self._from_body[body] = made
+        return self._from_body[body]
 
     def derivatives(
         self, ball: Ball, reaction: Expression, turning: bool, aligned: bool
@@ -78,12 +98,13 @@ class BallSensitivities:
         forces."""
         nv, R2 = self.m.nv, ball.R2
         speed, gap_q, gap_v = (zeros(3, nv) for _ in range(3))
-        nu, c = ball.point_motion
         w2, s2 = angular_and_linear(ball.second.V)[0], angular_and_linear(ball.second.A)[0]
         spin = skew(s2) - skew(w2) @ skew(w2)
         order: list[tuple[Part, int, Expression]] = []
         for x, sign in ball.joints:
-            parts = self.parts[x.joint.name]
+            outer = turning and sign > 0  # as the second body sees it
+            nu, c = ball.relative_point_motion if outer else ball.point_motion
+            parts = (self.parts_from(ball.loop.second.body) if outer else self.parts)[x.joint.name]
             for part in parts[::-1] if sign > 0 else parts:
                 y, k = part.axes, part.places
                 pi, W = sign * ball.motion_by_twist(x, y.S), sign * angular_and_linear(y.S)[0]
@@ -93,7 +114,7 @@ class BallSensitivities:
                     sign * ball.motion_by_twist(x, y.second) - cross(c, W) - cross(2 * nu, twice)
                 )
                 drift = sign * ball.motion_by_twist(x, y.drift) - cross(2 * nu, W)
-                if turning:
+                if turning and not outer:
                     second -= cross(2 * w2, rate) + spin @ pi
                     rate, drift = rate - cross(w2, pi), drift - cross(2 * w2, pi)
                 speed[:, k], gap_q[:, k], gap_v[:, k] = rate, second, drift

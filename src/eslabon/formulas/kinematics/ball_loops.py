@@ -120,7 +120,7 @@ class Outward:
         a = zeros(joint.nv) if self.a is None else velocities(self.m, self.a, joint)
         local, _, rate = motion(joint.kind, own, v, a)
         S, rate = _rotate_twists(R, local), _rotate_twists(R, rate)
-        V0, A0 = _about(parent.V, o - parent.o), _about(parent.A, o - parent.o)
+        V0, A0 = about(parent.V, o - parent.o), about(parent.A, o - parent.o)
         twist = S @ v
         self.bodies[joint.child] = Moving(R, o, V0 + twist, A0 + rate + ad(V0, twist))
         return Carried(joint, o, S, V0, A0)
@@ -169,13 +169,18 @@ class Ball:
         """The velocity and the acceleration of the point on its own body."""
         return _of_point(self.first.V, self.first.A, self.p - self.first.o)
 
+    @cached_property
+    def relative_point_motion(self) -> tuple[Expression, Expression]:
+        """The velocity and the acceleration of the point as the second body sees it."""
+        nu, c = self.point_motion
+        f2, a2 = _of_point(self.second.V, self.second.A, self.p - self.second.o)
+        return nu - f2, c - a2 - 2 * cross(angular_and_linear(self.second.V)[0], nu - f2)
+
     @property
     def gamma(self) -> Expression:
         """The acceleration of the point as the second body sees it, which is gamma where the joints
         have none."""
-        nu, c = self.point_motion
-        f2, a2 = _of_point(self.second.V, self.second.A, self.p - self.second.o)
-        return c - a2 - 2 * cross(angular_and_linear(self.second.V)[0], nu - f2)
+        return self.relative_point_motion[1]
 
     def constraint_rows(
         self, aligned: bool
@@ -193,7 +198,7 @@ def _rotate_twists(R: Expression, S: Expression) -> Expression:
 
 
 @traced_once
-def _about(V: Expression, d: Expression) -> Expression:
+def about(V: Expression, d: Expression) -> Expression:
     """A twist about a point farther by d."""
     w, u = angular_and_linear(V)
     return casadi.vertcat(w, u + cross(w, d))
