@@ -119,3 +119,48 @@ def h4(kind: str = "spherical", axial: float = AXIAL) -> es.Mechanism:
         ends = [(body, out + side * along) for side in (-1, 1)]
         arm_and_rods(b, k, kind, axial, degrees, ends, places.__getitem__)
     return b.actuate(*(f"motor{k}" for k in range(4))).frame("tool", "middle").build()
+
+
+def rssr(kind: str = "spherical", axial: float = AXIAL, split: bool = False, swing: bool = False) -> es.Mechanism:
+    """A spatial four-bar whose tree goes through the coupler and on to the rocker, which is cut from the ground.
+
+    `split`: the coupler is two halves that turn about its axis, so that two spins share a joint. `swing`: a pendulum
+    hangs on the rocker, which nothing drives.
+    """
+    b = es.Builder(f"rssr_of_{POSES[kind]}{'_split' * split}{'_swing' * swing}")
+    near, far = np.array([0.3, 0, 0]), np.array([0.2, 0.9, 0.6])  # the coupler's ends at home
+    towards = far - near
+    length = float(np.linalg.norm(towards))
+    b.body("crank", 1.0, (0.15, 0, 0), (0.001, 0.01, 0.01))
+    b.joint("motor", kind="revolute", axis="z", parent="ground", child="crank")
+    parts = ("coupler", "sleeve") if split else ("coupler",)
+    for name in parts:
+        rod(b, name, length / len(parts), 0.5, axial)
+    leg_joint(b, "elbow", kind, "crank", "coupler", near, towards)
+    if split:
+        b.joint("sleeve", kind="revolute", axis="z", parent="coupler", child="sleeve", at=(0, 0, length / 2))
+    b.body("rocker", 1.5, (0, 0.05, -0.3), (0.02, 0.02, 0.01))
+    back = turn_to(towards) * (1, -1, -1, -1) if kind == "spherical" else None
+    R = np.eye(3) if back is not None else rotation_of(angles_to(towards)).T
+    home = back if back is not None else quaternion_of(R)
+    b.joint(
+        "knee", kind="spherical", parent=parts[-1], child="rocker", at=(0, 0, length / len(parts)), home=tuple(home)
+    )  # fmt: skip
+    b.loop(
+        "hinge", kind="revolute", body_a="rocker", first=((0, 0, -0.6), (0, 1.2, 0)), body_b="ground",
+        second=((0.2, 0.9, 0), (0, 1.2, 0)),
+    )  # fmt: skip
+    if swing:
+        b.body("bob", 0.2, (0, 0, -0.1), (1e-3,) * 3)
+        b.joint("swing", kind="revolute", axis="y", parent="rocker", child="bob", at=(0, 0, -0.2))
+    return b.actuate("motor").build()
+
+
+def rotation_of(angles: np.ndarray) -> np.ndarray:
+    (s, c), (t, d) = ((np.sin(x), np.cos(x)) for x in angles)
+    return np.array([[1, 0, 0], [0, c, -s], [0, s, c]]) @ [[d, 0, t], [0, 1, 0], [-t, 0, d]]
+
+
+def quaternion_of(R: np.ndarray) -> np.ndarray:
+    w = np.sqrt(1 + np.trace(R)) / 2
+    return np.array([w, *((R - R.T)[[2, 0, 1], [1, 2, 0]] / (4 * w))])
