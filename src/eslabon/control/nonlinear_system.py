@@ -19,11 +19,8 @@ from eslabon.model.configuration import coordinate_names, velocity_names
 from eslabon.simulate.motion_equations import RATES
 from eslabon.solve.assembly.assemble import assemble
 from eslabon.solve.assembly.prescription import start
-from eslabon.solve.constraints.massless_motions import (
-    constraint_structure,
-    refuse_massless,
-    structure,
-)
+from eslabon.solve.constraints.constraint_structure import constraint_structure, structure
+from eslabon.solve.constraints.massless_motions import refuse_massless
 
 Function = Callable[[float, Floats, Floats, Any], Floats]
 
