@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from eslabon.compiler.callbacks import operator_of
 from eslabon.compiler.calls import SAME, Repeated, inlined
+from eslabon.compiler.until import Until
 from eslabon.errors import GraphError as GraphError
 from eslabon.numerics.scalars import casadi
 
@@ -81,11 +82,13 @@ class Program:
     functions: tuple[Program, ...] = ()
     repeated: tuple[Repetition, ...] = ()
     moves: tuple[Move, ...] = ()
-    operator: Any = None  # of `compiler.operators`, in place of instructions
+    operator: Any = None  # of `compiler.operators` or `compiler.until`, in place of instructions
 
     @cached_property
     def operations(self) -> int:
-        """How many operations one evaluation takes, those of the functions it calls included."""
+        """How many operations one evaluation takes at most, those of the functions it calls included."""
+        if isinstance(self.operator, Until):
+            return self.operator.limit * self.functions[0].operations
         if self.operator is not None:
             return int(self.operator.operations)
         own, often = (
@@ -195,7 +198,8 @@ class _Reader:
         )
         about = f.name(), tuple(f.name_in()), tuple(f.name_out()), tuple(into), tuple(out_of)
         if operator is not None:
-            return Program(*about, operator=operator)
+            inside = [operator.function] if isinstance(operator, Until) else []
+            return Program(*about, functions=tuple(map(self.program, inside)), operator=operator)
         steps = _Steps(f, self.program)
         return Program(
             *about,
