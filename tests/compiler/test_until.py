@@ -15,8 +15,9 @@ import pytest
 import eslabon
 from eslabon.compiler import native
 from eslabon.compiler.calls import call, inlined, subroutine
-from eslabon.compiler.function import Function, Signature
+from eslabon.compiler.function import Function, Signature, unshared
 from eslabon.compiler.interpreted import Evaluator
+from eslabon.compiler.operators import row_of
 from eslabon.compiler.program import GraphError, read
 from eslabon.compiler.until import until
 from eslabon.export import c_source
@@ -261,6 +262,48 @@ def test_a_search_that_begins_again_is_one_call(rng: np.random.Generator) -> Non
             np.testing.assert_allclose(np.array(one).ravel(), other[k], rtol=1e-12)
 
 
+def test_a_search_takes_its_starts_from_an_input(rng: np.random.Generator) -> None:
+    """The first row of a matrix from which Newton's method finds the equilibrium that is asked for."""
+
+    def descend(q: Any, target: Any) -> tuple[Any, Any]:
+        x, y = ca.vertsplit(q)
+        error = target - ca.vertcat(ca.cos(x) + ca.cos(x + y), ca.sin(x) + ca.sin(x + y))
+        a, b, c, d = (
+            -ca.sin(x) - ca.sin(x + y),
+            -ca.sin(x + y),
+            ca.cos(x) + ca.cos(x + y),
+            ca.cos(x + y),
+        )
+        step = ca.vertcat(d * error[0] - b * error[1], a * error[1] - c * error[0]) / (
+            a * d - b * c
+        )
+        return q + step, ca.dot(error, error) < 1e-24
+
+    def begin(state: Any, target: Any, starts: Any) -> tuple[Any, Any]:
+        q, found, _ = until(descend, row_of(starts, state[0]), target, limit=10)
+        return ca.vertcat(state[0] + 1, q), (found > 0) * (ca.sin(q[1]) > 0)  # the elbow's side
+
+    symbols = [ca.SX.sym("target", 2), ca.SX.sym("starts", 40, 2)]
+    graph = traced_graph(
+        "search", symbols, lambda p, starts: until(begin, ca.vertcat(0, p), p, starts, limit=40)
+    )
+    f, starts = native.compile(graph, cache=False), rng.uniform(-3, 3, size=(40, 2))
+    target = rng.uniform(-1.2, 1.2, size=(45, 2))
+    many = f(target, starts)
+    state, found, turns = many
+    np.testing.assert_array_equal(found, 1.0)
+    np.testing.assert_array_equal(state[:, 0], turns[:, 0])
+    assert len(set(turns[:, 0])) > 4
+    x, y = state[:, 1], state[:, 1] + state[:, 2]
+    reached = np.stack([np.cos(x) + np.cos(y), np.sin(x) + np.sin(y)], axis=-1)
+    np.testing.assert_allclose(reached, target, rtol=0, atol=1e-12)
+    for k in range(45):
+        same(f(target[k], starts), [v[k] for v in many])
+    own = f(target[:9], np.stack([np.roll(starts, k, axis=0) for k in range(9)]))
+    for k in range(9):
+        same(f(target[k], np.roll(starts, k, axis=0)), [v[k] for v in own])
+
+
 def test_a_loop_called_in_a_loop_and_outside_of_it(rng: np.random.Generator) -> None:
     """Which lanes have finished with the outer loop means nothing after it."""
 
@@ -357,6 +400,16 @@ def test_operations_are_those_of_as_many_turns_as_there_may_be() -> None:
     one = read(root(1)).operations
     assert one > 4
     assert read(root(30)).operations == 30 * one
+    assert "up to 30" in repr(native.compile(root(30), cache=False)).replace(f"{30 * one}", "30")
+    assert f" {one} operations" in repr(native.compile(root(1), cache=False))
+
+
+def test_batches_are_shared_by_what_a_search_usually_takes() -> None:
+    """A limit that is hardly ever reached is no reason to wake a thread, and one state is never shared."""
+    program = read(root(1_000_000))
+    assert program.expected_operations == 8 * read(root(1)).operations
+    assert read(root(3)).expected_operations == 3 * read(root(1)).operations
+    assert unshared(10**12) >= 1
 
 
 def test_no_derivative_goes_through_a_loop() -> None:

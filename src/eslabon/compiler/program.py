@@ -41,6 +41,8 @@ class Instruction(NamedTuple):
 
 MANY = 64  # results that are arguments or outputs as they are, from which on a loop moves them
 
+USUAL_TURNS = 8  # of a loop that ends by a flag: Newton's method mostly needs fewer
+
 COMMUTATIVE = frozenset({"add", "mul"})
 
 # Instructions that move numbers and compute nothing.
@@ -87,17 +89,24 @@ class Program:
     @cached_property
     def operations(self) -> int:
         """How many operations one evaluation takes at most, those of the functions it calls included."""
+        return self._operations([f.operations for f in self.functions])
+
+    @cached_property
+    def expected_operations(self) -> int:
+        """The same where steps finish as soon as a search usually does."""
+        return self._operations([f.expected_operations for f in self.functions], USUAL_TURNS)
+
+    def _operations(self, inside: Sequence[int], turns: float = math.inf) -> int:
+        """The same where a function that is called takes so many, and a loop that ends by a flag so many turns."""
         if isinstance(self.operator, Until):
-            return self.operator.limit * self.functions[0].operations
+            return int(min(self.operator.limit, turns)) * inside[0]
         if self.operator is not None:
             return int(self.operator.operations)
         own, often = (
             sum(i.name not in MOVES for i in self.instructions),
             {r.call: len(r.table) for r in self.repeated},
         )
-        return own + sum(
-            self.functions[f].operations * often.get(call, 1) for call, f in self.called.items()
-        )
+        return own + sum(inside[f] * often.get(call, 1) for call, f in self.called.items())
 
     @cached_property
     def length(self) -> int:

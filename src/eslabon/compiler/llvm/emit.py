@@ -20,7 +20,7 @@ from eslabon.compiler.llvm import (
     vector_math,
 )
 from eslabon.compiler.llvm.ir import STRAIGHT, splat, suffix, vector_type
-from eslabon.compiler.operators import Lookup
+from eslabon.compiler.operators import Lookup, Pick
 from eslabon.compiler.program import MOVES, GraphError, Instruction, Program, starts
 from eslabon.compiler.until import Until
 
@@ -134,7 +134,9 @@ def _kernel(program: Program, width: int, across: int, fused: bool, piece: int |
     for p in program.family():
         name = family.names[p.digest]
         if isinstance(p.operator, Lookup):
-            texts.append(lookup_loops.definition(name, p.operator, width))
+            texts.append(lookup_loops.of_table(name, p.operator, width))
+        elif isinstance(p.operator, Pick):
+            texts.append(lookup_loops.of_matrix(name, p.operator, width))
         elif isinstance(p.operator, Until):
             step = family.names[p.functions[0].digest]
             texts.append(until_loops.definition(name, step, p, size, width))
