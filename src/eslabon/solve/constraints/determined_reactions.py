@@ -25,7 +25,6 @@ from eslabon.solve.singular.conditions import check_closed
 Floats = np.ndarray
 
 
-
 def determined(m: Model, q: Any) -> Floats:
     """For each joint and then each loop, which of the six components of its reaction are determined
     at a configuration."""

@@ -148,9 +148,7 @@ def _surroundings(m: Model, q: tuple[float, ...] | None) -> tuple[Surroundings |
         return None, str(error)
 
 
-def _branches(
-    m: Model, around: Surroundings | None
-) -> tuple[tuple[BranchMobility, ...], int, int]:
+def _branches(m: Model, around: Surroundings | None) -> tuple[tuple[BranchMobility, ...], int, int]:
     """The branches that a search found, the number of its starts, and how many of these closed."""
     if around is None or not m.closed or not m.nv:
         return (), 0, 0

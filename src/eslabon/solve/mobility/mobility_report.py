@@ -278,9 +278,7 @@ def _why(r: Mobility) -> str:
         names = [c.kind for c in r.chains if c.kind != "trivial"]
         of = f" in the {names[0]} chain" if names and names[0] != "undecided" else ""
         as_well = " as well" * bool(reasons)
-        reasons.append(
-            f"{_many(more, 'constraint')}{of} repeat{'s' * (more == 1)} others{as_well}"
-        )
+        reasons.append(f"{_many(more, 'constraint')}{of} repeat{'s' * (more == 1)} others{as_well}")
     return ", and ".join(reasons)
 
 

@@ -161,7 +161,10 @@ def _seen_motions(m: Model, measured: Measured, held: tuple[int, ...]) -> int:
     _, free, V = _null_spaces(comparable_jacobian_at(m, q), held)
     twists = comparable_twists_at(m, q, measured, np.full(len(q), characteristic_length(m)))
     moved = twists @ (V / velocity_scales(m)[:, None])
-    seen = [rank(np.linalg.svd(x[:, m.nv - n :], compute_uv=False)) for x, n in zip(moved, free, strict=True)]
+    seen = [
+        rank(np.linalg.svd(x[:, m.nv - n :], compute_uv=False))
+        for x, n in zip(moved, free, strict=True)
+    ]
     return int(max(seen))
 
 

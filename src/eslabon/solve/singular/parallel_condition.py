@@ -214,7 +214,10 @@ def _body_jacobians(
         w, arm = turning[joint.parent], casadi.SX(here[1]) - placed[joint.parent][1]
         v = moving[joint.parent] - casadi.mtimes(hat(arm), w)
         if joint.nv:
-            own, columns = casadi.SX(joint.kind.motion(coordinates(m, q, joint))), casadi.SX(6, m.nv)
+            own, columns = (
+                casadi.SX(joint.kind.motion(coordinates(m, q, joint))),
+                casadi.SX(6, m.nv),
+            )
             columns[:, m.velocities[joint.name]] = own
             w = w + casadi.mtimes(casadi.SX(here[0]), columns[:3, :])
             v = v + casadi.mtimes(casadi.SX(here[0]), columns[3:, :])
