@@ -363,11 +363,14 @@ class Assembly:
         return q, size, crossings
 
     def _whole_turns(self, start: Floats, goal: Floats) -> Floats:
-        """Whole turns of hinges between a start and the first row: they lead nowhere."""
+        """Whole turns of hinges between a start that is more than one away and the first row: they
+        lead nowhere."""
         turns = np.zeros((len(goal), 1, goal.shape[-1]))
         turning = self.ranges.turning[self.held]
         way = goal[:, :1, : len(self.held)] - start[:, None, self.held]
-        turns[..., : len(self.held)] = np.where(turning, np.trunc(way / TURN) * TURN, 0.0)
+        turns[..., : len(self.held)] = np.where(
+            turning & (np.abs(way) > TURN), np.round(way / TURN) * TURN, 0.0
+        )
         return turns
 
     def _closed(self, holding: Problem, q: Floats, guess: Floats, designs: Designs) -> Floats:
@@ -636,8 +639,10 @@ def _judge_rates(m: Model, problem: Problem, made: Rates, o: Options) -> None:
     scales = velocity_scales(m)
     speed = np.abs(made.v * scales).max(axis=-1, initial=0.0)
     change = np.maximum(np.abs(made.a * scales).max(axis=-1, initial=0.0), speed**2)
-    bad = ~(made.slip <= ACCEPTED_VIOLATION * speed)
-    bad |= ~(made.acceleration_slip <= ACCEPTED_VIOLATION * change)
+    bad = ~(made.acceleration_slip <= ACCEPTED_VIOLATION * change)
+    if problem.rows:  # at a singular configuration a target's acceleration has no exact answer
+        bad &= made.condition >= SINGULAR
+    bad |= ~(made.slip <= ACCEPTED_VIOLATION * speed)
     bad &= np.isfinite(made.v).all(axis=-1)
     if not bad.any() or singular == "ignore":
         return
