@@ -76,7 +76,7 @@ def kernel(
 
     formula = quantity(m, verb)
     try:
-        from eslabon.solve.constraints.massless_motions import constraint_structure
+        from eslabon.solve.constraints.constraint_structure import constraint_structure
         from eslabon.verbs import options_of
 
         given = {"prepare": constraint_structure, **options_of(m, formula, options)}

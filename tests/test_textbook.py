@@ -14,7 +14,7 @@ from hypothesis import given
 import eslabon as es
 from artifacts import make_once
 from eslabon.model.configuration import integrate
-from eslabon.solve.constraints.massless_motions import structure
+from eslabon.solve.constraints.constraint_structure import structure
 from library_names import CLOSED
 from randomness import examples, seeded
 from strategies import State, degenerate_loops, degenerate_trees, moving_loops, moving_trees

@@ -11,7 +11,7 @@ import eslabon as es
 from eslabon.compiler.evaluate import evaluate
 from eslabon.formulas.quantities import quantity
 from eslabon.model.memory import FrozenDict
-from eslabon.solve.constraints.massless_motions import constraint_structure
+from eslabon.solve.constraints.constraint_structure import constraint_structure
 from eslabon.verbs import NativeVerbs
 from random_mechanisms import random_closed, random_tree
 from randomness import seeded

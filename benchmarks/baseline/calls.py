@@ -127,11 +127,13 @@ def singular_motions(x: Any) -> dict[str, Any]:
 
 def mobility(x: Any) -> dict[str, Any]:
     words = fields(
-        "agree", "bodies", "couplings", "dof", "dof_at_home", "gruebler", "herve", "infinitesimal",
+        "agree", "bodies", "couplings", "dof", "gruebler", "herve", "infinitesimal",
         "joint_dof", "joints",
-        "kind", "nearby", "order", "planar", "redundant", "rows", "trouble", "useful", "velocities",
+        "kind", "order", "planar", "redundant", "rows", "trouble", "useful", "velocities",
     )(x)  # fmt: skip
-    words["table"], words["sentences"] = x.table(), x.sentences()
+    words["dof_at_home"] = x.instantaneous_dof
+    words["table"] = x.table()
+    words["sentences"] = [y for y in x.sentences() if not y.startswith("A search")]
     words["loops"] = [{"joints": loop.joints, "subgroup": str(loop.subgroup)} for loop in x.loops]
     words["chains"] = [
         fields("joints", "loops", "dof", "trivial", "infinitesimal", "inactive", "kind")(y)

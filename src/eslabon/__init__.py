@@ -75,6 +75,7 @@ __all__ = [
     "reproductions",
     "robots",
     "simulate",
+    "structure",
     "study",
     "sweep",
     "sweeps",
@@ -101,10 +102,13 @@ _LATER = {
     "sweeps": "",
     "view": "viewer",
 }  # names, and the room they are in
+_MODULES = {"structure": "solve.mobility"}  # public modules that are rooms of another name
 
 
 def __getattr__(name: str) -> object:
     """Rooms that not every process needs come when they are first asked for."""
+    if name in _MODULES:
+        return import_module(f"eslabon.{_MODULES[name]}")
     if name not in _LATER:
         raise AttributeError(f"eslabon has no name {name!r}{suggest(name, __all__)}")
     room = import_module(f"eslabon.{_LATER[name] or name}")

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from eslabon.solve.configurations import Configurations
     from eslabon.solve.inverse.iteration import Iterations
     from eslabon.solve.joint_motion import JointMotion
-    from eslabon.solve.mobility.mobility_report import Mobility
+    from eslabon.solve.mobility import KinematicBond, Mobility
     from eslabon.solve.path_following import Followed
     from eslabon.solve.singular.conditions import Conditions
     from eslabon.solve.singular.manipulability import Manipulability
@@ -338,8 +338,10 @@ class Mechanism(model.Model):
 
     # -- structure ----------------------------------------------------------------------------------------------
 
-    def mobility(self) -> Mobility:
-        """The mobility counted three ways and compared.
+    def mobility(self, q: ArrayLike | None = None) -> Mobility:
+        """The mobility counted three ways and compared, at a closed configuration `q`, by default
+        the home: `.dof` on the branch of the configuration, `.instantaneous_dof` at the
+        configuration itself, and `.branches` of another mobility that a search found.
 
         >>> import eslabon as es
         >>> es.load("bennett").mobility().kind
@@ -347,7 +349,21 @@ class Mechanism(model.Model):
         """
         from eslabon.solve.mobility import mobility
 
-        return mobility(self)
+        return mobility(self, q)
+
+    def bond(self, first: str, second: str, q: ArrayLike | None = None) -> KinematicBond:
+        """The kinematic bond between two bodies (Hervé): the motions of the second relative to the
+        first that the whole mechanism allows, and the smallest displacement group that contains
+        them. `q` is a closed configuration, by default the home.
+
+        >>> import eslabon as es
+        >>> found = es.load("sarrus").bond("ground", "platform")
+        >>> found.name, found.dof, found.generators
+        ('translation along a line', 1, ('translation along (0, 0, 1)',))
+        """
+        from eslabon.solve.mobility import bond
+
+        return bond(self, first, second, q)
 
     @cached_property
     def dof(self) -> int:

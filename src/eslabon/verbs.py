@@ -40,7 +40,7 @@ from eslabon.formulas.motion_state import chosen_formulation
 from eslabon.formulas.quantities import QUANTITIES, quantity
 from eslabon.model import Model
 from eslabon.model.validation import TIME
-from eslabon.solve.constraints.massless_motions import constraint_structure, structure
+from eslabon.solve.constraints.constraint_structure import constraint_structure, structure
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Key = tuple[Any, ...]  # the name of a quantity, and the values of the options of its verb

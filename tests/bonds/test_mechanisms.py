@@ -12,7 +12,7 @@ import eslabon as es
 from eslabon.bonds.equations import rates
 from eslabon.formulas import dynamics
 from eslabon.formulas.motion_state import Method, MotionState
-from eslabon.solve.constraints.massless_motions import structure
+from eslabon.solve.constraints.constraint_structure import structure
 from eslabon.verbs import ALL_FORMULATIONS
 from random_mechanisms import (
     MOVING,

@@ -9,7 +9,7 @@ import pytest
 from eslabon.compiler import native
 from eslabon.compiler.calls import call, inlined
 from eslabon.compiler.operators import Lookup, row_of
-from eslabon.compiler.program import read
+from eslabon.compiler.program import GraphError, read
 from traced_graph import traced_graph
 
 
@@ -23,6 +23,41 @@ def test_every_lane_loads_its_own_row(shape: tuple[int, int], rng) -> None:
     np.testing.assert_array_equal(f(numbers[:, None] / 3).reshape(37, -1), 2 * table[rows])
     for number, row in zip(numbers[:5], rows, strict=False):
         np.testing.assert_array_equal(np.ravel(f([number / 3])), 2 * table[row])
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (2, 3), (17, 5), (40, 3)])
+def test_every_lane_loads_its_own_row_of_its_own_matrix(shape: tuple[int, int], rng) -> None:
+    matrix, x = ca.SX.sym("matrix", *shape), ca.SX.sym("x")
+    graph = traced_graph("pick", [matrix, x], lambda m, x: (2 * row_of(m, 3 * x), m[0, 0] + x))
+    f, tables = native.compile(graph, cache=False), rng.normal(size=(37, *shape))
+    numbers = rng.uniform(-5, shape[0] + 5, size=37)
+    numbers[:4] = np.nan, -np.inf, np.inf, 1e300
+    rows = np.nan_to_num(np.clip(np.floor(numbers), 0, shape[0] - 1)).astype(int)
+    expected = 2 * tables[np.arange(37), rows]
+    found = f(tables, numbers[:, None] / 3)[0].reshape(37, -1)
+    np.testing.assert_array_equal(found, expected)
+    shared = f(tables[5], numbers[:, None] / 3)[0].reshape(37, -1)
+    np.testing.assert_array_equal(shared, 2 * tables[5][rows])
+    for k in range(9):
+        one = f(tables[k], numbers[k : k + 1] / 3)[0]
+        np.testing.assert_array_equal(one.reshape(-1), expected[k])
+        for graph_of in (graph, inlined(graph)):
+            plain = np.array(graph_of(tables[k], numbers[k] / 3)[0]).reshape(-1)
+            np.testing.assert_array_equal(plain, expected[k])
+
+
+def test_a_row_of_a_matrix_hides_the_others() -> None:
+    """A NaN in another row, or lane, stays there."""
+    graph = traced_graph("pick", [ca.SX.sym("m", 3, 2), ca.SX.sym("x")], row_of)
+    m = np.full((3, 2), np.nan)
+    m[1] = 4.0, -0.0
+    for f in (native.compile(graph, cache=False), graph, inlined(graph)):
+        np.testing.assert_array_equal(np.array(f(m, 1.5 * np.ones(1))).ravel(), m[1])
+
+
+def test_a_matrix_without_rows_is_refused() -> None:
+    with pytest.raises(GraphError, match="without rows"):
+        row_of(ca.SX(0, 3), ca.SX.sym("x"))
 
 
 def test_what_is_no_number_takes_the_first_row() -> None:

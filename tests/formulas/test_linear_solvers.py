@@ -8,7 +8,7 @@ import pytest
 import eslabon as es
 from eslabon.formulas.kinematics.closure import equations
 from eslabon.formulas.linear_solvers import FEW, OrthogonalFactors
-from eslabon.solve.constraints.massless_motions import structure
+from eslabon.solve.constraints.constraint_structure import structure
 from randomness import seeded
 
 CONDITIONS = [1e2, 1e4, 1e6, 1e8]

@@ -20,7 +20,7 @@ from eslabon.formulas.constrained.constraint_solvers import (
 from eslabon.formulas.motion_state import Method, MotionState, violation
 from eslabon.formulas.quantities import QUANTITIES, Checks, quantity
 from eslabon.formulas.structure import Partition
-from eslabon.solve.constraints.massless_motions import constraint_structure, structure
+from eslabon.solve.constraints.constraint_structure import constraint_structure, structure
 
 N, ROWS = 7, 3
 PARTITION = Partition(tuple(range(ROWS)), (0, 3, 4, 6), (1, 2, 5))

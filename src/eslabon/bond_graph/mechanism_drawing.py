@@ -23,7 +23,7 @@ from eslabon.model import GROUND, Coupling, End, Joint, Loop, Model, Spring, Wre
 from eslabon.model.parameter_expressions import Number, call, parameter
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.spatial import RigidTransform, motion_transform, skew
-from eslabon.solve.constraints.massless_motions import structure
+from eslabon.solve.constraints.constraint_structure import structure
 
 AXES = ("mx", "my", "mz", "fx", "fy", "fz")
 

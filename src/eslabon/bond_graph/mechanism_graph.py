@@ -22,7 +22,7 @@ from eslabon.formulas.quantities import quantity
 from eslabon.model import Model, as_model
 from eslabon.numerics.scalars import casadi
 from eslabon.simulate.run_errors import SimulationError
-from eslabon.solve.constraints.massless_motions import structure
+from eslabon.solve.constraints.constraint_structure import structure
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.simulation import Response

@@ -1,7 +1,7 @@
 """Operators as functions of CasADi: what a call node refers to where native code has loops.
 
 An operator (`compiler.calls.Operator`) is data. Here it becomes a `casadi.Function` with its structure, which CasADi
-evaluates by the operator's plain graph, made when it is first wanted.
+evaluates by the operator's plain graph, made when it is first wanted, or by a loop.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _callback_type() -> Any:
             return self._outputs[k]
 
         def eval(self, arguments: Sequence[Any]) -> Any:
-            return self.operator.plain.call(arguments)
+            return self.operator.evaluate(arguments)
 
     return Callback
 

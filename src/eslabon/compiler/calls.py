@@ -46,6 +46,11 @@ class Operator(ABC):
     def expressions(self, *arguments: Expression) -> list[Expression]:
         """The outputs as plain expressions."""
 
+    def evaluate(self, arguments: Sequence[Any]) -> list[Any]:
+        """The outputs for numbers."""
+        made: list[Any] = self.plain.call(arguments)
+        return made
+
     @cached_property
     def plain(self) -> Any:
         """The same as a `casadi.Function` without calls."""
@@ -112,15 +117,18 @@ def subroutine(
     inputs = [casadi.SX.sym(f"{name}_{k}", *shape) for k, shape in enumerate(shapes)]
     found = formula(*inputs)
     outputs = [casadi.SX(x) for x in (found if isinstance(found, (list, tuple)) else [found])]
-    own = {s.element_hash() for s in casadi.symvar(casadi.veccat(*inputs))}
-    used = casadi.symvar(casadi.veccat(*outputs))
-    free = casadi.vertcat(casadi.SX(0, 1), *(s for s in used if s.element_hash() not in own))
-    taken, also = (
-        [k for k, shape in enumerate(shapes) if all(shape)],
-        [free] if free.numel() else [],
-    )
+    taken = [k for k, shape in enumerate(shapes) if all(shape)]
+    also = free_symbols(inputs, outputs)
     f = casadi.Function(name, [*(inputs[k] for k in taken), *also], outputs, NO_DERIVATIVES)
     return lambda *arguments: call(f, *(arguments[k] for k in taken), *also)
+
+
+def free_symbols(inputs: Sequence[Expression], outputs: Sequence[Expression]) -> list[Expression]:
+    """A column of the symbols that outputs depend on besides inputs; nothing if there are none."""
+    own = {s.element_hash() for s in casadi.symvar(casadi.veccat(*inputs))}
+    used = casadi.symvar(casadi.veccat(*outputs))
+    free = [s for s in used if s.element_hash() not in own]
+    return [casadi.vertcat(*free)] if free else []
 
 
 def apart(formula: Callable[..., Expression], *arguments: Expression) -> Expression:
@@ -250,8 +258,11 @@ class Repeated(Operator):
 # Without calls --------------------------------------------------------------------------------------------------------
 
 
-def inlined(x: Any, keep: type[Operator] | None = None) -> Any:
-    """A `casadi.Function`, an expression or a list of these without calls, but for those of one kind of operators.
+Kinds = type[Operator] | tuple[type[Operator], ...]
+
+
+def inlined(x: Any, keep: Kinds = ()) -> Any:
+    """A `casadi.Function`, an expression or a list of these without calls, but for those of some kinds of operators.
 
     >>> import casadi
     >>> x = casadi.SX.sym("x")
@@ -287,7 +298,7 @@ def nonzeros(
 class _Inliner:
     """Replaces call nodes by their functions' own expressions, each function once."""
 
-    def __init__(self, keep: type[Operator] | None) -> None:
+    def __init__(self, keep: Kinds) -> None:
         self._keep = keep
         # By the hash of a function, which is kept, so that no other one gets its hash.
         self._plain: dict[int, tuple[Any, Any]] = {}
@@ -342,7 +353,7 @@ class _Inliner:
         taken = iter(values)
         given = [_filled(f.sparsity_in(k), taken) for k in range(f.n_in())]
         operator = operator_of(f)
-        if operator is not None and self._keep is not None and isinstance(operator, self._keep):
+        if operator is not None and isinstance(operator, self._keep):
             return nonzeros(_called(f, given))
         if operator is not None:
             made = operator.expressions(*given)

@@ -84,7 +84,7 @@ class Function:
 
     def __repr__(self) -> str:
         names = ", ".join(a.name for a in self.signature.inputs)
-        return f"<native {self.signature.name}({names}), {self.signature.operations} operations>"
+        return f"<native {self.signature.name}({names}), {self.signature.size}>"
 
     @property
     def signature(self) -> Signature:
@@ -246,7 +246,8 @@ class GeneralCall:
             a if a.shape[: a.ndim - len(s)] == batch else np.broadcast_to(a, batch + s)
             for a, s in zip(arrays, shapes, strict=True)
         ]
-        in_threads(self.code.run, inputs, results, batch, self.signature.operations, threads)
+        operations = self.signature.expected_operations
+        in_threads(self.code.run, inputs, results, batch, operations, threads)
 
     def _returned(
         self, arrays: list[Floats], outs: list[Floats | None], results: list[Floats]
@@ -309,6 +310,7 @@ class Signature:
     outputs: tuple[Argument, ...]
     owner: str = ""
     operations: int = 0
+    expected_operations: int = 0  # by which a batch is shared among threads
 
     @staticmethod
     def of(
@@ -325,6 +327,7 @@ class Signature:
             _described(outputs, program.output_names, program.output_shapes, "outputs"),
             owner,
             program.operations,
+            program.expected_operations,
         )
         _check_bounds(made)
         return made
@@ -342,7 +345,13 @@ class Signature:
             _described(inputs, f.name_in(), sizes_in, "inputs"),
             _described(outputs, f.name_out(), sizes_out, "outputs"),
         )
-        return Signature(name, *described, owner, f.n_instructions())
+        return Signature(name, *described, owner, f.n_instructions(), f.n_instructions())
+
+    @property
+    def size(self) -> str:
+        """How many operations there are, in words."""
+        most = "" if self.operations == self.expected_operations else "up to "
+        return f"{most}{self.operations} operations"
 
     @property
     def bounds(self) -> list[Bound]:
@@ -368,7 +377,7 @@ class Signature:
         given = f"{', '.join(a.name for a in self.inputs)}, /, *, {', '.join(f'{w}=None' for w in words)}"
         return "\n".join([
             f"{self.name}({given})\n--\n",
-            f"{self.name}{of}: {self.operations} operations in native code.",
+            f"{self.name}{of}: {self.size} in native code.",
             "Leading axes broadcast.",
             "in", *map(line, self.inputs),
             "out", *map(line, self.outputs),
@@ -551,7 +560,8 @@ def _cuts(length: int, count: int) -> Iterator[slice]:
 
 def unshared(operations: int) -> int:
     """How many states of so many operations one thread computes before a second one would help."""
-    return 2**62 if cores() == 1 else (2 * WORTH_A_THREAD - 1) // max(1, operations)
+    most = (2 * WORTH_A_THREAD - 1) // max(1, operations)
+    return 2**62 if cores() == 1 else max(1, most)  # one state is never shared
 
 
 # A forked child has the pool's object but none of its threads, and would wait for them for ever.

@@ -12,6 +12,7 @@ from eslabon.arguments import Floats
 from eslabon.compiler.calls import inlined
 from eslabon.compiler.function import GeneralCall, Signature
 from eslabon.compiler.store import warn_once
+from eslabon.compiler.until import Until
 from eslabon.numerics.scalars import casadi
 
 
@@ -26,7 +27,7 @@ class Evaluator:
     """A function evaluated by CasADi, its calls inlined, as `Function` and `RepeatedStep` use it."""
 
     def __init__(self, f: Any, signature: Signature, states: int = 0, varying: int = 0) -> None:
-        self._f, self._signature = inlined(f), signature
+        self._f, self._signature = inlined(f, keep=Until), signature
         self.states, self.varying = states, varying
 
     def quick(self, call: GeneralCall, otherwise: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,6 +5,7 @@
     C = multiplied(structure, A, B, C0)            # C0 - A B, the entries of A packed row by row
     P = transposed_product(structure, A, B)        # (A B)^T, or -(A B)^T, likewise
     coefficients = row_of(table, floor(t / h))     # what lies between samples, such as gains along a trajectory
+    start = row_of(starts, k)                      # the same of a matrix of expressions, such as an input
 
 Each is one call (`compiler.calls`). Only entries that a structure has are computed with. A factor is eliminated from the
 last row to the first and must make no new entries: a row that has an entry i has, before it, what row i has (as the mass
@@ -26,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.compiler.calls import Operator, operate
+from eslabon.errors import GraphError
 from eslabon.numerics.scalars import Expression, casadi
 
 
@@ -249,13 +251,45 @@ class Lookup(Operator):
         return [casadi.densify(casadi.mtimes(table, here))]
 
 
-def row_of(table: np.ndarray[Any, Any], k: Expression) -> Expression:
-    """The row of a number, as a column.
+@dataclass(frozen=True)
+class Pick(Operator):
+    """A matrix and the number of one of its rows, taken as in a table: the row as a column."""
+
+    rows: int
+    columns: int
+
+    name = "pick"
+    operations = 0
+
+    def structure(self) -> tuple[list[Any], list[Any]]:
+        dense = casadi.Sparsity.dense
+        return [dense(self.rows, self.columns), dense(1, 1)], [dense(self.columns, 1)]
+
+    def expressions(self, *arguments: Expression) -> list[Expression]:
+        matrix, k = arguments
+        found = matrix[0, :]
+        for i in range(1, self.rows):  # each entry alone: a NaN in another row stays there
+            found = casadi.if_else(k >= i, matrix[i, :], found)
+        return [casadi.densify(found.T)]
+
+
+def row_of(table: np.ndarray[Any, Any] | Expression, k: Expression) -> Expression:
+    """The row of a number, as a column. Numbers beyond the table mean its first or last row.
+
+    The table is an array, or a matrix of expressions, whose rows native code loads as well.
 
     >>> import casadi
     >>> t = casadi.SX.sym("t")
     >>> f = casadi.Function("f", [t], [row_of(np.array([[1.0, 2.0], [3.0, 4.0]]), t)])
     >>> f(0.5), f(1.0), f(7)
     (DM([1, 2]), DM([3, 4]), DM([3, 4]))
+    >>> starts = casadi.SX.sym("starts", 3, 2)
+    >>> f = casadi.Function("f", [starts, t], [row_of(starts, t)])
+    >>> f(casadi.DM([[1, 2], [3, 4], [5, 6]]), 2)
+    DM([5, 6])
     """
+    if isinstance(table, casadi.SX):
+        if not table.shape[0]:
+            raise GraphError("a matrix without rows has no row to take.")
+        return operate(Pick(*table.shape), casadi.densify(table), k)
     return operate(Lookup(tuple(map(tuple, table.tolist()))), k)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from eslabon.compiler.callbacks import operator_of
 from eslabon.compiler.calls import SAME, Repeated, inlined
+from eslabon.compiler.until import Until
 from eslabon.errors import GraphError as GraphError
 from eslabon.numerics.scalars import casadi
 
@@ -39,6 +40,8 @@ class Instruction(NamedTuple):
 
 
 MANY = 64  # results that are arguments or outputs as they are, from which on a loop moves them
+
+USUAL_TURNS = 8  # of a loop that ends by a flag: Newton's method mostly needs fewer
 
 COMMUTATIVE = frozenset({"add", "mul"})
 
@@ -81,20 +84,29 @@ class Program:
     functions: tuple[Program, ...] = ()
     repeated: tuple[Repetition, ...] = ()
     moves: tuple[Move, ...] = ()
-    operator: Any = None  # of `compiler.operators`, in place of instructions
+    operator: Any = None  # of `compiler.operators` or `compiler.until`, in place of instructions
 
     @cached_property
     def operations(self) -> int:
-        """How many operations one evaluation takes, those of the functions it calls included."""
+        """How many operations one evaluation takes at most, those of the functions it calls included."""
+        return self._operations([f.operations for f in self.functions])
+
+    @cached_property
+    def expected_operations(self) -> int:
+        """The same where steps finish as soon as a search usually does."""
+        return self._operations([f.expected_operations for f in self.functions], USUAL_TURNS)
+
+    def _operations(self, inside: Sequence[int], turns: float = math.inf) -> int:
+        """The same where a function that is called takes so many, and a loop that ends by a flag so many turns."""
+        if isinstance(self.operator, Until):
+            return int(min(self.operator.limit, turns)) * inside[0]
         if self.operator is not None:
             return int(self.operator.operations)
         own, often = (
             sum(i.name not in MOVES for i in self.instructions),
             {r.call: len(r.table) for r in self.repeated},
         )
-        return own + sum(
-            self.functions[f].operations * often.get(call, 1) for call, f in self.called.items()
-        )
+        return own + sum(inside[f] * often.get(call, 1) for call, f in self.called.items())
 
     @cached_property
     def length(self) -> int:
@@ -195,7 +207,8 @@ class _Reader:
         )
         about = f.name(), tuple(f.name_in()), tuple(f.name_out()), tuple(into), tuple(out_of)
         if operator is not None:
-            return Program(*about, operator=operator)
+            inside = [operator.function] if isinstance(operator, Until) else []
+            return Program(*about, functions=tuple(map(self.program, inside)), operator=operator)
         steps = _Steps(f, self.program)
         return Program(
             *about,

@@ -70,9 +70,7 @@ class RepeatedStep:
 
     def __repr__(self) -> str:
         names = ", ".join(a.name for a in self.signature.inputs)
-        return (
-            f"<native step {self.signature.name}({names}), {self.signature.operations} operations>"
-        )
+        return f"<native step {self.signature.name}({names}), {self.signature.size}>"
 
     def __call__(
         self,
@@ -144,7 +142,7 @@ class RepeatedStep:
             inputs,
             results,
             batch,
-            run.operations,
+            run.expected_operations,
             threads,
         )
 
@@ -177,9 +175,12 @@ class RepeatedStep:
             for k, a in enumerate(self.signature.inputs)
         ]
         outputs = [longer(a, rows) for a in self.signature.outputs]
-        operations = self.signature.operations * steps
         return replace(
-            self.signature, inputs=tuple(inputs), outputs=tuple(outputs), operations=operations
+            self.signature,
+            inputs=tuple(inputs),
+            outputs=tuple(outputs),
+            operations=self.signature.operations * steps,
+            expected_operations=self.signature.expected_operations * steps,
         )
 
 

@@ -19,7 +19,7 @@ from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, velocity_names
 from eslabon.numerics.scalars import Expression, casadi
-from eslabon.solve.constraints.massless_motions import structure
+from eslabon.solve.constraints.constraint_structure import structure
 
 
 def commanded(m: Model) -> tuple[int, ...]:

@@ -35,8 +35,9 @@ from eslabon.simulate.projection import VIOLATIONS, project
 from eslabon.simulate.run_options import effort_limits
 from eslabon.simulate.sampling import Sampled, sampled
 from eslabon.simulate.traced_laws import Traced
+from eslabon.solve.constraints.constraint_structure import structure
 from eslabon.solve.constraints.independent_coordinates import partition_by
-from eslabon.solve.constraints.massless_motions import refuse_massless, structure
+from eslabon.solve.constraints.massless_motions import refuse_massless
 
 if TYPE_CHECKING:
     from eslabon.control.extended_kalman_formulas import Design

@@ -26,7 +26,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import integrate, normalize
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.simulate import motion_equations, step_formulas
-from eslabon.solve.constraints.massless_motions import structure
+from eslabon.solve.constraints.constraint_structure import structure
 
 Rows = tuple[tuple[float, ...], ...]
 TERMS = 6  # of the series of exp(A h / 2)

@@ -18,11 +18,8 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, values_by_joint, velocity_names
 from eslabon.simulate.motion_equations import RATES
 from eslabon.solve.assembly import assemble
-from eslabon.solve.constraints.massless_motions import (
-    constraint_structure,
-    refuse_massless,
-    structure,
-)
+from eslabon.solve.constraints.constraint_structure import constraint_structure, structure
+from eslabon.solve.constraints.massless_motions import refuse_massless
 from eslabon.solve.prescribed import as_configuration
 
 Function = Callable[[float, Floats, Floats, Any], Floats]

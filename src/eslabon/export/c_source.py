@@ -20,6 +20,7 @@ from eslabon.atomic_files import write
 from eslabon.compiler.calls import inlined
 from eslabon.compiler.operators import Lookup
 from eslabon.compiler.program import GraphError, Instruction, Program, read
+from eslabon.compiler.until import Until
 
 LINE = (
     72  # characters; what is longer than half of it gets a name before it goes into something else
@@ -112,7 +113,12 @@ def source(f: Any, name: str = "", note: str = "") -> CSource:
     }
     <BLANKLINE>
     """
-    program = read(inlined(f, keep=Lookup))
+    program = read(inlined(f, keep=(Lookup, Until)))
+    if any(isinstance(p.operator, Until) for p in program.family()):
+        raise GraphError(
+            f"{program.name} repeats a step until it has finished, and has no C source; "
+            "ask for that of the step."
+        )
     name = _identifier(name or program.name)
     inputs, outputs = _argument_names(program)
     writer = _Writer(program, inputs)

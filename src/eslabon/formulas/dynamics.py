@@ -56,10 +56,12 @@ def motion_under_forces(
 
 
 def prescribed_motion(s: MotionState, a: Expression) -> Motion:
-    """The motion with given accelerations; of redundant actuators the forces of minimum norm."""
+    """The motion with given accelerations, those of passive spins apart; of redundant actuators the
+    forces of minimum norm."""
     if not s.m.closed:
         return Motion(a, zeros(0), [])
-    effort = s.effort(a)
+    a, needed = s.prescribed(a)
+    effort = s.effort(needed)
     return Motion(a, effort.reaction, s.checks(effort.condition, s.acceleration_gap(a)))
 
 
@@ -109,9 +111,10 @@ def inverse_dynamics(
 ) -> list[Expression]:
     """The actuator forces of a motion that keeps the loops closed (Yime, 5).
 
-    Of a tree they are the actuated ones of all joint forces, and there is nothing to check.
+    Of a tree they are the actuated ones of all joint forces, and there is nothing to check. Passive
+    spins follow their own dynamics, whatever accelerations are given for them.
     """
-    effort = s.effort(a, weights)
+    effort = s.effort(s.prescribed(a).forces, weights)
     if not s.m.closed:
         return [effort.forces]
     return [effort.forces, *s.checks(effort.condition, s.acceleration_gap(a))]

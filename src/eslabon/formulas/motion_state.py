@@ -7,7 +7,7 @@ chains are one case: M v' + h = B tau + J^T lambda and J v' = gamma, of which a 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -24,11 +24,17 @@ from eslabon.formulas.constrained.constraint_solvers import (
     actuator_forces,
     joint_condition,
 )
+from eslabon.formulas.constrained.passive_spin_dynamics import (
+    FollowedSpins,
+    follow_spins,
+    spin_motions,
+)
 from eslabon.formulas.formulations.formulation import FORMULATIONS, NEWTON_EULER, Formulation
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.ball_loops import aligned_loops
 from eslabon.formulas.kinematics.closure import Closure
 from eslabon.formulas.kinematics.symbols import zeros
+from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.formulas.structure import Partition, Structure
 from eslabon.model import Model
 from eslabon.model.scale import velocity_scales
@@ -100,7 +106,7 @@ class MotionState:
         """The rows that are imposed, and a partitioning of the velocities."""
         p = self.method.partition or self.structure.partition
         if self.method.regularization:
-            return Partition(self.structure.rows, p.independent, p.dependent)
+            return replace(p, rows=self.structure.rows)
         return p
 
     @cached_property
@@ -192,22 +198,42 @@ class MotionState:
         force[list(self.m.actuated_velocities), :] = tau
         return force
 
-    def effort(self, a: Expression, weights: Sequence[float] | None = None) -> Effort:
-        """The actuator forces u with B u + J^T lambda = M a + h, and lambda, by virtual work.
+    @cached_property
+    def dependent_factors(self) -> OrthogonalFactors:
+        """Factors of the columns of J along the dependent velocities."""
+        return OrthogonalFactors(self.closure.J[:, list(self.partition.dependent)])
 
-        Of a tree they are the actuated ones of all joint forces. `weights` are the costs of the
-        actuators where they are redundant.
+    def prescribed(self, a: Expression) -> FollowedSpins:
+        """A motion that is prescribed, in which passive spins follow their own dynamics, and the
+        forces M v' + h along all velocities that it takes."""
+        needed, known, p = self.joint_forces(a), self.structure, self.partition
+        if not p.spins:
+            return FollowedSpins(a, needed)
+        N = spin_motions(self.m, known.spins, p, self.closure.J, self.dependent_factors)
+        floor = [known.floor[k] for k in p.spins]
+        return follow_spins(N, self.equations.M, a, needed, floor)
+
+    def effort(self, needed: Expression, weights: Sequence[float] | None = None) -> Effort:
+        """The actuator forces u with B u + J^T lambda = needed, and lambda, by virtual work.
+
+        Of a tree they are the actuated ones of all joint forces. `needed` are the forces M v' + h of
+        a prescribed motion; `weights` are the costs of the actuators where they are redundant.
         """
-        if self.m.closed:
-            check_actuation(self.m, self.structure)
-        needed = self.joint_forces(a)
         if not self.m.closed:
             return Effort(needed[list(self.m.actuated_velocities), :], zeros(0), casadi.SX(1))
+        check_actuation(self.m, self.structure)
         name = self.method.constraints  # virtual work takes the fewest operations
         method = "elimination" if name is None else choice(name, "constraints", METHODS)
-        driven, scales = self.m.actuated_velocities, velocity_scales(self.m)
-        J = self.closure.J
-        return actuator_forces(needed, J, self.partition, driven, weights, method, scales)
+        return actuator_forces(
+            needed,
+            self.closure.J,
+            self.partition,
+            self.m.actuated_velocities,
+            weights,
+            method,
+            velocity_scales(self.m),
+            self.dependent_factors if method == "elimination" else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -243,13 +269,17 @@ def constraint_method(name: str | None) -> ConstraintMethod:
 
 
 def check_actuation(m: Model, structure: Structure) -> None:
-    """Refuse to prescribe a motion that the actuators leave uncontrolled, naming a joint of it."""
-    if structure.passive:
-        first, count = structure.passive[0], len(structure.partition.independent)
+    """Refuse to prescribe a motion that the actuators leave uncontrolled, naming a joint of it.
+
+    Passive spins need no control.
+    """
+    if structure.uncontrolled:
+        first, count = structure.uncontrolled[0], len(structure.partition.driven)
         owner = next(j.name for j in m.joints if first in range(m.nv)[m.velocities[j.name]])
+        besides = " besides passive spins" if structure.spins else ""
         raise ModelError(
-            f"{m.name} has {count} degrees of freedom and its actuators "
-            f"({', '.join(m.actuated) or 'none'}) leave {len(structure.passive)} of them "
+            f"{m.name} has {count} degrees of freedom{besides} and its actuators "
+            f"({', '.join(m.actuated) or 'none'}) leave {len(structure.uncontrolled)} of them "
             f"uncontrolled, such as the motion of '{owner}'; actuate it too, or ask for the hybrid "
             "problem with hybrid_dynamics."
         )

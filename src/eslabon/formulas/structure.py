@@ -1,4 +1,5 @@
-"""What the numbers of a model say about its equations: which rows and velocities are independent.
+"""What the numbers of a model say about its equations: which rows and velocities are independent,
+and which motions are passive.
 
 Formulas never evaluate anything. Whoever does finds a `Structure` and hands it to them.
 """
@@ -11,11 +12,17 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Partition:
     """Independent rows of Phi and a coordinate partitioning: `dependent` velocities follow from the
-    `independent` ones."""
+    `independent` ones, of which `spins` stand for passive spins."""
 
     rows: tuple[int, ...]
     independent: tuple[int, ...]
     dependent: tuple[int, ...]
+    spins: tuple[int, ...] = ()
+
+    @property
+    def driven(self) -> tuple[int, ...]:
+        """The independent velocities besides those of passive spins."""
+        return tuple(k for k in self.independent if k not in self.spins)
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,21 @@ class HeldMotion(Partition):
 
 
 @dataclass(frozen=True)
+class PassiveSpin:
+    """A motion that no actuator drives and that moves no other body: a rod between two ball joints
+    turns about its own axis.
+
+    Attributes
+    ----------
+    bodies : those that move, as one.
+    joints : the joints and loops that hold them.
+    """
+
+    bodies: tuple[str, ...]
+    joints: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Structure:
     """What a model's numbers say about its equations, found once and handed to the formulas.
 
@@ -42,6 +64,7 @@ class Structure:
     row_sizes : the diagonal of J M^-1 J^T at an ordinary configuration, for all rows.
     floor : for each velocity, the inertia that counts as none.
     passive : independent velocities that no actuator drives.
+    spins : passive motions that move no other body.
     """
 
     partition: Partition
@@ -50,3 +73,9 @@ class Structure:
     row_sizes: tuple[float, ...] = ()
     floor: tuple[float, ...] = ()
     passive: tuple[int, ...] = ()
+    spins: tuple[PassiveSpin, ...] = ()
+
+    @property
+    def uncontrolled(self) -> tuple[int, ...]:
+        """Passive velocities that move other bodies, so that no motion can be prescribed."""
+        return tuple(k for k in self.passive if k not in self.partition.spins)

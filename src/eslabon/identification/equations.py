@@ -25,7 +25,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
 from eslabon.model.scale import velocity_scales
 from eslabon.numerics.scalars import Expression, casadi
-from eslabon.solve.constraints.massless_motions import constraint_structure, structure
+from eslabon.solve.constraints.constraint_structure import constraint_structure, structure
 
 
 def full_regressor(

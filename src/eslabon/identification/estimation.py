@@ -27,7 +27,7 @@ from eslabon.identification.recordings import Sampled
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.numerics.tolerances import SINGULAR
-from eslabon.solve.constraints.massless_motions import constraint_structure
+from eslabon.solve.constraints.constraint_structure import constraint_structure
 from eslabon.solve.constraints.state_checks import checked
 
 ITERATIONS = 30

@@ -35,8 +35,8 @@ from eslabon.pages.notebook import in_time
 from eslabon.paths import JointPath
 from eslabon.plotting import by_unit, saved, time_figure
 from eslabon.solve.assembly import assemble, complete
+from eslabon.solve.constraints.constraint_structure import structure
 from eslabon.solve.constraints.independent_coordinates import generic
-from eslabon.solve.constraints.massless_motions import structure
 
 CRITERIA = ("condition", "determinant")
 WIDE = {

@@ -21,7 +21,7 @@ from eslabon.identification.inertial_parameters import parameter_names as inerti
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.items import Body, Description, Joint
-from eslabon.solve.constraints.massless_motions import structure
+from eslabon.solve.constraints.constraint_structure import structure
 
 PLACES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # of the last six in a matrix
 FRICTION = ("viscous", "coulomb", "offset")

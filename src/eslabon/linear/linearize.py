@@ -27,8 +27,8 @@ from eslabon.model.configuration import velocity_names
 from eslabon.model.memory import per_model
 from eslabon.model.validation import TIME
 from eslabon.solve.constraints.closed_configurations import jacobian_at
+from eslabon.solve.constraints.constraint_structure import constraint_structure, structure
 from eslabon.solve.constraints.independent_coordinates import partition_at, partition_by
-from eslabon.solve.constraints.massless_motions import constraint_structure, structure
 from eslabon.solve.constraints.state_checks import checked
 from eslabon.solve.designs import DESCRIBED, Designs
 

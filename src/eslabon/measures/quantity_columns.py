@@ -12,7 +12,7 @@ from eslabon.formulas.kinematics.closure import row_names
 from eslabon.measures.labels import FORCE, actuator_units
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_columns
-from eslabon.solve.constraints.massless_motions import constraint_structure
+from eslabon.solve.constraints.constraint_structure import constraint_structure
 
 TWIST = {"wx": "rad/s", "wy": "rad/s", "wz": "rad/s", "vx": "m/s", "vy": "m/s", "vz": "m/s"}
 WRENCH = {"mx": "N m", "my": "N m", "mz": "N m", "fx": "N", "fy": "N", "fz": "N"}

@@ -35,6 +35,7 @@ from eslabon.numerics.scalars import (
 
 Points = dict[str, list[Array]]  # by rigid body, in its axes
 WITHOUT_LENGTH = 1.0  # metres: of a mechanism that has no length at all
+SQUARES = 1e-140, 1e140  # lengths between these have squares that are numbers of full precision
 DEPTH = 4  # operations on one another, up to which two expressions are found to be the same
 
 
@@ -55,6 +56,11 @@ def characteristic_length(m: Model) -> Computed:
     >>> characteristic_length(m)
     0.3
     """
+    unit = _unit_of_extreme_lengths(m)
+    if unit != 1.0:
+        largest = _largest(list(_Places(m, unit).attachments()))
+        if float(largest) > 0:
+            return float(sqrt(largest)) * unit
     places = _Places(m)
     found: Scalar = 0.0
     for squares in (places.attachments, places.landmarks, places.strokes, places.gyration):
@@ -98,24 +104,28 @@ def _scales(m: Model, units: tuple[str, ...], turning: str) -> Computed:
 class _Places:
     """Where attachments, centres of mass and frames are on the rigid bodies of a model."""
 
-    def __init__(self, m: Model) -> None:
-        self.m = m
+    def __init__(self, m: Model, unit: float = 1.0) -> None:
+        self.m, self.unit = m, unit
         self.rigid: dict[str, tuple[str, Array, Array]] = {GROUND: (GROUND, np.eye(3), np.zeros(3))}
         for joint in m.joints:
             parent, R, p = self.rigid[joint.parent]
             self.rigid[joint.child] = (
                 (joint.child, np.eye(3), np.zeros(3))
                 if joint.nv
-                else (parent, matmul(R, joint.at.rotation()), times(R, joint.at.translation()) + p)
+                else (parent, matmul(R, joint.at.rotation()), times(R, self._place(joint.at)) + p)
             )
         self.points: Points = {}
         for joint in m.joints:
             if joint.nv and joint.kind.rows:
-                self._add(joint.parent, joint.at.translation())
+                self._add(joint.parent, self._place(joint.at))
                 self._add(joint.child, Pose().translation())
         for loop in m.loops:
             for end in (loop.first, loop.second):
-                self._add(end.body, end.at.translation())
+                self._add(end.body, self._place(end.at))
+
+    def _place(self, at: Pose) -> Array:
+        place = at.translation()
+        return place if self.unit == 1.0 else place / self.unit
 
     def _add(self, body: str, place: Array) -> None:
         rigid, R, p = self.rigid[body]
@@ -151,6 +161,20 @@ class _Places:
         for body in self.m.bodies:
             moments, has_mass = sum(body.inertia[:3]) / 2.0, body.mass > 0
             yield where(has_mass, moments / where(has_mass, body.mass, 1.0), 0.0)
+
+
+def _unit_of_extreme_lengths(m: Model) -> float:
+    """A power of two to measure lengths by whose squares would be no numbers; 1 in all other
+    cases, and where a length is a symbol."""
+    poses = [joint.at for joint in m.joints]
+    poses += [end.at for loop in m.loops for end in (loop.first, loop.second)]
+    places = [pose.translation() for pose in poses]
+    if not places or any(is_symbolic(place) for place in places):
+        return 1.0
+    largest = max(float(np.abs(place).max()) for place in places)
+    if largest == 0.0 or SQUARES[0] < largest < SQUARES[1]:
+        return 1.0
+    return float(2.0 ** np.floor(np.log2(largest)))
 
 
 def _largest(squares: list[Scalar]) -> Computed:

@@ -111,7 +111,7 @@ class Driven:
 def driven(m: Model) -> Driven:
     """The joints of the independent velocities; refused where no actuator moves one, or where they are no plain numbers."""
     from eslabon.formulas.motion_state import check_actuation
-    from eslabon.solve.constraints.massless_motions import structure
+    from eslabon.solve.constraints.constraint_structure import structure
 
     if m.rheonomic:
         raise ModelError(

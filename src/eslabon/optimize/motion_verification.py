@@ -21,7 +21,7 @@ from eslabon.optimize.motion_limits import POSITION
 from eslabon.optimize.motion_program import Places
 from eslabon.optimize.motion_spline import MotionSpline
 from eslabon.optimize.motion_starts import Guess, another_end
-from eslabon.solve.constraints.massless_motions import structure
+from eslabon.solve.constraints.constraint_structure import structure
 
 FINER = 10  # instants of the verification for one of the program
 ANOTHER = LAGRANGE  # the formulation that forces are computed by a second time

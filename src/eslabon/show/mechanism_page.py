@@ -12,7 +12,7 @@ from eslabon.model.item_tables import item_tables
 from eslabon.pages import paragraph, picture, table
 from eslabon.pages.notebook import beside, drawn, folded
 from eslabon.sheets import Sheet
-from eslabon.solve.mobility.mobility_report import degrees_of_freedom
+from eslabon.solve.mobility import degrees_of_freedom
 
 FEW = 12  # rows of a table that is shown unfolded
 SEARCHED = 40  # joints of a mechanism that is drawn, and whose mobility is found, at once

@@ -30,7 +30,7 @@ from eslabon.numerics.scalars import Expression, casadi
 from eslabon.simulate import projection
 from eslabon.simulate.controller_memory import within
 from eslabon.simulate.stops import Stop, stop_energy, stop_forces
-from eslabon.solve.constraints.massless_motions import structure
+from eslabon.solve.constraints.constraint_structure import structure
 
 External = Mapping[str, Expression] | None
 Stops = tuple[Stop, ...]

@@ -25,7 +25,7 @@ from eslabon.simulate.controller_memory import within
 from eslabon.simulate.projection import project
 from eslabon.simulate.stops import Stop
 from eslabon.simulate.traced_laws import Law, law_at
-from eslabon.solve.constraints.massless_motions import constraint_structure
+from eslabon.solve.constraints.constraint_structure import constraint_structure
 from eslabon.solve.designs import DESCRIBED, Designs
 
 Shape = tuple[int, ...]

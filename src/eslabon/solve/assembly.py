@@ -34,6 +34,7 @@ from eslabon.solve.constraints.closed_configurations import (
     violation_text,
 )
 from eslabon.solve.constraints.independent_coordinates import generic
+from eslabon.solve.constraints.passive_spins import passive_spins
 from eslabon.solve.designs import DESCRIBED, Designs, designs_of, row_scales_of
 from eslabon.solve.determinacy import determinacy
 from eslabon.solve.joint_motion import JointMotion
@@ -603,9 +604,9 @@ def refuse(
 
 
 def _refuse_passive(m: Model, problem: Problem) -> None:
-    """Name a motion that the prescribed joints leave open."""
-    count = determinacy(m, problem).open
-    if not count:
+    """Name a motion that the prescribed joints leave open; passive spins are none."""
+    count = determinacy(m, problem).open - len(passive_spins(m))
+    if count <= 0:
         return
     free = problem.free(m)
     J = jacobian_at(m, generic(m))[:, free] / velocity_scales(m)[free]

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import Floats, count, flag
+from eslabon.arguments import LARGEST, Floats, count, flag
 from eslabon.compiler.evaluate import evaluate
 from eslabon.errors import AssemblyError, InputError, InverseKinematicsError, ModelError
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.memory import per_model
-from eslabon.numerics.tolerances import CONVERGED, DISTINCT
+from eslabon.numerics.tolerances import DISTINCT
 from eslabon.solve.assembly import assembled, at_instants
 from eslabon.solve.batches import flattened
 from eslabon.solve.configurations import FINGERPRINT, Configurations, distinct
 from eslabon.solve.constraints.closed_configurations import unclosed
 from eslabon.solve.designs import Designs, designs_of
 from eslabon.solve.determinacy import determinacy
-from eslabon.solve.kernels import NEAR_POSE
+from eslabon.solve.kernels import POSE_SEARCH, STARTS
 from eslabon.solve.prescribed import as_configuration, home
 from eslabon.solve.problem import Problem
 from eslabon.solve.ranges import Ranges
 from eslabon.solve.rows import Orientation, Position
 from eslabon.solve.solve_options import PLAIN, Options, read_options
-from eslabon.solve.solver import Lanes, Solved, Solver
+from eslabon.solve.solver import SETTINGS, Lanes, Solved, Solver
 from eslabon.solve.target import Target
 
 
@@ -39,12 +40,10 @@ def inverse_kinematics(
     **options: Any,
 ) -> Any:
     """Configurations for targets; see `Mechanism.inverse_kinematics`."""
-    one = type(target) is np.ndarray and target.shape == (4, 4) and type(guess) is np.ndarray
-    if one and solutions == 1 and not options and not m.closed:
-        near = NearPose.of(m)(target, guess)
-        if near is not None:
-            q, distance, angle, steps, _ = near
-            return Configurations(q, np.True_, distance, angle, int(steps)) if report else q
+    if type(target) is np.ndarray and target.shape == (4, 4) and solutions == 1 and not m.closed:
+        found = _one_pose(m, target, guess, options)
+        if found is not None and (found.converged or report is True):
+            return found if report is True else found.q
     flag(report, "report")
     solutions, o = count(solutions, "solutions", 1), read_options("inverse_kinematics", options)
     own, problem, x, o = at_instants(m, _as_targets(target), o)
@@ -71,24 +70,66 @@ def _as_targets(target: Any) -> Any:
     return Target(pose=target)
 
 
-class NearPose:
-    """The configuration of a tree for one pose of its frame, from a near guess, in one native call."""
+def _one_pose(
+    m: Model, pose: Floats, guess: Any, options: Mapping[str, Any]
+) -> Configurations | None:
+    """The configuration of a tree for one pose of its only frame, in one native call or two; None where
+    there is more to it."""
+    o = PLAIN
+    if options:
+        o = read_options("inverse_kinematics", options)
+        if o.parameters is not None or o.t is not None or o.continuation:
+            return None
+    if guess is not None and (type(guess) is not np.ndarray or guess.shape != (m.nq,)):
+        return None
+    search = PoseSearch.of(m, o.limits)
+    found = search(pose, guess, o.tolerance, o.restarts)
+    if found is None:
+        return None
+    q, distance, angle, steps, _, verdict = found
+    return Configurations(q, np.bool_(verdict > 0), distance, angle, int(steps))
+
+
+class PoseSearch:
+    """The search for one pose of a tree's frame, as `Solver.search` does it for a batch, in native code."""
 
     @staticmethod
     @per_model
-    def of(m: Model) -> NearPose:
-        return NearPose(m)
+    def of(m: Model, limits: bool) -> PoseSearch:
+        return PoseSearch(m, limits)
 
-    def __init__(self, m: Model) -> None:
-        ranges, frame = Ranges.of(m), chosen_frame(m, None).name
-        self._native = evaluate(
-            m, NEAR_POSE, problem=Problem(rows=(Orientation(frame), Position(frame)))
-        ).native
-        self._numbers = (CONVERGED, CONVERGED**2, ranges.lower, ranges.upper)
+    def __init__(self, m: Model, limits: bool) -> None:
+        frame = chosen_frame(m, None).name
+        problem = Problem(rows=(Orientation(frame), Position(frame)))
+        ranges = Ranges.of(m) if limits else Ranges.of(m).unlimited
+        self._solver = Solver(m, problem, ranges)
+        self._native = evaluate(m, POSE_SEARCH, problem=problem).native
+        self._limits = ranges.lower, ranges.upper, float(ranges.are_limited)
+        self._none, self._home = np.zeros((STARTS, m.nq)), m.home()
 
-    def __call__(self, pose: Floats, guess: Floats) -> Any:
-        found = self._native(guess, pose, *self._numbers)
-        return found if found[4] > 0.5 else None
+    def __call__(self, pose: Floats, guess: Floats | None, tolerance: float, restarts: int) -> Any:
+        """What the kernel gives; None where the general way has more to say."""
+        steps = 0.0
+        if guess is not None:
+            found = self._native(guess, pose, guess, self._none, 1.0, tolerance, *self._limits)
+            if found[5] > 0 or (found[5] == 0 and not restarts and found[4] > SETTINGS.near):
+                return found
+            if found[5] < 0 or not restarts:
+                return None
+            steps = found[3]
+        elif not (np.isfinite(pose).all() and np.abs(pose).max() <= LARGEST):
+            return None
+        reference = self._home if guess is None else guess
+        x = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3]])
+        lane = Lanes(reference[None], x[None], np.zeros((1, 0)))
+        count = min(restarts + (guess is None), STARTS + 1)
+        starts = self._solver.nearest_starts(lane, 0, count, guess is not None)[0]
+        rows = self._none.copy()
+        rows[: count - 1] = starts[1:]
+        found = self._native(
+            starts[0], pose, reference, rows, float(count), tolerance, *self._limits
+        )
+        return (*found[:3], found[3] + steps, *found[4:]) if found[5] > 0 else None
 
 
 def reached(

@@ -15,6 +15,8 @@ import numpy as np
 
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
+from eslabon.compiler.operators import row_of
+from eslabon.compiler.until import until
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.closure import row_names
@@ -28,7 +30,7 @@ from eslabon.model.configuration import (
     periodic,
 )
 from eslabon.model.scale import characteristic_length, velocity_scales
-from eslabon.numerics.least_squares import DAMPING, LOOK
+from eslabon.numerics.least_squares import DAMPING, LOOK, STALLED
 from eslabon.numerics.scalars import Expression, casadi, is_symbolic
 from eslabon.numerics.tolerances import COINCIDENT, CONVERGED
 from eslabon.solve.constraints.independent_coordinates import partition, redundancy_is_constant
@@ -36,6 +38,7 @@ from eslabon.solve.determinacy import determinacy, rate_matrix
 from eslabon.solve.problem import CLOSURE_ALONE, Problem
 
 TURN = 2 * np.pi
+STARTS = 20  # other starts of a search for one pose in one native call
 EXACT_ROTATION = 1e-14  # of R R^T against 1: a rotation to its last digits
 LEAST_DAMPING = 1e-13  # keeps factors regular at singular configurations, too small to slow others
 
@@ -428,29 +431,110 @@ def near_branch(m: Model, q: Any, x: Any, lower: Any, upper: Any, problem: Probl
     return [after, casadi.mmin(casadi.vertcat(*sound))]
 
 
-def near_pose(
-    m: Model, q: Any, pose: Any, tolerance: Any, goal: Any, lower: Any, upper: Any, problem: Problem
-) -> list[Any]:
-    """The configuration that a few steps from a near one lead to, what it misses, the steps, and
-    whether nothing more is to be said: the pose is one, the frame is there, and the joints are within
-    their limits without a whole turn."""
-    q, R, p = normalize(m, q), pose[:3, :3], pose[:3, 3]
-    x = casadi.vertcat(casadi.vec(R.T), p)
-    start = casadi.SX(np.inf)
-    _, best, error, taken = search_steps(m, q, q, start, x, DAMPING, goal, lower, upper, problem)
-    distance, angle = missed(m, best, x, problem)
-    turned = casadi.fabs(best - q)[np.flatnonzero(periodic(m.nominal)).tolist()]
-    inside = [casadi.fmin(y - lower, upper - y) for y in (q, best)]
-    sound = [
+def pose_search(
+    m: Model, q: Any, pose: Any, reference: Any, starts: Any, count: Any, tolerance: Any, lower: Any, upper: Any,
+    limited: Any, problem: Problem,
+) -> list[Any]:  # fmt: skip
+    """The configuration that steps lead to from q, or else from the first of the other starts that
+    arrives, `count` of them in all; what it misses, the steps, the error |r|^2, and a verdict: 1 where it is a solution as
+    near to the reference as whole turns and limits let it be, 0 where none was found, and -1 where the
+    pose is not one to its last digits.
+
+    It does just what `Solver.search` does with a batch: from every start within the limits, and where that
+    fails without them.
+    """
+    R, p = pose[:3, :3], pose[:3, 3]
+    x, goal = casadi.vertcat(casadi.vec(R.T), p), tolerance**2
+    turning = np.flatnonzero(periodic(m.nominal)).tolist()
+    nq = m.nq
+
+    def attempt(state: Any, *given: Any) -> tuple[Any, Any]:
+        best, error, steps, k = state[:nq], state[nq], state[nq + 1], state[nq + 2]
+        first, others, x, goal, count, lower, upper, limited = given
+        number = casadi.floor(k / 2)
+        free = k - 2 * number  # the second time without the limits
+        begin = casadi.if_else(number > 0, row_of(others, number - 1), first)
+        begin = casadi.fmin(casadi.fmax(_turned(begin, begin, lower, upper, turning), lower), upper)
+        begin = casadi.densify(casadi.SX(normalize(m, begin)))
+        wide = [
+            casadi.if_else(free > 0, inf, bound)
+            for inf, bound in ((-np.inf, lower), (np.inf, upper))
+        ]
+        end, found, taken = _walk(m, begin, x, goal, *wide, problem)
+        end = casadi.if_else(free > 0, _turned(end, begin, lower, upper, turning), end)
+        counts = casadi.logic_or(
+            free <= 0, casadi.logic_and(found <= goal, _inside(end, lower, upper))
+        )
+        found = casadi.if_else(counts, found, np.inf)
+        better = found < error
+        k = k + casadi.if_else(limited > 0, 1, 2)
+        state = casadi.vertcat(
+            casadi.if_else(better, end, best),
+            casadi.if_else(better, found, error),
+            steps + taken,
+            k,
+        )
+        return state, casadi.logic_or(found <= goal, k >= 2 * count)
+
+    state = casadi.vertcat(q, np.inf, 0, 0)
+    given = (q, starts, x, goal, count, lower, upper, limited)
+    state, _, _ = until(attempt, state, *given, limit=2 * (STARTS + 1))
+    found = _turned(state[:nq], reference, lower, upper, turning)
+    distance, angle = missed(m, found, x, problem)
+    exact = [
         casadi.mmax(casadi.fabs(casadi.mtimes(R, R.T) - casadi.SX.eye(3))) < EXACT_ROTATION,
         casadi.det(R) > 0,
         casadi.mmax(casadi.fabs(pose[3, :] - casadi.DM([[0, 0, 0, 1]]))) <= 0,
-        casadi.fmax(distance, angle) <= tolerance,
-        error <= goal,
-        casadi.mmin(casadi.vertcat(*inside)) >= -COINCIDENT,
-        casadi.mmax(casadi.vertcat(0, turned)) < np.pi,
     ]
-    return [best, distance, angle, taken, casadi.mmin(casadi.vertcat(*sound))]
+    near = tolerance * characteristic_length(m)
+    good = [distance <= near, angle <= tolerance, _inside(found, lower, upper), state[nq] <= goal]
+    verdict = casadi.if_else(
+        casadi.mmin(casadi.vertcat(*exact)), casadi.mmin(casadi.vertcat(*good)), -1
+    )
+    return [found, distance, angle, state[nq + 1], state[nq], verdict]
+
+
+def _walk(
+    m: Model, q: Any, x: Any, goal: Any, lower: Any, upper: Any, problem: Problem
+) -> tuple[Any, ...]:
+    """As `numerics.least_squares.walk` without patience: the best configuration, its error, the steps."""
+    nq = m.nq
+
+    def look(state: Any, x: Any, goal: Any, lower: Any, upper: Any) -> tuple[Any, Any]:
+        q, best, before, steps = state[:nq], state[nq : 2 * nq], state[2 * nq], state[2 * nq + 1]
+        q, best, error, taken = search_steps(
+            m, q, best, before, x, DAMPING, goal, lower, upper, problem
+        )
+        falls = casadi.logic_or(error <= STALLED * before, error <= goal)
+        onward = casadi.logic_and(taken >= LOOK, falls)
+        return casadi.vertcat(q, best, error, steps + taken), casadi.logic_not(onward)
+
+    state = casadi.vertcat(q, q, np.inf, 0)
+    state, _, _ = until(look, state, x, goal, lower, upper, limit=8)
+    return state[nq : 2 * nq], state[2 * nq], state[2 * nq + 1]
+
+
+def _turned(q: Any, reference: Any, lower: Any, upper: Any, turning: list[int]) -> Any:
+    """As `Ranges.turned`: each angle as near to the reference as whole turns and limits let it be."""
+    if not turning:
+        return q
+    made, own = casadi.densify(casadi.SX(q)), q[turning]
+    fewest = casadi.ceil((lower[turning] - own) / TURN)
+    most = casadi.floor((upper[turning] - own) / TURN)
+    turns = casadi.fmin(casadi.fmax(_rounded((reference[turning] - own) / TURN), fewest), most)
+    made[turning] = casadi.if_else(fewest <= most, own + TURN * turns, own)
+    return made
+
+
+def _rounded(x: Any) -> Any:
+    """The nearest whole number; of two the even one, as NumPy has it."""
+    down = casadi.floor(x + 0.5)
+    half = casadi.logic_and(down - x == 0.5, casadi.fmod(down, 2) != 0)
+    return casadi.if_else(half, down - 1, down)
+
+
+def _inside(q: Any, lower: Any, upper: Any) -> Any:
+    return casadi.mmin(casadi.vertcat(q - lower, upper - q)) >= -COINCIDENT
 
 
 # -- terms of the second order ---------------------------------------------------------------------------
@@ -522,11 +606,19 @@ NEAR_BRANCH = Formula(
     OPTIONS,
     rare=True,
 )
-NEAR_POSE = Formula(
-    "near_pose",
-    near_pose,
-    (Q, Argument("pose", (4, 4)), *_numbers("tolerance", "goal"), *LIMITS),
-    (*_configurations("q"), *_numbers("distance", "angle", "taken", "sound")),
+POSE_SEARCH = Formula(
+    "pose_search",
+    pose_search,
+    (
+        Q,
+        Argument("pose", (4, 4)),
+        *_configurations("reference"),
+        Argument("starts", lambda m, problem: (STARTS, m.nq)),
+        *_numbers("count", "tolerance"),
+        *LIMITS,
+        *_numbers("limited"),
+    ),
+    (*_configurations("q"), *_numbers("distance", "angle", "taken", "error", "verdict")),
     OPTIONS,
 )
 TERMS = Formula(

@@ -51,7 +51,6 @@ class SearchSettings:
     restarts : of them that a target may have.
     wide : lanes that take hardly longer than one.
     together : lanes that are worked on at once, for the sake of memory.
-    more_damping : leads from other starts to the target than the usual damping.
     near : an error |r|^2 from which a refinement mostly arrives.
     place : how much more a start's place counts than its orientation, which the last joints mend.
     """
@@ -60,7 +59,6 @@ class SearchSettings:
     restarts: int = 32
     wide: int = 256
     together: int = 8192
-    more_damping: float = 0.5
     near: float = 1e-8
     place: float = 4.0
 
@@ -143,23 +141,21 @@ class Solver:
         """From each start towards its value, until it arrives or stalls.
 
         What the limits hold up tries again without them, and keeps what then ends inside. With
-        patience nothing stalls, and what has not arrived goes once more, with more damping.
+        patience nothing stalls.
         """
-        found = self._walk(lanes, self.ranges, DAMPING, patient)
-        again = [(self.ranges.unlimited, DAMPING)] if self.ranges.are_limited else []
-        if patient:
-            again.append((self.ranges, self.settings.more_damping))
-        for ranges, damping in again:
-            left = np.flatnonzero(found.error > self.goal)
-            if len(left):
-                end = self._walk(lanes.take(left), ranges, damping, patient)
-                inside = self.ranges.turned(end.q, lanes.start[left])
-                good = (end.error <= self.goal) & self.ranges.contain(inside)
-                found.q[left[good]], found.error[left[good]] = inside[good], end.error[good]
-                found.steps[left] += end.steps
+        begin = self._with_held(self.ranges.admitted(lanes.start), lanes.x)
+        lanes = lanes._replace(start=begin)
+        found = self._walk(lanes, self.ranges, patient)
+        left = np.flatnonzero(found.error > self.goal)
+        if len(left) and self.ranges.are_limited:
+            end = self._walk(lanes.take(left), self.ranges.unlimited, patient)
+            inside = self.ranges.turned(end.q, begin[left])
+            good = (end.error <= self.goal) & self.ranges.contain(inside)
+            found.q[left[good]], found.error[left[good]] = inside[good], end.error[good]
+            found.steps[left] += end.steps
         return found
 
-    def _walk(self, lanes: Lanes, ranges: Ranges, damping: float, patient: bool) -> Found:
+    def _walk(self, lanes: Lanes, ranges: Ranges, patient: bool) -> Found:
         size = self.problem.size(self.m)
 
         def steps(q: Floats, best: Floats, error: Floats, given: Floats, *others: Any) -> Any:
@@ -168,8 +164,7 @@ class Solver:
             return self._steps(q, best, error, x, *others, *limits, *p, threads=self.threads)
 
         given = np.concatenate([lanes.x, lanes.p], axis=-1)
-        begin = self._with_held(self.ranges.admitted(lanes.start), lanes.x)
-        return walk(steps, begin, given, self.goal, damping, patient)
+        return walk(steps, lanes.start, given, self.goal, DAMPING, patient)
 
     def _with_held(self, q: Floats, x: Floats) -> Floats:
         places = self.problem.coordinates(self.m)
@@ -195,8 +190,8 @@ class Solver:
                 begin = own.start[:, None]
             else:  # few lanes try several starts at once, more the longer it takes
                 count = max(1, min(allowed - tried, self.settings.wide // len(left), tried))
-                begin = self._nearest_starts(own, tried - guessed, count, guessed)
-            found = self._first_of(begin, own, patient=allowed == 1)
+                begin = self.nearest_starts(own, tried - guessed, count, guessed)
+            found = self._first_of(begin, own)
             best.steps[left] += found.steps
             better = found.error < best.error[left]
             best.q[left[better]], best.error[left[better]] = found.q[better], found.error[better]
@@ -209,7 +204,7 @@ class Solver:
         of the rows are at home."""
         return _starts(self.m, self.problem, self.ranges.are_limited)
 
-    def _nearest_starts(self, lanes: Lanes, first: int, count: int, guessed: bool) -> Floats:
+    def nearest_starts(self, lanes: Lanes, first: int, count: int, guessed: bool) -> Floats:
         """For each lane starts in the order of their distances from its target, from the first-th on,
         (lanes, count, nq); what does not move a frame is as guessed."""
         weights = _value_weights(self.m, self.problem)
@@ -218,11 +213,11 @@ class Solver:
         q = self.starts.q[nearest]
         return np.where(_unmoved(self.m, self.problem), lanes.start[:, None], q) if guessed else q
 
-    def _first_of(self, begin: Floats, lanes: Lanes, patient: bool) -> Found:
+    def _first_of(self, begin: Floats, lanes: Lanes) -> Found:
         """Of several starts (lanes, starts, nq) the first that arrives, else the one that comes nearest;
         steps are counted up to it."""
         k, count, n = begin.shape
-        end = self.walk(lanes.repeated(count)._replace(start=begin.reshape(-1, n)), patient)
+        end = self.walk(lanes.repeated(count)._replace(start=begin.reshape(-1, n)))
         error, steps = end.error.reshape(k, count), end.steps.reshape(k, count)
         first = np.where(error <= self.goal, -np.inf, error).argmin(axis=1)
         arrived = error[np.arange(k), first] <= self.goal

@@ -17,7 +17,7 @@ from cases import Moving, closed_near
 from eslabon.compiler.evaluate import evaluate
 from eslabon.formulas import quantities
 from eslabon.model.configuration import integrate
-from eslabon.solve.constraints.massless_motions import constraint_structure
+from eslabon.solve.constraints.constraint_structure import constraint_structure
 from randomness import PROFILE, seeded
 
 STATES = 3

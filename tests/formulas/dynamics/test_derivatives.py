@@ -20,7 +20,7 @@ from eslabon.formulas.kinematics.links import serial
 from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.model.configuration import integrate
 from eslabon.simulate import motion_equations
-from eslabon.solve.constraints.massless_motions import structure
+from eslabon.solve.constraints.constraint_structure import structure
 from oracles import Oracle, pin
 from random_mechanisms import (
     CUTS,

@@ -27,7 +27,7 @@ def check(m: Mechanism, dof: int) -> None:
     """Every verb of structure answers, and all of them agree on the degrees of freedom."""
     assert m.dof == dof
     found = m.mobility()
-    assert found.dof == found.dof_at_home == dof
+    assert found.dof == found.instantaneous_dof == dof
     assert f"{dof} degree" in str(found)
     drawn = [
         x.get("class") for x in ElementTree.fromstring(m.topology_svg()).iter() if x.get("class")

@@ -125,7 +125,7 @@ def described(
         "output_size": sum(map(math.prod, signature.output_shapes)),
         "scratch_size": kernels.scratch,
         "single_scratch_size": kernels.single_scratch if alone else kernels.scratch,
-        "unshared": unshared(signature.operations),
+        "unshared": unshared(signature.expected_operations),
         "otherwise": id(otherwise),
         "states": kernels.states,
         "varying": kernels.varying,

@@ -13,10 +13,18 @@ from heapq import heappop, heappush
 from math import copysign
 from typing import NamedTuple
 
-from eslabon.compiler.llvm import lookup_loops, matrix_loops, products, tables, vector_math
+from eslabon.compiler.llvm import (
+    lookup_loops,
+    matrix_loops,
+    products,
+    tables,
+    until_loops,
+    vector_math,
+)
 from eslabon.compiler.llvm.ir import STRAIGHT, splat, suffix, vector_type
-from eslabon.compiler.operators import Lookup
+from eslabon.compiler.operators import Lookup, Pick
 from eslabon.compiler.program import MOVES, GraphError, Instruction, Program, starts
+from eslabon.compiler.until import Until
 
 # Instructions in one LLVM function. Measured on 30 formulas of 1,000 to 10,000 of them: with 300 compile time is a sixth
 # longer than with 150, and the code a twentieth slower; with 100 neither is better. What fits into one function stays
@@ -127,11 +135,17 @@ def single_kernel(program: Program, width: int, fused: bool) -> Kernel:
 
 def _kernel(program: Program, width: int, across: int, fused: bool, piece: int | None) -> Kernel:
     family, words = _Family(program, fused), _Words(width, fused)
-    texts, size = [], 0
+    texts, size = [], int(family.has_untils)  # the lanes that have finished come first
     for p in program.family():
         name = family.names[p.digest]
         if isinstance(p.operator, Lookup):
-            texts.append(lookup_loops.definition(name, p.operator, width))
+            texts.append(lookup_loops.of_table(name, p.operator, width))
+        elif isinstance(p.operator, Pick):
+            texts.append(lookup_loops.of_matrix(name, p.operator, width))
+        elif isinstance(p.operator, Until):
+            step = family.names[p.functions[0].digest]
+            texts.append(until_loops.definition(name, step, p, size, width))
+            size += until_loops.scratch_size(p)
         elif p.operator is not None:
             texts.append(matrix_loops.definition(name, p.operator, across, size, width == 1, fused))
             size += matrix_loops.scratch_size(p.operator, across, width == 1)
@@ -152,6 +166,7 @@ class _Family:
         self._fused = fused
         self._written: dict[str, Program] = {}
         *callees, own = program.family()
+        self.has_untils = any(isinstance(p.operator, Until) for p in callees)
         self.names = {p.digest: f"@f{k}" for k, p in enumerate(callees)} | {own.digest: "@kernel"}
 
     def written(self, program: Program) -> Program:
@@ -277,6 +292,8 @@ class _Function:
         firsts = range(0, len(self._program.instructions), self._piece)
         pieces = [self._text_of_piece(n, first) for n, first in enumerate(firsts)]
         calls = [f"  call void {self._own}.{n}{_PARAMETERS}" for n in range(len(pieces))]
+        if self._family.has_untils and self._own == "@kernel":
+            calls = until_loops.none_finished(self._words.width) + calls
         moves = self._moves()
         if -1 in moves:
             calls.append(f"  call void {self._own}.moves(ptr %scratch, ptr %target)")

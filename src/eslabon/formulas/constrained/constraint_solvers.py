@@ -366,12 +366,13 @@ def actuator_forces(
     weights: Sequence[float] | None,
     method: str,
     scales: Array | None = None,
+    dependent_factors: OrthogonalFactors | None = None,
 ) -> Effort:
     """The actuator forces u that, with the constraint forces, are the forces `needed` in all
     joints.
 
     B u + J^T lambda = needed. Where that leaves a choice (actuation redundancy), u^T W u is
-    minimal.
+    minimal. Passive spins are held still among the virtual motions; `needed` does no work in them.
 
     By elimination this is virtual work (`virtual_work_forces`). Otherwise it is the stationary
     point of u^T W u / 2 under these equations: with multipliers mu, u = W^-1 B^T mu and B W^-1 B^T
@@ -382,12 +383,15 @@ def actuator_forces(
     for k, place in enumerate(actuated):
         B[place, k] = 1
     if method == "elimination":
-        return virtual_work_forces(needed, J, p, actuated, B, weights, scales)
+        Phi_e = dependent_factors or OrthogonalFactors(J[:, list(p.dependent)])
+        return virtual_work_forces(needed, J, p, actuated, B, weights, Phi_e, scales)
     compliance = casadi.diag(1 / casadi.SX(list(weights or [1.0] * len(actuated))))
     rho = len(actuated) / sum(weights or [1.0] * len(actuated)) if actuated else 1.0
-    solver = METHODS[method](ConstrainedMass(B @ compliance @ B.T, J, p, rho), 1)
-    mu, reaction = solver.solve(needed, zeros(J.shape[0]))
-    return Effort(compliance @ B.T @ mu, -reaction, solver.condition)
+    still = casadi.SX.eye(J.shape[1])[list(p.spins), :]
+    rows = casadi.vertcat(J, still if scales is None else still @ casadi.diag(casadi.SX(scales)))
+    solver = METHODS[method](ConstrainedMass(B @ compliance @ B.T, rows, p, rho), 1)
+    mu, reaction = solver.solve(needed, zeros(rows.shape[0]))
+    return Effort(compliance @ B.T @ mu, -reaction[: J.shape[0], :], solver.condition)
 
 
 def virtual_work_forces(
@@ -397,12 +401,12 @@ def virtual_work_forces(
     actuated: Sequence[int],
     B: Expression,
     weights: Sequence[float] | None,
+    Phi_e: OrthogonalFactors,
     scales: Array | None = None,
 ) -> Effort:
     """Virtual motions that keep the loops closed are v = N v_i with N = [1; rho] and rho =
     -Phi_e^-1 Phi_i (Yime, eq. 44, its sign restored); so N^T B u = N^T needed (eqs. 42-46)."""
-    i, e = list(p.independent), list(p.dependent)
-    Phi_e = OrthogonalFactors(J[:, e])
+    i, e = list(p.driven), list(p.dependent)
     work, condition = (
         needed[i, :] - J[:, i].T @ Phi_e.solve_transposed(needed[e, :]),
         Phi_e.condition(_chosen_scales(scales, e)),

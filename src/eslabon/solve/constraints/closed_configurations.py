@@ -1,8 +1,9 @@
-"""The first closed configuration of a mechanism, that everything else starts from."""
+"""Closed configurations of a mechanism that everything else starts from: home, and others around it."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from eslabon.model.configuration import integrate
 from eslabon.model.memory import per_model
 from eslabon.model.scale import row_scales, row_units, velocity_scales
 from eslabon.numerics.least_squares import descent, orthogonal_step
+from eslabon.numerics.subspaces import null_space, rank
 from eslabon.numerics.tolerances import CONVERGED, INPUT_DIGITS, ROUND_OFF
 from eslabon.solve.designs import DESCRIBED, Designs, row_scales_of, velocity_scales_of
 
@@ -48,7 +50,24 @@ class ClosingSettings:
     free: float = 1e-5
 
 
+@dataclass(frozen=True)
+class SurroundingsSettings:
+    """Which closed configurations around home stand for all of them.
+
+    Attributes
+    ----------
+    trials : configurations beside a singular home that are tried for one of full rank.
+    near : how far these are from home, in radians or metres over L.
+    distances : how far configurations around home are from it, one after the other.
+    """
+
+    trials: int = 5
+    near: float = 0.1
+    distances: tuple[float, ...] = (0.1, 0.3, 1.0, 0.1, 0.3, 1.0)
+
+
 SETTINGS = ClosingSettings()
+SURROUNDINGS = SurroundingsSettings()
 
 
 def closure(m: Model, q: Any) -> list[Any]:
@@ -229,3 +248,38 @@ def close_from(
         patient=False,
     )
     return found.q, found.error
+
+
+@per_model
+def generic(m: Model) -> np.ndarray:
+    """A closed configuration near home at which the constraints have their full rank: home itself, or one beside it."""
+    rng, best = np.random.default_rng(1), close(m)
+    most = rank_at(m, best)
+    for _ in range(SURROUNDINGS.trials):
+        trial = beside(m, best, rng)
+        if rank_at(m, trial) > most:
+            best, most = trial, rank_at(m, trial)
+    return best
+
+
+def rank_at(m: Model, q: np.ndarray) -> int:
+    """The rank of the closure Jacobian at a configuration."""
+    return int(rank(comparable_jacobian_at(m, q)))
+
+
+def beside(
+    m: Model, q: np.ndarray, rng: np.random.Generator, far: float = SURROUNDINGS.near
+) -> np.ndarray:
+    """A closed configuration a short way off, along the degrees of freedom."""
+    free = null_space(comparable_jacobian_at(m, q))
+    step = free @ rng.normal(size=free.shape[1]) * far / velocity_scales(m)
+    closed, error = close_from(m, integrate(m, q, step)[None])
+    return q if unclosed(m, np.sqrt(error))[0] else closed[0]
+
+
+def around(m: Model) -> Iterator[np.ndarray]:
+    """Closed configurations, home first and then farther and farther off."""
+    rng, q = np.random.default_rng(2), generic(m)
+    yield q
+    for far in SURROUNDINGS.distances:
+        yield beside(m, q, rng, far)

@@ -11,8 +11,8 @@ from eslabon.compiler.formula import Formula, requested
 from eslabon.errors import ModelError, format_value
 from eslabon.formulas.quantities import along_closed, along_frozen, quantity
 from eslabon.model import Model
+from eslabon.solve.constraints.constraint_structure import constraint_structure
 from eslabon.solve.constraints.held_motion import held_motion
-from eslabon.solve.constraints.massless_motions import constraint_structure
 from eslabon.solve.constraints.state_checks import checked
 
 ALONG = (

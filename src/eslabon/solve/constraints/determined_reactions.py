@@ -1,7 +1,8 @@
-"""Which reactions motion determines: where constraints are redundant, loads can be locked in that no motion shows.
+"""Which reactions motion determines: where constraints are redundant, loads can be locked in that no
+motion shows.
 
-A change z of the constraint forces with J^T z = 0 moves nothing. Each such z loads the joints; a component of a reaction
-is determined if none of them changes it.
+A change z of the constraint forces with J^T z = 0 moves nothing. Each such z loads the joints; a
+component of a reaction is determined if none of them changes it.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import Model
 from eslabon.model.scale import characteristic_length, row_scales
 from eslabon.numerics.spatial import wrench_to_parent
-from eslabon.solve.constraints.closed_configurations import jacobian_at
-from eslabon.solve.constraints.independent_coordinates import rank
+from eslabon.numerics.subspaces import null_space
+from eslabon.numerics.tolerances import RANK
+from eslabon.solve.constraints.closed_configurations import comparable_jacobian_at
 from eslabon.solve.singular.conditions import check_closed
 
 Floats = np.ndarray
 
-SLIGHT = 1e-7  # of the largest moment: a component that is so small is round-off
-
 
 def determined(m: Model, q: Any) -> Floats:
-    """For each joint and then each loop, which of the six components of its reaction are determined at a configuration."""
+    """For each joint and then each loop, which of the six components of its reaction are determined
+    at a configuration."""
     q = as_floats(q, "q")
     if q.shape != (m.nq,):
         raise ModelError(
@@ -36,11 +37,10 @@ def determined(m: Model, q: Any) -> Floats:
     total = len(m.joints) + len(m.loops)
     if not m.loops:
         return np.ones((total, 6), dtype=bool)
-    U, size, _ = np.linalg.svd(jacobian_at(m, q))
-    hidden = U[:, rank(size) :]
+    hidden = null_space(comparable_jacobian_at(m, q).T)
     changes = np.array([_reactions(m, q, z) for z in hidden.T]).reshape(-1, total, 6)
     changes[..., 3:] *= characteristic_length(m)  # all are moments
-    return ~np.any(np.abs(changes) > SLIGHT * np.abs(changes).max(initial=0.0), axis=0)
+    return ~np.any(np.abs(changes) > RANK * np.abs(changes).max(initial=0.0), axis=0)
 
 
 def _reactions(m: Model, q: Floats, z: Floats) -> Floats:

@@ -12,21 +12,19 @@ import numpy as np
 from eslabon.arguments import names as names_of
 from eslabon.compiler.evaluate import evaluate
 from eslabon.errors import ModelError, format_value, suggest
-from eslabon.formulas.kinematics.closure import row_names
 from eslabon.formulas.quantities import quantity
 from eslabon.formulas.structure import HeldMotion
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.memory import per_model
 from eslabon.model.scale import characteristic_length, velocity_scales
-from eslabon.solve.constraints.closed_configurations import jacobian_at
+from eslabon.numerics.subspaces import independent_rows, null_space
+from eslabon.numerics.tolerances import RANK
+from eslabon.solve.constraints.closed_configurations import around, comparable_jacobian_at
 from eslabon.solve.constraints.independent_coordinates import (
-    around,
     partition,
     partition_at,
     partition_by,
-    pivots,
-    rank,
     velocities_of,
 )
 from eslabon.solve.designs import DESCRIBED, Designs
@@ -110,7 +108,8 @@ def _with_frames(
 ) -> HeldMotion:
     """Held joints and frames, refused where they leave something open, or are more than the mechanism can hold."""
     held = velocities_of(m, joints, "held")
-    given = HeldMotion((), held, tuple(k for k in range(m.nv) if k not in held), frames)
+    others = tuple(k for k in range(m.nv) if k not in held)
+    given = HeldMotion((), held, others, frames=frames)
     listed = " and ".join([*joints, *(f"'{name}'" for name, _ in frames)])
     near = list(around(m))
     found = _determined(m, given, near)
@@ -145,40 +144,39 @@ class Determined(NamedTuple):
 
 def _determined(m: Model, given: HeldMotion, near: list[Floats]) -> Determined:
     """By the motions that loops leave free at several configurations."""
-    motions, most, open_ = [], -1, np.zeros(m.nv)
+    motions, most, open_, freedoms = [], -1, np.zeros(m.nv), 0
     for q in near:
-        _, sizes, V = np.linalg.svd(jacobian_at(m, q) if m.closed else np.zeros((0, m.nv)))
-        free = V[int(rank(sizes)) if len(sizes) else 0 :].T
-        held = (
-            np.concatenate(
-                [
-                    np.eye(m.nv)[list(given.independent)] * velocity_scales(m),
-                    _frame_rows(m, q, given),
-                ]
-            )
-            @ free
-        )
-        own, W = np.linalg.svd(held)[1:]
-        count = int((own > 1e-8 * max(1.0, own.max(initial=0.0))).sum())
+        free = null_space(_closure_rows(m, q))
+        held = np.concatenate([np.eye(m.nv)[list(given.independent)], _frame_rows(m, q, given)])
+        motions.append(held @ free)
+        _, sizes, W = np.linalg.svd(motions[-1])
+        count = _count(sizes)
         if count > most:
             most, open_, freedoms = count, free @ W[-1], free.shape[1]
-        motions.append(held)
     span = np.linalg.svd(np.concatenate(motions, axis=-1), compute_uv=False)
-    loose = velocity_names(m)[int(np.abs(open_ * velocity_scales(m)).argmax())]
-    return Determined(
-        most, int((span > 1e-8 * max(1.0, span.max(initial=0.0))).sum()), freedoms, loose
-    )
+    loose = velocity_names(m)[int(np.abs(open_).argmax())]
+    return Determined(most, _count(span), freedoms, loose)
+
+
+def _count(sizes: Floats) -> int:
+    """How many motions are held, of which a unit velocity is one."""
+    return int((sizes > RANK * max(1.0, sizes.max(initial=0.0))).sum())
+
+
+def _closure_rows(m: Model, q: Floats, design: Designs = DESCRIBED) -> Floats:
+    """The closure Jacobian by comparable velocities; a tree has no rows."""
+    return comparable_jacobian_at(m, q, design) if m.closed else np.zeros((0, m.nv))
 
 
 def _frame_rows(m: Model, q: Floats, given: HeldMotion, design: Designs = DESCRIBED) -> Floats:
-    """The rows of the frames' Jacobians that are held, lengths in units of the mechanism's size."""
+    """The rows of the frames' Jacobians that are held, lengths over L, by comparable velocities."""
     unit, rows = np.repeat([1.0, 1 / characteristic_length(m)], 3)[:, None], [np.zeros((0, m.nv))]
     for frame, C in given.frames:
         J = evaluate(
             m, quantity(m, "jacobian"), parameters=design.names, frame=frame, axes="aligned"
         )(q, *design.inputs)
         rows.append(np.array(C) @ (unit * J))
-    return np.concatenate(rows)
+    return np.concatenate(rows) / velocity_scales(m)
 
 
 def held_at(
@@ -190,7 +188,7 @@ def held_at(
         p = partition_at(m, q, given.independent, design)
         same = set(p.independent) == set(given.independent)
         return HeldMotion(p.rows, p.independent, p.dependent) if same else None
-    J = jacobian_at(m, q, design) if m.closed else np.zeros((len(row_names(m)), m.nv))
-    stacked = np.concatenate([J, _frame_rows(m, q, given, design)])[:, list(given.dependent)]
-    rows = pivots(stacked.T)
+    rows_held = [_closure_rows(m, q, design), _frame_rows(m, q, given, design)]
+    stacked = np.concatenate(rows_held)[:, list(given.dependent)]
+    rows = independent_rows(stacked)
     return replace(given, rows=tuple(sorted(rows))) if len(rows) == len(given.dependent) else None

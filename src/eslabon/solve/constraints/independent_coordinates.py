@@ -1,8 +1,8 @@
-"""Independent coordinates: which rows of the constraints are independent, and which velocities follow from which."""
+"""Independent coordinates: which rows of the constraints are independent, and which velocities
+follow from which."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,17 +13,33 @@ from eslabon.errors import ModelError, suggest
 from eslabon.formulas.kinematics.closure import row_names
 from eslabon.formulas.structure import Partition
 from eslabon.model import Model
-from eslabon.model.configuration import integrate, velocity_names
+from eslabon.model.configuration import velocity_names
 from eslabon.model.memory import per_model
-from eslabon.model.scale import row_units, velocity_scales
+from eslabon.model.scale import row_units
 from eslabon.numerics.pivoting import pivot_columns
+from eslabon.numerics.subspaces import (
+    count_nonzero_values,
+    independent_columns,
+    independent_rows,
+    null_space,
+)
 from eslabon.numerics.tolerances import POORLY_CONDITIONED, RANK, ROUND_OFF
 from eslabon.solve.constraints.closed_configurations import (
-    close,
-    close_from,
-    comparable_jacobian_at,
-    unclosed,
+    around as around,
 )
+from eslabon.solve.constraints.closed_configurations import (
+    beside as beside,
+)
+from eslabon.solve.constraints.closed_configurations import (
+    comparable_jacobian_at,
+)
+from eslabon.solve.constraints.closed_configurations import (
+    generic as generic,
+)
+from eslabon.solve.constraints.closed_configurations import (
+    rank_at as rank_at,
+)
+from eslabon.solve.constraints.passive_spins import spinning_velocities
 from eslabon.solve.designs import DESCRIBED, Designs
 
 
@@ -34,38 +50,26 @@ class PartitionSettings:
     Attributes
     ----------
     sound : a reciprocal condition number that is good enough for a choice.
-    trials : configurations beside a singular home that are tried for one of full rank.
-    near : how far these are from home, in radians or metres over L.
-    distances : how far configurations around home are from it, one after the other.
-    lengths : how much comparable rows in metres count beside those in radians where independent ones are taken, the
-        largest first: one in radians is preferred unless one in metres is twice as large. The number is not derived. Any
-        from 0.001 to 0.5 gives the same partitions of the library's mechanisms; 1 gives others of those that are
-        overconstrained. Which kind of row is the shorter formula depends on the mechanism: neither is so in general.
+    lengths : how much comparable rows in metres count beside those in radians where independent ones
+        are taken, the largest first. The number is not derived: any from 0.001 to 0.5 gives the same
+        partitions of the library's mechanisms, 1 gives others of those that are overconstrained.
     """
 
     sound: float = 10 * POORLY_CONDITIONED
-    trials: int = 5
-    near: float = 0.1
-    distances: tuple[float, ...] = (0.1, 0.3, 1.0, 0.1, 0.3, 1.0)
     lengths: float = 0.5
 
 
 SETTINGS = PartitionSettings()
-
-
-def rank(singular_values: np.ndarray) -> Any:
-    """How many singular values, or pivots, are not zero against the largest, or all of them round-off: a loop may hold nothing."""
-    largest = singular_values.max(axis=-1, keepdims=True, initial=0.0)
-    return (singular_values > np.maximum(RANK * largest, ROUND_OFF)).sum(axis=-1)
+rank = count_nonzero_values
 
 
 @per_model
 def partition(m: Model, preferred: tuple[int, ...] | None = None) -> Partition:
-    """A partition of rows and velocities that is sound near the home configuration, with `preferred` velocities (by default
-    the actuated ones) among the independent as far as that goes.
+    """A partition of rows and velocities that is sound near the home configuration, with `preferred`
+    velocities (by default the actuated ones) among the independent as far as that goes.
 
-    It is meant for the mechanism and not for one configuration: where home is singular for the preferred ones, configurations
-    farther off say what they can do.
+    It is meant for the mechanism and not for one configuration: where home is singular for the
+    preferred ones, configurations farther off say what they can do.
     """
     wanted = m.actuated_velocities if preferred is None else preferred
     best, most = partition_at(m, generic(m), wanted), (-1, -1.0)
@@ -84,30 +88,24 @@ def partition(m: Model, preferred: tuple[int, ...] | None = None) -> Partition:
 
 @per_model
 def redundancy_is_constant(m: Model) -> bool:
-    """Whether the redundancy of the constraints is configuration-independent, as across the plane of a planar loop; then
-    the rows of the partition serve everywhere. In overconstrained loops such as Bennett's the dependence changes with the configuration."""
+    """Whether the redundancy of the constraints is configuration-independent, as across the plane of
+    a planar loop; then the rows of the partition serve everywhere. In overconstrained loops such as
+    Bennett's the dependence changes with the configuration."""
     hidden = None
     for q in around(m):
         J = comparable_jacobian_at(m, q)
-        U, size, _ = np.linalg.svd(J)
         if hidden is None:
-            hidden = U[:, rank(size) :]
-        elif np.abs(hidden.T @ J).max(initial=0.0) > max(RANK * size.max(initial=0.0), ROUND_OFF):
+            hidden = null_space(J.T)
+        largest = float(np.linalg.norm(J, ord=2)) if J.size else 0.0
+        if np.abs(hidden.T @ J).max(initial=0.0) > max(RANK * largest, ROUND_OFF):
             return False
     return True
 
 
 def retained_rows(m: Model) -> tuple[int, ...]:
-    """Rows that hold all that the loops hold, in every configuration: independent ones where that can be."""
+    """Rows that hold all that the loops hold, in every configuration: independent ones where that
+    can be."""
     return partition(m).rows if redundancy_is_constant(m) else tuple(range(len(row_names(m))))
-
-
-def around(m: Model) -> Iterator[np.ndarray]:
-    """Closed configurations, home first and then farther and farther off."""
-    rng, q = np.random.default_rng(2), generic(m)
-    yield q
-    for far in SETTINGS.distances:
-        yield beside(m, q, rng, far)
 
 
 def partition_at(
@@ -116,27 +114,25 @@ def partition_at(
     """The same at a given closed configuration, of a design, by pivoting."""
     J = comparable_jacobian_at(m, q, design)
     weights = np.where(np.array(row_units(m), dtype=str) == "m", SETTINGS.lengths, 1.0)
-    rows = pivots(J.T * weights)
+    rows = independent_rows(J * weights[:, None])
     kept = J[rows]
-    passive = [k for k in range(m.nv) if k not in preferred]
-    dependent = [passive[k] for k in pivots(kept[:, passive])] if passive else []
-    if len(dependent) < len(
-        rows
-    ):  # more actuators than degrees of freedom, or the wrong ones: take preferred columns too
-        basis, _ = (
-            np.linalg.qr(kept[:, dependent]) if dependent else (np.zeros((len(rows), 0)), None)
-        )
+    others = [k for k in range(m.nv) if k not in preferred]
+    dependent = [others[k] for k in independent_columns(kept[:, others])]
+    if len(dependent) < len(rows):
+        # More actuators than degrees of freedom, or the wrong ones: take preferred columns too.
+        basis = np.linalg.qr(kept[:, dependent])[0]
         rest = [k for k in range(m.nv) if k not in dependent]
         left = kept[:, rest] - basis @ (basis.T @ kept[:, rest])
         order, _ = pivot_columns(left)
         dependent += [rest[k] for k in order[: len(rows) - len(dependent)]]
     independent = tuple(k for k in range(m.nv) if k not in dependent)
-    return Partition(tuple(sorted(rows)), independent, tuple(sorted(dependent)))
+    spins = spinning_velocities(m, q, independent, design)
+    return Partition(tuple(sorted(rows)), independent, tuple(sorted(dependent)), spins)
 
 
 def partition_by(m: Model, independent: Any, constraints: str | None) -> Partition:
-    """The partition of elimination with the velocities of these names independent: joints, or single velocities such as
-    'ball.wx'."""
+    """The partition of elimination with the velocities of these names independent: joints, or single
+    velocities such as 'ball.wx'."""
     if constraints != "elimination":
         raise ModelError(
             'independent says which coordinates elimination keeps; give constraints="elimination" too.'
@@ -176,37 +172,3 @@ def velocities_of(
     if len(set(places)) < len(places):
         raise ModelError(f"{argument} names a velocity of {m.name} twice: {', '.join(names)}.")
     return tuple(sorted(places))
-
-
-def pivots(A: np.ndarray) -> list[int]:
-    """The columns that a pivoted factorisation finds independent."""
-    order, sizes = pivot_columns(A)
-    return order[: rank(sizes)]
-
-
-@per_model
-def generic(m: Model) -> np.ndarray:
-    """A closed configuration near home at which the constraints have their full rank: home itself, or one beside it."""
-    rng, best = np.random.default_rng(1), close(m)
-    most = rank_at(m, best)
-    for _ in range(SETTINGS.trials):
-        trial = beside(m, best, rng)
-        if rank_at(m, trial) > most:
-            best, most = trial, rank_at(m, trial)
-    return best
-
-
-def rank_at(m: Model, q: np.ndarray) -> int:
-    """The rank of the closure Jacobian at a configuration."""
-    return int(rank(np.linalg.svd(comparable_jacobian_at(m, q), compute_uv=False)))
-
-
-def beside(
-    m: Model, q: np.ndarray, rng: np.random.Generator, far: float = SETTINGS.near
-) -> np.ndarray:
-    """A closed configuration a short way off, along the degrees of freedom."""
-    _, size, V = np.linalg.svd(comparable_jacobian_at(m, q))
-    free = V[rank(size) :]
-    step = free.T @ rng.normal(size=len(free)) * far / velocity_scales(m)
-    closed, error = close_from(m, integrate(m, q, step)[None])
-    return q if unclosed(m, np.sqrt(error))[0] else closed[0]

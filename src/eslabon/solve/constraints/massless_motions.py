@@ -15,7 +15,6 @@ from eslabon.errors import ModelError
 from eslabon.formulas.dynamics import mass_matrix
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.motion_state import MotionState
-from eslabon.formulas.structure import Partition, Structure
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
 from eslabon.model.memory import per_model
@@ -23,7 +22,7 @@ from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.scalars import divide_or_zero
 from eslabon.numerics.tolerances import MASSLESS
 from eslabon.solve.constraints.closed_configurations import comparable_jacobian_at, jacobian_at
-from eslabon.solve.constraints.independent_coordinates import generic, partition, retained_rows
+from eslabon.solve.constraints.independent_coordinates import generic
 
 
 @dataclass(frozen=True)
@@ -51,22 +50,6 @@ def tree_masses(m: Model, q: Any) -> Any:
 MASSES = Formula(
     "tree_masses", tree_masses, (Q,), (Argument("M", lambda m: (m.nv, m.nv)),), rare=True
 )
-
-
-@per_model
-def structure(m: Model) -> Structure:
-    """What the formulas of dynamics are to know of a model's numbers."""
-    floor = tuple((largest_inertia(m) * velocity_scales(m) ** 2).tolist())
-    p = partition(m) if m.closed else Partition((), tuple(range(m.nv)), ())
-    passive = tuple(k for k in p.independent if k not in m.actuated_velocities)
-    if not m.closed:
-        return Structure(p, floor=floor, passive=passive)
-    return Structure(p, retained_rows(m), stiffening(m), row_sizes(m), floor, passive)
-
-
-def constraint_structure(m: Model) -> Mapping[str, Structure]:
-    """The structure as an option: the rule that requests of dynamics bring, by which it is found when they are traced."""
-    return {"structure": structure(m)}
 
 
 @per_model

@@ -1,10 +1,9 @@
-"""Verbs of dynamics that answer only where there is an answer: states which keep the loops closed, configurations that
-are not singular, motions that move mass.
+"""Checks of states in the verbs of dynamics: closed loops, regular configurations, motions with mass.
 
-The native code compares its own checks with their bounds; what is here is the second look at states that do not keep
-them. A state that violates loop closure is refused. Where the independent coordinates have become a poor choice, others
-are selected by pivoting. A motion without mass is named. At a singular configuration there is an error, or, on request,
-the minimum-norm solution and a warning.
+The native code compares its own checks with their bounds; the handler here gets the states that do not
+keep them. A state that violates loop closure is refused. Where the independent coordinates have become
+a poor choice, others are selected by pivoting. A motion without mass is named. At a singular
+configuration there is an error, or, on request, the minimum-norm solution and a warning.
 """
 
 from __future__ import annotations
@@ -26,8 +25,11 @@ from eslabon.formulas.quantities import constraints
 from eslabon.formulas.structure import HeldMotion, Partition
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
+from eslabon.model.scale import velocity_scales
+from eslabon.numerics.subspaces import null_space, pseudo_inverse
 from eslabon.numerics.tolerances import (
     ACCEPTED_VIOLATION,
+    INPUT_DIGITS,
     POORLY_CONDITIONED,
     RANK,
     SINGULAR,
@@ -38,14 +40,27 @@ from eslabon.solve.constraints.independent_coordinates import (
     partition_at,
     redundancy_is_constant,
 )
-from eslabon.solve.constraints.massless_motions import massless, stiffening, unresisted
+from eslabon.solve.constraints.massless_motions import (
+    comparable_mass,
+    largest_inertia,
+    massless,
+    stiffening,
+    unresisted,
+)
+from eslabon.solve.constraints.passive_spins import announce_spins, spin_motions
 from eslabon.solve.designs import Designs
 
 Floats = np.ndarray
-MINIMUM_NORM = (
+# What has an answer at a singular configuration.
+MINIMUM_NORM = ("inverse_dynamics", "forward_dynamics")
+# What is given all accelerations, those of passive spins among them.
+PRESCRIBED = (
     "inverse_dynamics",
-    "forward_dynamics",
-)  # what has an answer at a singular configuration
+    "inverse_dynamics_derivatives",
+    "reactions",
+    "coupling_forces",
+)
+# What is written in independent coordinates.
 LINEAR = (
     "linear_model",
     "linear_model_of_tree",
@@ -53,15 +68,15 @@ LINEAR = (
     "linear_sensitivity",
     "state_matrix",
     "input_matrix",
-)  # what is written in independent coordinates
+)
+# What needs the inverse of the mass matrix.
 OF_MASS = (
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "hybrid_dynamics",
     "reactions_under_forces",
     *LINEAR,
-)  # what needs the inverse of the mass matrix
-
+)
 
 EQUATIONS = Formula(
     "all_equations",
@@ -81,7 +96,7 @@ EQUATIONS = Formula(
 def checked(
     m: Model, request: Request, tolerance: float | None = None, singular: str | None = None
 ) -> Function:
-    """The request as a call, with the tolerance and what is to become of singular configurations as the caller asked."""
+    """The request as a call, with the caller's tolerance and treatment of singular configurations."""
     name = request.formula.name
     if tolerance is not None and not m.closed:
         raise ModelError(f"{m.name} has no loops that {name} could violate; leave tolerance out.")
@@ -92,18 +107,16 @@ def checked(
             f"{name} of {m.name} has no answer at a singular configuration; leave singular out."
         )
     call: Function = function_of(m, request)
-    looking = SecondLook(
-        m,
-        in_family(m, request),
-        ACCEPTED_VIOLATION if tolerance is None else tolerance,
-        singular or "error",
-    )
-    return call.with_checks({"residual": looking.tolerance}, looking)
+    if name in PRESCRIBED:
+        announce_spins(m.variant_of or m)
+    accepted = ACCEPTED_VIOLATION if tolerance is None else tolerance
+    handler = BoundViolationHandler(m, in_family(m, request), accepted, singular or "error")
+    return call.with_checks({"residual": accepted}, handler)
 
 
 @dataclass(frozen=True, eq=False)
-class SecondLook:
-    """A request on a mechanism, with what the caller allows."""
+class BoundViolationHandler:
+    """Answers, or refuses, the states of a request that do not keep its bounds."""
 
     m: Model
     request: Request
@@ -341,7 +354,14 @@ class SecondLook:
         M, force, J, gamma = self._equations(state)
         if self.name == "forward_dynamics":
             return self._accelerations(M, force, J, gamma)
-        return self._forces(M @ state[2] - force, J)
+        return self._forces(self._without_work_in_spins(M, M @ state[2] - force, state), J)
+
+    def _without_work_in_spins(self, M: Floats, needed: Floats, state: list[Floats]) -> Floats:
+        """The forces of a prescribed motion in which passive spins follow their own dynamics."""
+        W = spin_motions(self.m, state[0], self._design([x[None] for x in state], 0))
+        scale, unit = velocity_scales(self.m), largest_inertia(self.m)
+        MW = comparable_mass(self.m, M) @ W / unit
+        return needed - scale * (MW @ (pseudo_inverse(W.T @ MW) @ (W.T @ (needed / scale))))
 
     def _accelerations(self, M: Floats, force: Floats, J: Floats, gamma: Floats) -> Floats:
         """Udwadia and Kalaba's: a + M^-1/2 (J M^-1/2)^+ (gamma - J a)."""
@@ -352,21 +372,28 @@ class SecondLook:
         a = root @ (root.T @ force)
         a = a + root @ np.linalg.pinv(J @ root, rcond=np.sqrt(RANK)) @ (gamma - J @ a)
         left = float(np.abs(J @ a - gamma).max(initial=0.0))
-        if not left < 1e-6 * max(1.0, float(np.abs(gamma).max(initial=0.0))):
+        if not left < ACCEPTED_VIOLATION * max(1.0, float(np.abs(gamma).max(initial=0.0))):
             report_singularity(
-                "error", f"forward_dynamics: no acceleration of {self.m.name} keeps its loops closed at these velocities "
-                f"(it violates them by {left:.3g}): branches meet at this configuration, and the motion keeps to none.")  # fmt: skip
+                "error",
+                f"forward_dynamics: no acceleration of {self.m.name} keeps its loops closed at these "
+                f"velocities (it violates them by {left:.3g}): branches meet at this configuration, "
+                "and the motion keeps to none.",
+            )
         return a
 
     def _forces(self, needed: Floats, J: Floats) -> Floats:
-        """The least actuator forces that do the work of `needed` in every motion that keeps the loops closed."""
-        _, size, V = np.linalg.svd(J)
-        motions = V[int((size > np.sqrt(RANK) * size.max(initial=0.0)).sum()) :]
-        places = list(self.m.actuated_velocities)
-        forces = np.linalg.lstsq(motions[:, places], motions @ needed, rcond=np.sqrt(RANK))[0]
-        left = float(np.abs(motions[:, places] @ forces - motions @ needed).max(initial=0.0))
-        if not left < 1e-6 * max(1.0, float(np.abs(needed).max(initial=0.0))):
+        """The least actuator forces that do the work of `needed` in every motion that keeps the loops
+        closed."""
+        scale, places = velocity_scales(self.m), list(self.m.actuated_velocities)
+        motions = null_space(J / scale, np.sqrt(RANK)).T
+        work, A = motions @ (needed / scale), motions[:, places] / scale[places]
+        forces = np.linalg.lstsq(A, work, rcond=np.sqrt(RANK))[0]
+        left = float(np.abs(A @ forces - work).max(initial=0.0))
+        if not left <= INPUT_DIGITS * float(np.abs(needed / scale).max(initial=0.0)):
             report_singularity(
-                "error", f"inverse_dynamics: at this singular configuration no actuators' forces give {self.m.name} this "
-                f"motion ({left:.3g} N or N m is missing in a direction they do not reach).")  # fmt: skip
-        return forces
+                "error",
+                f"inverse_dynamics: at this singular configuration no actuators' forces give "
+                f"{self.m.name} this motion ({left:.3g} N m is missing in a direction they do not "
+                "reach).",
+            )
+        return np.asarray(forces)

@@ -1,17 +1,19 @@
 """How joints make chains and loops, and what Hervé's groups say of their mobility (Rojas, 2.3).
 
-The motions that a chain of joints allows between its two ends are a *bond*. They lie in the smallest subgroup that
-contains the joints' motions, and they fill it near a configuration where the chain's screws span its whole algebra. With
-bonds that fill their groups one can count exactly:
+The motions that a chain of joints allows between its two ends are a *bond*. They lie in the
+smallest subgroup that contains the joints' motions, and they fill it near a configuration where the
+chain's screws span its whole algebra. With bonds that fill their groups one can count exactly:
 
-* two in series make one if they fill a group together; what their dimensions exceed its own is mobility inside;
+* two in series make one if they fill a group together; the surplus of their dimensions is mobility
+  inside the chain;
 * two between the same bodies leave their intersection, which is a group again;
 * a body held by one bond alone moves in it.
 
-What is left when none of these three applies is bounded loop by loop. Cut a loop at two bodies, and let the motions of
-its sides lie in groups with the algebras A and B. The products of motions of the two make up a surface of dimension
-dim(A + B), so closing the loop takes no more degrees of freedom than that, and often fewer than the dimension of the smallest
-group around it, which is what the trivial count takes.
+Chains to which none of these rules applies are bounded loop by loop. Cut a loop at two bodies, and
+let the motions of its sides lie in groups with the algebras A and B. The products of motions of the
+two make up a surface of dimension dim(A + B), so closing the loop takes no more degrees of freedom
+than that, and often fewer than the dimension of the smallest group around it, which the trivial
+count takes.
 """
 
 from __future__ import annotations
@@ -23,12 +25,13 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 
-from eslabon.displays import displayed
+from eslabon.answers import Answer, Block, Message
 from eslabon.model import GROUND, Joint, Loop, Model
-from eslabon.solve.mobility.subgroups import algebra, intersection, span, subgroup
+from eslabon.solve.mobility.subgroups import algebra, classified, intersection, span
 
-# Shortest loops cost a search from every body for every loop; beyond this many those of the spanning tree will do.
-MOST_SHORTEST_LOOPS = 40
+# Shortest loops cost a search from every body for every loop; with more loops than this those of the
+# spanning tree serve.
+MAX_SHORTEST_LOOPS = 40
 
 
 def all_joints(m: Model) -> tuple[Joint | Loop, ...]:
@@ -46,22 +49,22 @@ def ends(joint: Joint | Loop) -> tuple[str, str]:
 
 
 class Network:
-    """Bodies and joints as the nodes of one graph: two joints between the same bodies are no trouble then."""
+    """Bodies and joints as the nodes of one graph, so that two joints may join the same bodies."""
 
     def __init__(self, m: Model) -> None:
         self.joints = dict(enumerate(all_joints(m), start=len(m.bodies) + 1))
         self.bodies = {GROUND: 0, **{b.name: k for k, b in enumerate(m.bodies, start=1)}}
-        self.graph: nx.Graph[int] = (
-            nx.Graph()
-        )  # nodes are numbers, so that its order is the same on every run
+        # nodes are numbers, so that the order of the graph is the same in every run
+        self.graph: nx.Graph[int] = nx.Graph()
         self.graph.add_nodes_from(self.bodies.values())
         for k, joint in self.joints.items():
             self.graph.add_edges_from((k, self.bodies[body]) for body in ends(joint))
 
     def loops(self) -> tuple[tuple[str, ...], ...]:
-        """Independent loops, as short as can be, each the names of its joints in their order around it."""
+        """Independent loops, as short as possible, each the names of its joints in their order
+        around it."""
         count = self.graph.number_of_edges() - self.graph.number_of_nodes() + 1
-        short = count <= MOST_SHORTEST_LOOPS
+        short = count <= MAX_SHORTEST_LOOPS
         cycles = nx.minimum_cycle_basis(self.graph) if short else nx.cycle_basis(self.graph)
         around = [_in_order(self.graph.subgraph(nodes)) for nodes in cycles]
         return tuple(
@@ -69,7 +72,8 @@ class Network:
         )
 
     def closed_chains(self) -> list[list[str]]:
-        """The joints that loops tie together, a list for each part that no single body or joint holds to the rest."""
+        """The joints that loops tie together, a list for each part that no single body or joint
+        holds to the rest."""
         blocks = nx.biconnected_component_edges(self.graph)
         parts = (
             sorted({k for edge in block for k in edge if k in self.joints}) for block in blocks
@@ -95,11 +99,11 @@ def _in_order(cycle: nx.Graph[int]) -> list[int]:
     return path
 
 
-# --- bonds that are subgroups ------------------------------------------------------------------------------------
+# --- bonds that are subgroups ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Bond:
+class ChainBond:
     """A chain of joints and the algebra of the subgroup its motions lie in, by an orthonormal basis."""
 
     joints: tuple[str, ...]
@@ -110,13 +114,12 @@ class Bond:
         return self.basis.shape[1]
 
 
-@displayed
 @dataclass(frozen=True)
-class Meeting:
+class Meeting(Answer):
     """Two bonds between the same bodies."""
 
-    first: Bond
-    second: Bond
+    first: ChainBond
+    second: ChainBond
 
     @property
     def dimension(self) -> int:
@@ -130,22 +133,26 @@ class Meeting:
 
     def letters(self) -> list[tuple[str, tuple[str, ...]]]:
         """The letters of both sides, with their joints, and that of what is common to them."""
-        sides = [(subgroup(b.basis).symbol, b.joints) for b in (self.first, self.second)]
-        return [*sides, (subgroup(self.common).symbol, ())]
+        sides = [(classified(b.basis).symbol, b.joints) for b in (self.first, self.second)]
+        return [*sides, (classified(self.common).symbol, ())]
+
+    def contents(self) -> Iterator[Block]:
+        yield Message(str(self))
 
     def __str__(self) -> str:
-        sides = [
-            f"{'-'.join(b.joints)} in {subgroup(b.basis).brief}" for b in (self.first, self.second)
-        ]
-        return f"{sides[0]} meets {sides[1]}; common to both is {subgroup(self.common).brief}"
+        first, second = (
+            f"{'-'.join(b.joints)} in {classified(b.basis).brief}"
+            for b in (self.first, self.second)
+        )
+        return f"{first} meets {second}; common to both is {classified(self.common).brief}"
 
 
-def in_series(bonds: Sequence[Bond]) -> tuple[Bond, bool]:
+def in_series(bonds: Sequence[ChainBond]) -> tuple[ChainBond, bool]:
     """One bond for a chain of them, and whether it fills its group if they do."""
     screws = np.hstack([b.basis for b in bonds])
     basis = algebra(screws)
     joints = tuple(dict.fromkeys(name for b in bonds for name in b.joints))
-    return Bond(joints, basis), span(screws).shape[1] == basis.shape[1]
+    return ChainBond(joints, basis), span(screws).shape[1] == basis.shape[1]
 
 
 @dataclass
@@ -156,15 +163,15 @@ class Counting:
     dof: int = 0
     meetings: list[Meeting] = field(default_factory=list)
 
-    def join(self, a: int, b: int, bond: Bond) -> None:
+    def join(self, a: int, b: int, bond: ChainBond) -> None:
         """Add a bond between two bodies; two of them leave their intersection."""
         if self.graph.has_edge(a, b):
             meeting = Meeting(self.graph.edges[a, b]["bond"], bond)
             self.meetings.append(meeting)
-            bond = Bond(meeting.first.joints + bond.joints, meeting.common)
+            bond = ChainBond(meeting.first.joints + bond.joints, meeting.common)
         self.graph.add_edge(a, b, bond=bond)
 
-    def bonds_along(self, path: Sequence[int]) -> list[Bond]:
+    def bonds_along(self, path: Sequence[int]) -> list[ChainBond]:
         return [self.graph.edges[edge]["bond"] for edge in pairwise(path)]
 
     def reduce(self) -> None:
@@ -174,7 +181,7 @@ class Counting:
 
     @property
     def count(self) -> int:
-        """The mobility found, and all that the bonds which are left would allow if no loop bound them."""
+        """The mobility found, and all that the remaining bonds would allow if no loop bound them."""
         return self.dof + sum(self.graph.edges[edge]["bond"].dimension for edge in self.graph.edges)
 
     def _drop_a_leaf(self) -> bool:
@@ -226,13 +233,14 @@ def bonds_of(network: Network, names: Sequence[str], screws: Mapping[str, np.nda
         stops = [a, *range(spare, spare - len(parts) + 1, -1), b]
         spare -= len(parts) - 1
         for (one, two), part in zip(pairwise(stops), parts, strict=True):
-            counting.join(one, two, Bond((joint.name,), part))
+            counting.join(one, two, ChainBond((joint.name,), part))
     return counting
 
 
 @dataclass(frozen=True)
 class Explained:
-    """The mobility that groups grant a closed chain; `decided` if they leave no more than one loop open."""
+    """The mobility that groups grant a closed chain; `decided` if they leave no more than one loop
+    open."""
 
     dof: int
     decided: bool
@@ -257,8 +265,9 @@ def by_groups(
     return Explained(dof, len(rings) <= 1, (*counting.meetings, *meetings))
 
 
-def arcs(ring: Sequence[Bond]) -> Iterator[tuple[Sequence[Bond], Sequence[Bond]]]:
-    """Every way to cut a loop at two of its bodies, the most even first, both sides in turn as the first."""
+def arcs(ring: Sequence[ChainBond]) -> Iterator[tuple[Sequence[ChainBond], Sequence[ChainBond]]]:
+    """Every way to cut a loop at two of its bodies, the most even first, both sides in turn as the
+    first."""
     n = len(ring)
     for size in sorted(range(1, n), key=lambda size: abs(2 * size - n)):
         for turn in range(n):
@@ -266,13 +275,13 @@ def arcs(ring: Sequence[Bond]) -> Iterator[tuple[Sequence[Bond], Sequence[Bond]]
             yield around[:size], around[size:]
 
 
-def two_sides(ring: Sequence[Bond]) -> Meeting:
+def two_sides(ring: Sequence[ChainBond]) -> Meeting:
     """The cut of a loop whose sides take the fewest degrees of freedom when they meet."""
     meetings = (Meeting(in_series(one)[0], in_series(two)[0]) for one, two in arcs(ring))
     return min(meetings, key=lambda meeting: meeting.dimension)
 
 
-def to_spare(ring: Sequence[Bond]) -> int:
+def to_spare(ring: Sequence[ChainBond]) -> int:
     """The mobility of a loop because one side of it has more joints than the group it fills needs.
 
     This remains when the rest of the loop does not let that side's ends move at all.

@@ -1,8 +1,9 @@
-"""The joint screws of a mechanism where its loops are closed: what its mobility is read from.
+"""The screws of all joints at one configuration, from which mobility is read.
 
-Every joint of the tree and every cut joint has its screws here, in the ground's axes, seen from the middle of the
-mechanism, with lengths in units of its size and each of length one, so that ranks mean the same for a watch and for a
-crane. A motion is a vector u of speeds along these screws, tree joints first, then cut joints.
+Every joint of the tree and every cut joint has its screws here: in the ground's axes, seen from the
+middle of the mechanism, with lengths in units of its size, and each of length one. So ranks mean
+the same for a watch and for a crane. A motion is a vector u of speeds along these screws, those of
+tree joints first, then those of cut joints.
 """
 
 from __future__ import annotations
@@ -10,39 +11,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from eslabon.errors import AssemblyError
 from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import GROUND, Loop, Model
-from eslabon.model.configuration import normalize
+from eslabon.model.configuration import integrate
 from eslabon.model.memory import per_model
 from eslabon.model.scale import characteristic_length
 from eslabon.numerics.spatial import RigidTransform
-from eslabon.solve.constraints.closed_configurations import close
-from eslabon.solve.mobility.subgroups import kernel, rank, span
+from eslabon.solve.mobility.subgroups import kernel, rank, span, unit_columns
 
-# A walk of six steps along the mechanism's own motions, each with a little disorder to leave a singular configuration by.
-STEPS, STRIDE, DISORDER = 6, 0.3, 0.05
-# A step to try whether a motion is more than infinitesimal, and the part of it that must remain.
-SMALL, KEPT = 0.01, 0.1
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JointScrews:
-    """The screws of every joint at one configuration q."""
+    """The screws of every joint at a configuration.
+
+    Attributes
+    ----------
+    m, q : the mechanism and the configuration.
+    placed : the placements of the bodies.
+    centre, length : the middle of the mechanism and its size.
+    screws : of each joint, those of the tree first, its unit screws as columns (6, f).
+    speeds : of each joint of the tree, the velocities v of a unit speed along each screw.
+    """
 
     m: Model
-    q: np.ndarray
-    centre: np.ndarray  # the middle of the mechanism
-    length: float  # its size
-    screws: dict[
-        str, np.ndarray
-    ]  # of each joint, tree joints first, its unit screws as columns of a 6 x f matrix
-    speeds: dict[
-        str, np.ndarray
-    ]  # of each joint of the tree the velocities v of a unit speed along each screw
+    q: Floats
+    placed: dict[str, RigidTransform]
+    centre: Floats
+    length: float
+    screws: dict[str, Floats]
+    speeds: dict[str, Floats]
 
     @cached_property
     def places(self) -> dict[str, slice]:
@@ -53,11 +56,12 @@ class JointScrews:
         }
 
     @cached_property
-    def closing(self) -> np.ndarray:
-        """The matrix K with K u = 0 for every motion that keeps the loops closed: six rows a loop, one a coupling.
+    def closing(self) -> Floats:
+        """The matrix K with K u = 0 for every motion that keeps the loops closed: six rows a loop,
+        one a coupling.
 
-        The twist of a loop's second body is that of its first and the cut joint's own: its null space is that of the
-        closure Jacobian J, with the cut joints' speeds added.
+        The twist of a loop's second body is the sum of that of its first and the cut joint's own.
+        So the null space of K is that of the closure Jacobian J, with the cut joints' speeds added.
         """
         total = sum(s.shape[1] for s in self.screws.values())
         K = np.zeros((6 * len(self.m.loops) + len(self.m.couplings), total))
@@ -68,20 +72,31 @@ class JointScrews:
             gear[self.places[c.joint]] = self.speeds[c.joint]
             if c.source is not None:
                 gear[self.places[c.source]] = -c.ratio * self.speeds[c.source]
-            gear /= np.linalg.norm(gear)
+            gear[:] = unit_columns(gear[:, None])[:, 0]
         return K
 
     @cached_property
-    def singular_values(self) -> np.ndarray:
+    def motions(self) -> Floats:
+        """An orthonormal basis of the motions u that keep the loops closed, as columns."""
+        return kernel(self.closing)
+
+    @cached_property
+    def singular_values(self) -> Floats:
         return np.linalg.svd(self.closing, compute_uv=False) if self.closing.size else np.zeros(0)
 
     @property
     def dof(self) -> int:
-        """The number of independent motions here: the null space of the closure Jacobian."""
+        """The number of independent motions: the dimension of the closure Jacobian's null space."""
         return self.closing.shape[1] - rank(self.singular_values)
 
+    @property
+    def margin(self) -> float:
+        """The smallest singular value that is not zero: the distance from a loss of rank."""
+        s = self.singular_values
+        return float(s[rank(s) - 1]) if s.size else np.inf
+
     def rank_of(self, names: Sequence[str]) -> int:
-        """The rank of the loops that some joints make, couplings left out."""
+        """The rank of the loops that some joints make, without the couplings."""
         loops = np.flatnonzero(sum(abs(incidence(self.m)[name]) for name in names))
         rows = (6 * loops[:, None] + np.arange(6)).ravel()
         columns = np.concatenate(
@@ -90,20 +105,24 @@ class JointScrews:
         block = self.closing[np.ix_(rows, columns.astype(int))]
         return rank(np.linalg.svd(block, compute_uv=False))
 
-    @property
-    def margin(self) -> float:
-        """The smallest singular value that is not zero: how far from losing rank this configuration is."""
-        s = self.singular_values
-        return float(s[rank(s) - 1]) if s.size else np.inf
+    def velocities(self, u: Floats) -> Floats:
+        """The joint velocities v of a motion u of speeds along the screws."""
+        v = np.zeros(self.m.nv)
+        for j in self.m.joints:
+            v[self.m.velocities[j.name]] = u[self.places[j.name]] * self.speeds[j.name]
+        return v
+
+    def moved(self, u: Floats) -> Floats:
+        """The configuration after a unit of time at the speeds u along the screws."""
+        return integrate(self.m, self.q, self.velocities(u))
 
 
 @per_model
-def incidence(m: Model) -> dict[str, np.ndarray]:
-    """For each joint its sense (1, -1 or 0) in the loop of each cut joint: from the first body back to the second."""
-    above: dict[str, dict[str, int]] = {GROUND: {}}
-    for j in m.joints:
-        above[j.child] = {**above[j.parent], j.name: 1}
-    names = [j.name for j in m.joints] + [x.name for x in m.loops]
+def incidence(m: Model) -> dict[str, Floats]:
+    """For each joint its sense (1, -1 or 0) in the loop of each cut joint, from the first body back
+    to the second."""
+    above = joints_above(m)
+    names = [x.name for x in (*m.joints, *m.loops)]
     rows = {name: np.zeros(len(m.loops), dtype=int) for name in names}
     for k, loop in enumerate(m.loops):
         for body, sense in ((loop.second.body, 1), (loop.first.body, -1)):
@@ -113,7 +132,16 @@ def incidence(m: Model) -> dict[str, np.ndarray]:
     return rows
 
 
-def joint_screws(m: Model, q: np.ndarray) -> JointScrews:
+@per_model
+def joints_above(m: Model) -> dict[str, tuple[str, ...]]:
+    """For each body the joints of the tree between the ground and it."""
+    above: dict[str, tuple[str, ...]] = {GROUND: ()}
+    for j in m.joints:
+        above[j.child] = (*above[j.parent], j.name)
+    return above
+
+
+def joint_screws(m: Model, q: Floats) -> JointScrews:
     """The screws at a configuration."""
     placed = placements(m, q)
     inner = [on_body(placed, j.parent, j.at) for j in m.joints]
@@ -130,109 +158,44 @@ def joint_screws(m: Model, q: np.ndarray) -> JointScrews:
         screws[j.name] = seen * speeds[j.name]
     for x, one, two in zip(m.loops, first, second, strict=True):
         seen = _seen(two, _cut_motion(x, one, two, length), centre, length)
-        screws[x.name] = seen / np.linalg.norm(seen, axis=0)
-    return JointScrews(m, q, centre, length, screws, speeds)
+        screws[x.name] = unit_columns(seen)
+    return JointScrews(m, q, placed, centre, length, screws, speeds)
 
 
-def closed_configurations(m: Model) -> list[JointScrews]:
-    """Closed configurations at and around the home of the description, the home's own first; always the same ones.
-
-    Raises
-    ------
-    AssemblyError
-        When the loops cannot be closed from the home.
-    """
-    found = [joint_screws(m, close(m))]
-    if not m.closed:
-        return found
-    rng = np.random.default_rng(0)
-    for _ in range(STEPS):
-        try:
-            found.append(joint_screws(m, close(m, _stepped(found[-1], rng))))
-        except AssemblyError:  # a step across the border of what the lengths allow
-            continue
-    return found
-
-
-def active_screws(configurations: Sequence[JointScrews], at: JointScrews) -> dict[str, np.ndarray]:
-    """The screws at one configuration of those degrees of freedom alone that move at any: an inactive one is as good as welded."""
-    motions = [(p, kernel(p.closing)) for p in configurations]
+def active_screws(configurations: Sequence[JointScrews], at: JointScrews) -> dict[str, Floats]:
+    """The screws at one configuration of those degrees of freedom alone that move at any of several:
+    an inactive one is as good as welded."""
     working = {}
     for name, screws in at.screws.items():
         if name in at.speeds:
             moves = [
-                N[p.places[name]] * (p.speeds[name] / at.speeds[name])[:, None] for p, N in motions
+                p.motions[p.places[name]] * (p.speeds[name] / at.speeds[name])[:, None]
+                for p in configurations
             ]
             working[name] = screws @ span(np.hstack(moves), scale=1.0)
-        else:  # the screws of a cut joint are chosen anew at every configuration, so it is all of them or none
-            inactive = all(not span(N[p.places[name]], scale=1.0).size for p, N in motions)
-            working[name] = screws[:, :0] if inactive else screws
+        else:  # a cut joint's screws are chosen anew at every configuration: all of them, or none
+            own = (span(p.motions[p.places[name]], scale=1.0) for p in configurations)
+            working[name] = screws if any(x.size for x in own) else screws[:, :0]
     return working
 
 
-def infinitesimal_mobility(p: JointScrews, names: Sequence[str]) -> int:
-    """How many of the motions that some joints have at a configuration are of first order only.
-
-    A small step along each is brought back to a closed configuration: it stays where it is if the mechanism moves
-    that way, and returns if the mobility is infinitesimal.
-    """
-    motions = kernel(p.closing)
-    own = [k for name in names if name in p.speeds for k in range(p.m.nq)[p.m.coordinates[name]]]
-    steps, arrivals = np.zeros((2, len(own), motions.shape[1]))
-    for k, u in enumerate(motions.T):
-        there = _moved(p, SMALL * u)
-        try:
-            back = close(p.m, there)
-        except AssemblyError:
-            back = p.q
-        steps[:, k], arrivals[:, k] = (there - p.q)[own] / SMALL, (back - p.q)[own] / SMALL
-    directions = span(steps)
-    kept = directions.T @ arrivals
-    return (
-        directions.shape[1] - int(np.sum(np.linalg.svd(kept, compute_uv=False) > KEPT))
-        if kept.size
-        else 0
-    )
-
-
-def _stepped(at: JointScrews, rng: np.random.Generator) -> np.ndarray:
-    """A configuration a step away along a motion of the mechanism, not quite closed."""
-    motions = kernel(at.closing)
-    u = motions @ rng.normal(size=motions.shape[1])
-    u *= STRIDE / max(float(np.linalg.norm(u)), 1e-9)
-    return _moved(at, u + DISORDER * rng.normal(size=u.size))
-
-
-def _moved(at: JointScrews, u: np.ndarray) -> np.ndarray:
-    """The configuration after a unit of time at the speeds u along the screws."""
-    q = at.q.copy()
-    for j in at.m.joints:
-        place = at.m.coordinates[j.name]
-        q[place] += j.kind.coordinate_rates(at.q[place], u[at.places[j.name]] * at.speeds[j.name])
-    return normalize(at.m, q)
-
-
-def _seen(
-    place: RigidTransform, twists: np.ndarray, centre: np.ndarray, length: float
-) -> np.ndarray:
-    """Twists in a frame as seen from the mechanism's middle, lengths in units of its size."""
+def _seen(place: RigidTransform, twists: Floats, centre: Floats, length: float) -> Floats:
+    """Twists in a frame as seen from the mechanism's middle, with lengths in units of its size."""
     R, p = place
     w = R @ twists[:3]
-    lever = np.cross((p - centre)[None], w.T).T
-    return np.vstack([w, (R @ twists[3:] + lever) / length])
+    lever = np.cross((p - centre)[None] / length, w.T).T
+    return np.vstack([w, R @ (twists[3:] / length) + lever])
 
 
-def _cut_motion(
-    loop: Loop, first: RigidTransform, second: RigidTransform, length: float
-) -> np.ndarray:
-    """The twists a cut joint allows, in its second frame: those on which its reactions do no work."""
+def _cut_motion(loop: Loop, first: RigidTransform, second: RigidTransform, length: float) -> Floats:
+    """The twists that a cut joint allows, in its second frame: those on which its reactions do no
+    work."""
     R, p = second.relative_to(first)
-    if (
-        loop.kind.dof == len(loop.kind.axes) == 2
-    ):  # of a universal joint the first axis goes with the first frame
+    if loop.kind.dof == len(loop.kind.axes) == 2:
+        # of a universal joint the first axis goes with the first frame
         one, two = (np.array(a, dtype=float) for a in loop.kind.axes)
         return np.vstack([np.column_stack([R.T @ one, two]), np.zeros((3, 2))])
     C = np.array(loop.kind.covectors(R, p))
     units = np.repeat([1.0, length], 3)[:, None]  # balance moments and forces, turns and shifts
-    _, _, Vt = np.linalg.svd((C * units).T) if C.size else (None, None, np.eye(6))
+    _, _, Vt = np.linalg.svd(unit_columns(C * units).T) if C.size else (None, None, np.eye(6))
     return Vt[C.shape[1] :].T * units

@@ -1,52 +1,44 @@
-"""How many degrees of freedom a mechanism has: counted, by groups, and by the rank of its closure; compared and explained.
-
-Three ways, each with its own blind spots:
-
-* the count of Chebychev, Gruebler and Kutzbach knows how many joints there are, and nothing of where;
-* Hervé's groups (Rojas, 2.3) know the kinds of motion that meet, and nothing of lengths;
-* the rank of the closure Jacobian knows all of it, at the configurations where it is taken.
-"""
+"""The result of a mobility analysis: the numbers, and sentences that compare and explain them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
-from eslabon.displays import displayed
-from eslabon.errors import AssemblyError
-from eslabon.model import Model
-from eslabon.model.memory import per_model
-from eslabon.pages import listing, table
-from eslabon.sheets import Sheet
-from eslabon.solve.mobility.closed_chains import Meeting, Network, all_joints, by_groups
-from eslabon.solve.mobility.joint_screws import (
-    JointScrews,
-    active_screws,
-    closed_configurations,
-    infinitesimal_mobility,
-    joint_screws,
-)
-from eslabon.solve.mobility.passive_motions import Passive, passive_motions
-from eslabon.solve.mobility.subgroups import Subgroup, subgroup
+from eslabon.answers import Answer, Block, Column, Message, Table, block_text
+from eslabon.solve.mobility.closed_branches import BranchMobility
+from eslabon.solve.mobility.closed_chains import Meeting
+from eslabon.solve.mobility.passive_motions import Passive
+from eslabon.solve.mobility.subgroups import Subgroup
 
 CLASSES = ("open", "trivial", "exceptional", "paradoxical", "undecided")
-PLANAR = ("I", "P", "R", "T2", "E")  # the subgroups of planar motion
+MAX_MEETINGS = 6  # sentences on one chain; more legs say no more by more lines
+NOUNS = {
+    "open": "an open chain",
+    "exceptional": "an exceptional chain",
+    "undecided": "a chain that groups do not decide",
+}
 
 
-@displayed
 @dataclass(frozen=True)
-class LoopReport:
-    """An independent loop: its joints around it, and the smallest subgroup that contains their motions."""
+class LoopReport(Answer):
+    """An independent loop.
+
+    Attributes
+    ----------
+    joints : tuple of str
+        Its joints, in their order around it.
+    subgroup : Subgroup
+        The smallest subgroup that contains their motions.
+    """
 
     joints: tuple[str, ...]
     subgroup: Subgroup
 
 
-@displayed
 @dataclass(frozen=True)
-class ClosedChain:
+class ClosedChain(Answer):
     """Joints that loops tie together.
 
     Attributes
@@ -56,15 +48,17 @@ class ClosedChain:
     loops : int
         The number of independent loops among them.
     dof : int, optional
-        Its mobility by the rank of the closure Jacobian; none where it cannot be assembled.
+        Its mobility by the rank of the closure Jacobian; None where it cannot be assembled.
     trivial : int
-        Its mobility by the smallest subgroup of each loop: the joints' degrees of freedom less these dimensions.
+        Its mobility by the smallest subgroup of each loop: the joints' degrees of freedom less these
+        dimensions.
     groups : int
         Its mobility as far as subgroups and their intersections explain it.
     infinitesimal : int
-        Its infinitesimal mobility: motions to first order only, at the one configuration that closes.
+        Its infinitesimal mobility: motions of first order only, at the one configuration that
+        closes.
     inactive : tuple of str
-        The joints of it with degrees of freedom that never move.
+        Its joints with degrees of freedom that never move.
     kind : str
         Its class; see `mobility`.
     meetings : tuple of Meeting
@@ -82,9 +76,8 @@ class ClosedChain:
     meetings: tuple[Meeting, ...]
 
 
-@displayed
 @dataclass(frozen=True, repr=False)
-class Mobility:
+class Mobility(Answer):
     """The mobility of a mechanism, three ways, and why they differ where they do.
 
     Attributes
@@ -94,9 +87,10 @@ class Mobility:
     order : tuple of str
         The bodies in tree order, each after the one that carries it.
     joints, joint_dof, couplings : int
-        The number of joints (cut ones too), the sum of their degrees of freedom, and the number of couplings.
+        The number of joints (cut ones too), the sum of their degrees of freedom, and the number of
+        couplings.
     loops : tuple of LoopReport
-        Independent loops, as short as can be.
+        Independent loops, as short as possible.
     chains : tuple of ClosedChain
         The parts that loops tie together, each with its class.
     gruebler : int
@@ -108,12 +102,19 @@ class Mobility:
     herve : int
         Rojas' l = d (n - 1) - sum(d - f_i) - m, m being the number of passive motions.
     dof : int, optional
-        The number of velocities less the rank of the closure Jacobian at generic configurations: the mobility, passive
-        motions included. None where the mechanism cannot be assembled.
-    dof_at_home : int, optional
-        The same at the home configuration, which is singular if this is more.
-    nearby : tuple of int
-        Every value of it met at closed configurations around the home.
+        The mobility of the branch of the configuration, passive motions included: the number of
+        velocities less the rank of the closure Jacobian beside the configuration. Where branches of
+        different mobility meet there, it is the lowest. None where the mechanism cannot be
+        assembled.
+    instantaneous_dof : int, optional
+        The same at the configuration itself, which is singular if this is more.
+    at_home : bool
+        Whether the configuration is the mechanism's home, and not one that the caller gave.
+    branches : tuple of BranchMobility
+        Branches that meet at the configuration if it is singular, and branches of another mobility
+        elsewhere, as far as a search found them.
+    starts, closed : int
+        The number of random starts of that search, and how many led to a closed configuration.
     velocities, rows : int
         The size of the closure Jacobian.
     passive : tuple of Passive
@@ -139,8 +140,11 @@ class Mobility:
     subgroup: Subgroup
     herve: int
     dof: int | None
-    dof_at_home: int | None
-    nearby: tuple[int, ...]
+    instantaneous_dof: int | None
+    at_home: bool
+    branches: tuple[BranchMobility, ...]
+    starts: int
+    closed: int
     velocities: int
     rows: int
     passive: tuple[Passive, ...]
@@ -158,17 +162,34 @@ class Mobility:
 
     @property
     def redundant(self) -> int | None:
-        """The number of constraints that repeat others: rows of the closure Jacobian less its rank."""
+        """The number of redundant constraints: rows of the closure Jacobian less its rank."""
         return None if self.dof is None else self.rows - (self.velocities - self.dof)
 
     @property
     def infinitesimal(self) -> int:
-        """Its infinitesimal mobility: the degrees of freedom that are motions to first order only."""
+        """Its infinitesimal mobility: the degrees of freedom that are motions of first order only."""
         return sum(c.infinitesimal for c in self.chains)
 
     @property
+    def singular(self) -> bool:
+        """Whether the configuration has more motions of first order than those beside it."""
+        return self.dof is not None and (self.instantaneous_dof or 0) > self.dof
+
+    @property
+    def mobilities(self) -> tuple[int, ...]:
+        """The mobilities of all branches that were found, in ascending order."""
+        own = set() if self.dof is None else {self.dof}
+        return tuple(sorted(own | {branch.dof for branch in self.branches}))
+
+    @property
+    def kinematotropic(self) -> bool:
+        """Whether branches of different mobility meet at the configuration."""
+        return len({branch.dof for branch in self.branches if branch.meets}) > 1
+
+    @property
     def kind(self) -> str:
-        """The class of the mechanism, that of its closed chain farthest from trivial: one of `CLASSES`."""
+        """The class of the mechanism, that of its closed chain farthest from trivial: "open",
+        "trivial", "exceptional", "paradoxical" or "undecided"."""
         return max((c.kind for c in self.chains), key=CLASSES.index, default="open")
 
     @property
@@ -187,166 +208,160 @@ class Mobility:
         rows = [("Chebychev-Gruebler-Kutzbach, in space", working(6), str(self.gruebler))]
         if self.planar is not None:
             rows.append(("Chebychev-Gruebler-Kutzbach, in a plane", working(3), str(self.planar)))
-        rows.append(
-            (
-                f"Hervé's subgroups, in {self.subgroup.symbol}",
-                f"{working(d)} - {m} passive",
-                str(self.herve),
-            )
-        )
-        rank_ = (
-            "cannot be assembled"
-            if self.dof is None
-            else f"{self.velocities} - {self.velocities - self.dof}"
-        )
-        return [
-            *rows,
-            ("rank of the closure Jacobian", rank_, "?" if self.dof is None else str(self.dof)),
-        ]
+        groups = f"Hervé's subgroups, in {self.subgroup.symbol}"
+        rows.append((groups, f"{working(d)} - {m} passive", str(self.herve)))
+        if self.dof is None:
+            return [*rows, ("rank of the closure Jacobian", "cannot be assembled", "?")]
+        rank = f"{self.velocities} - {self.velocities - self.dof}"
+        return [*rows, ("rank of the closure Jacobian", rank, str(self.dof))]
 
     def sentences(self) -> tuple[str, ...]:
-        """The comparison in words: what agrees, and why the rest does not."""
-        from eslabon.solve.mobility.comparison import sentences
+        """The comparison in words: what agrees, why the rest does not, and other branches."""
+        return tuple(_sentences(self))
 
-        return tuple(sentences(self))
+    def contents(self) -> Iterator[Block]:
+        yield Table((Column("method"), Column("working"), Column("mobility")), self.table())
+        yield from map(Message, self.sentences())
 
-    def _pieces(self) -> Iterator[str]:
-        yield table(Sheet("", ("method", "working", "mobility"), self.table()))
-        yield listing(self.sentences())
+    def __str__(self) -> str:
+        return "\n".join(map(block_text, self.contents()))
 
     def __repr__(self) -> str:
         return f"<Mobility of {self.name}: {self.dof}, {self.kind}; print it for the comparison>"
 
-    def __str__(self) -> str:
-        table = self.table()
-        widths = [max(len(row[k]) for row in table) for k in range(3)]
-        lines = [f"{a:<{widths[0]}}  {b:<{widths[1]}}  = {c:>{widths[2]}}" for a, b, c in table]
-        return "\n".join([*lines, *self.sentences()])
+
+# --- sentences ------------------------------------------------------------------------------------
 
 
-@per_model
-def mobility(m: Model) -> Mobility:
-    """The mobility of a mechanism three ways, compared and explained.
-
-    Each closed chain of it is put in a class (Rojas, 2.3), by what explains the mobility that the rank shows:
-
-    trivial
-        The smallest subgroup of each loop: the degrees of freedom of the joints less the dimensions of these subgroups (or
-        nothing is left, and it does not move).
-    exceptional
-        Not these, but the intersections of the subgroups in which the two sides of a loop, or the legs of a platform,
-        move; or joints to spare in a chain that fills its group; where need be after those degrees of freedom that never move are
-        taken away, as Rojas does to reduce such a chain to a trivial one.
-    paradoxical
-        No subgroup. This is said of a chain only when groups decide all of it but one loop, and no cut of that loop
-        into two sides explains its mobility: it moves because of its lengths (Bennett, Bricard, Goldberg).
-    undecided
-        Groups do not explain it, and with several loops left that does not prove that none could.
-
-    A mechanism without loops is `open`. Its degrees of freedom are those of its joints.
-
-    The rank is taken at closed configurations around the home, as generic as a walk along its motions finds them. It is the
-    mobility to first order. A chain that closes at one configuration only may have infinitesimal mobility there: degrees
-    of freedom beyond what groups grant are tried by a small step, and those that cannot be followed are told apart.
-
-    >>> from eslabon import load
-    >>> print(mobility(load("planar_3rrr")))
-    Chebychev-Gruebler-Kutzbach, in space    6*7 - 45              = -3
-    Chebychev-Gruebler-Kutzbach, in a plane  3*7 - 18              =  3
-    Hervé's subgroups, in E                  3*7 - 18 - 0 passive  =  3
-    rank of the closure Jacobian             7 - 4                 =  3
-    planar_3rrr is a trivial chain with 3 degrees of freedom.
-    The count in space gives -3: 2 loops move in E, so each repeats 3 constraints; 6 of the 10 are redundant.
-    """
-    trouble = ""
-    try:
-        p, found = _configurations(m)
-    except AssemblyError as error:
-        trouble, p, found = str(error), joint_screws(m, m.home()), ()
-    network, joints = Network(m), all_joints(m)
-    passive = passive_motions(p, network)
-    loops = tuple(LoopReport(names, _subgroup(p, names)) for names in network.loops())
-    whole = _subgroup(p, tuple(p.screws))
-
-    def count(d: int) -> int:
-        return d * len(m.bodies) - sum(d - x.kind.dof for x in joints) - len(m.couplings)
-
-    return Mobility(
-        name=m.name, order=tuple(b.name for b in m.bodies), joints=len(joints),
-        joint_dof=sum(x.kind.dof for x in joints), couplings=len(m.couplings), loops=loops,
-        chains=tuple(_closed_chain(p, found, network, names, loops, passive) for names in network.closed_chains()),
-        gruebler=count(6), planar=count(3) if whole.symbol in PLANAR else None, subgroup=whole,
-        herve=count(whole.dimension) - len(passive), dof=p.dof if found else None,
-        dof_at_home=found[0].dof if found else None, nearby=tuple(sorted({x.dof for x in found[1:]})),
-        velocities=m.nv, rows=sum(x.kind.rows for x in m.loops) + len(m.couplings), passive=passive, trouble=trouble,
-    )  # fmt: skip
-
-
-def degrees_of_freedom(m: Model) -> int:
-    """The mobility by the rank of the closure Jacobian, passive motions included.
-
-    >>> from eslabon import load
-    >>> degrees_of_freedom(load("planar_3rrr"))
-    3
-    """
-    return _configurations(m)[0].dof
-
-
-@per_model
-def _configurations(m: Model) -> tuple[JointScrews, tuple[JointScrews, ...]]:
-    """The closed configuration of highest rank, the farthest from losing it, and all that were found, the home first."""
-    found = closed_configurations(m)
-    return min(found, key=lambda p: (p.dof, -p.margin)), tuple(found)
-
-
-def _subgroup(p: JointScrews, names: tuple[str, ...]) -> Subgroup:
-    return subgroup(np.hstack([p.screws[name] for name in names])).placed(p.centre, p.length)
-
-
-def _closed_chain(
-    p: JointScrews, found: tuple[JointScrews, ...], network: Network, names: list[str],
-    loops: tuple[LoopReport, ...], passive: tuple[Passive, ...],
-) -> ClosedChain:  # fmt: skip
-    """A closed chain with its class."""
-    own = [loop for loop in loops if loop.joints[0] in names]
-    least = sum(
-        x.joints[0] in names for x in passive
-    )  # whatever the loops take, they do not take these
-    joint_dof = sum(p.screws[name].shape[1] for name in names)
-    trivial = joint_dof - sum(loop.subgroup.dimension for loop in own)
-    explained = by_groups(network, names, p.screws)
-    infinitesimal, kind, dof = 0, "undecided", None
-    inactive: tuple[str, ...] = ()
-    if found:
-        dof = joint_dof - p.rank_of(names)
-        if dof > max(explained.dof, least):
-            infinitesimal = min(infinitesimal_mobility(p, names), dof - max(explained.dof, least))
-        if dof - infinitesimal > max(explained.dof, least):
-            working = active_screws(found, p)
-            reduced = by_groups(network, names, working)
-            inactive = tuple(
-                name for name in names if working[name].shape[1] < p.screws[name].shape[1]
-            )
-            explained = reduced if reduced.dof > explained.dof else explained
-        kind = _class(
-            dof - infinitesimal, max(trivial, least), max(explained.dof, least), explained.decided
+def _sentences(r: Mobility) -> Iterator[str]:
+    if r.dof is None:
+        yield f"It cannot be assembled, so the rank is not known: {r.trouble}"
+        return
+    noun = NOUNS.get(r.kind, f"a {r.kind} chain")
+    yield f"{r.name} is {noun} with {_degrees(r.dof)}."
+    if not r.dof:
+        yield "It is a structure: it does not move."
+    for motion in r.passive:
+        own = f"1 of the {r.dof} degrees of freedom" if r.dof > 1 else "Its only degree of freedom"
+        yield f"{own} is {motion}."
+    if r.gruebler != r.dof:
+        are = "is" if r.redundant == 1 else "are"
+        yield (
+            f"The count in space gives {r.gruebler}: {_why(r)}; {r.redundant} of the {r.rows} "
+            f"{are} redundant."
         )
-    return ClosedChain(
-        tuple(names),
-        len(own),
-        dof,
-        trivial,
-        explained.dof,
-        infinitesimal,
-        inactive,
-        kind,
-        explained.meetings,
+    elif r.agree and r.loops:
+        apart = len(r.passive)
+        left_out = (
+            f"; Hervé's leaves the {apart} passive motion{'s' * (apart > 1)} out" if apart else ""
+        )
+        yield f"The three ways agree{left_out}."
+    for chain in r.chains:
+        yield from _of_chain(r, chain)
+    yield from _of_configuration(r)
+    yield from _of_branches_elsewhere(r)
+
+
+def _why(r: Mobility) -> str:
+    """Where redundant constraints come from: small subgroups, and all that repeats more."""
+    small = Counter(x.subgroup for x in r.loops if x.subgroup.dimension < 6)
+    by_symbol = Counter(group.symbol for group in small.elements())
+    reasons = []
+    for symbol, n in by_symbol.items():
+        surplus = 6 - next(g.dimension for g in small if g.symbol == symbol)
+        reasons.append(
+            f"{_many(n, 'loop')} move{'s' * (n == 1)} in {symbol}, so "
+            f"{'each' if n > 1 else 'it'} repeats {_many(surplus, 'constraint')}"
+        )
+    more = (r.redundant or 0) - sum(6 - x.subgroup.dimension for x in r.loops)
+    if more:
+        names = [c.kind for c in r.chains if c.kind != "trivial"]
+        of = f" in the {names[0]} chain" if names and names[0] != "undecided" else ""
+        as_well = " as well" * bool(reasons)
+        reasons.append(f"{_many(more, 'constraint')}{of} repeat{'s' * (more == 1)} others{as_well}")
+    return ", and ".join(reasons)
+
+
+def _of_chain(r: Mobility, chain: ClosedChain) -> Iterator[str]:
+    """Why a closed chain moves as it does, where the smallest subgroup does not explain it."""
+    which = (
+        "The chain"
+        if len(r.chains) == 1
+        else f"The chain from '{chain.joints[0]}' to '{chain.joints[-1]}'"
     )
+    if chain.infinitesimal:
+        first_order = f"{chain.infinitesimal} of its {_degrees(chain.dof or 0)}"
+        yield (
+            f"{which} has infinitesimal mobility: {first_order} cannot be followed, as no "
+            "configuration beside it closes."
+        )
+    if chain.inactive:
+        inactive = ", ".join(map(repr, chain.inactive))
+        yield f"Inactive, as they never move, are degrees of freedom of {inactive}."
+    if chain.kind == "exceptional":
+        yield (
+            f"{which} is exceptional: the smallest groups give {chain.trivial}, their "
+            f"intersections {chain.groups}."
+        )
+        yield from (f"{meeting}." for meeting in chain.meetings[-MAX_MEETINGS:])
+    elif chain.kind == "paradoxical":
+        yield (
+            f"{which} is paradoxical: groups allow it {_degrees(chain.groups)}, and only the rank "
+            f"shows that it has {chain.dof}; it moves because of its lengths."
+        )
+    elif chain.kind == "undecided":
+        yield (
+            f"{which} is not decided by groups: they explain {chain.groups}, and the rank shows "
+            f"{chain.dof}."
+        )
 
 
-def _class(dof: int, trivial: int, groups: int, decided: bool) -> str:
-    if dof == max(trivial, 0):
-        return "trivial"
-    if dof == groups:
-        return "exceptional"
-    return "paradoxical" if decided and dof > groups else "undecided"
+def _of_configuration(r: Mobility) -> Iterator[str]:
+    """What is special about a singular configuration, and which branches meet there."""
+    if r.dof is None or r.instantaneous_dof is None or not r.singular:
+        return
+    more = r.instantaneous_dof - r.dof
+    where = "its home" if r.at_home else "the given"
+    yield (
+        f"At {where} configuration it has {more} more, to first order: that configuration is "
+        "singular."
+    )
+    meeting = [branch for branch in r.branches if branch.meets]
+    if r.kinematotropic:
+        mobilities = _listed([str(branch.dof) for branch in meeting])
+        yield (
+            f"Branches with {mobilities} degrees of freedom meet there, so it is kinematotropic: "
+            "its mobility depends on the branch that it takes."
+        )
+    elif meeting and (meeting[0].branches or 1) > 1:
+        yield f"At least {meeting[0].branches} branches with {_degrees(r.dof)} meet there."
+
+
+def _of_branches_elsewhere(r: Mobility) -> Iterator[str]:
+    if not r.starts or r.dof is None:
+        return
+    search = f"A search from {r.starts} random starts"
+    others = [branch for branch in r.branches if not branch.meets]
+    if others:
+        counts = [f"{branch.configurations} with {_degrees(branch.dof)}" for branch in others]
+        yield (
+            f"{search} found {r.closed} closed configurations, among them {_listed(counts)}: "
+            "another branch has another mobility."
+        )
+    elif r.closed:
+        yield (
+            f"{search} found no branch with another mobility among {r.closed} closed "
+            "configurations; that is no proof that there is none."
+        )
+
+
+def _listed(texts: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))
+
+
+def _degrees(count: int) -> str:
+    return f"{_many(count, 'degree')} of freedom"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"

@@ -1,7 +1,9 @@
-"""Passive mobility: links that move by themselves while the rest of the mechanism stands still (Rojas, 2.3).
+"""Passive mobility: links that move by themselves while the rest of the mechanism stands still
+(Rojas, 2.3).
 
-A link between two joints of a loop that share a motion can make it alone: the coupler between two spherical joints
-turns about the line of their centres. In Rojas' words it is mobility that does not affect the motion of the whole.
+A link between two joints of a loop that share a motion can make it alone: the coupler between two
+spherical joints turns about the line of their centres. In Rojas' words it is mobility that does not
+affect the motion of the whole.
 """
 
 from __future__ import annotations
@@ -12,10 +14,16 @@ from itertools import combinations
 
 import numpy as np
 
-from eslabon.displays import displayed
+from eslabon.answers import Answer, Block, Message
 from eslabon.solve.mobility.closed_chains import Network, all_joints, ends
 from eslabon.solve.mobility.joint_screws import JointScrews, incidence
-from eslabon.solve.mobility.subgroups import NONZERO, Subgroup, intersection, span, subgroup
+from eslabon.solve.mobility.subgroups import (
+    NONZERO,
+    Subgroup,
+    classified,
+    intersection,
+    span,
+)
 
 MOTIONS = {
     "R": "the spin of {} about its own axis",
@@ -24,18 +32,31 @@ MOTIONS = {
 }
 
 
-@displayed
 @dataclass(frozen=True)
-class Passive:
-    """A motion of some bodies between two joints that leaves all others where they are."""
+class Passive(Answer):
+    """A motion of some bodies between two joints that leaves all others where they are.
+
+    Attributes
+    ----------
+    bodies : tuple of str
+        The bodies that move.
+    joints : tuple of str
+        The two joints between which they move.
+    motion : Subgroup
+        Their motion.
+    """
 
     bodies: tuple[str, ...]
     joints: tuple[str, str]
     motion: Subgroup
 
+    def contents(self) -> Iterator[Block]:
+        yield Message(str(self))
+
     def __str__(self) -> str:
-        bodies = " with ".join(f"'{b}'" for b in self.bodies)
-        return f"{MOTIONS[self.motion.symbol].format(bodies)}, between '{self.joints[0]}' and '{self.joints[1]}'"
+        motion = MOTIONS[self.motion.symbol].format(" with ".join(f"'{b}'" for b in self.bodies))
+        first, second = self.joints
+        return f"{motion}, between '{first}' and '{second}'"
 
 
 @dataclass(frozen=True)
@@ -49,11 +70,13 @@ class Pair:
 
 
 def passive_motions(p: JointScrews, network: Network) -> tuple[Passive, ...]:
-    """The independent passive motions of a mechanism at a generic configuration, those of single links first.
+    """The independent passive motions of a mechanism at a generic configuration, those of single
+    links first.
 
-    They are sought between every two joints that the same loops pass, as cutting both then takes the bodies between
-    them off. Not counted are a motion that a motor drives, one that is all the mobility its loop has (a door on two
-    hinges), and a translation shared across other joints (the table of a PPPP loop moves as it should).
+    They are sought between every two joints that the same loops pass, as cutting both then takes
+    the bodies between them off. Not counted are a motion that a motor drives, one that is all the
+    mobility its loop has (a door on two hinges), and a translation shared across other joints (the
+    table of a PPPP loop moves as it should).
     """
     found: list[Passive] = []
     motions = np.zeros((p.closing.shape[1], 0))
@@ -62,13 +85,14 @@ def passive_motions(p: JointScrews, network: Network) -> tuple[Passive, ...]:
             grown = span(np.column_stack([motions, _speeds(p, pair.joints, twist)]))
             if grown.shape[1] > motions.shape[1]:
                 motions = grown
-                motion = subgroup(twist).placed(p.centre, p.length)
+                motion = classified(twist[:, None]).placed(p.centre, p.length)
                 found.append(Passive(pair.bodies, pair.joints, motion))
     return tuple(found)
 
 
 def _pairs(p: JointScrews, network: Network) -> Iterator[Pair]:
-    """The pairs of joints without motors that the same loops pass, that share a motion, and that others go with."""
+    """The pairs of joints without motors that the same loops pass, that share a motion, and that
+    other joints go with."""
     rows = incidence(p.m)
     able = [
         x.name
@@ -99,8 +123,6 @@ def _speeds(p: JointScrews, joints: tuple[str, str], twist: np.ndarray) -> np.nd
     for name in joints:
         u[p.places[name]] = np.linalg.lstsq(p.screws[name], twist)[0]
     one, two = (incidence(p.m)[name] for name in joints)
-    if np.array_equal(
-        one, two
-    ):  # passed in the same sense, the second joint undoes what the first does
+    if np.array_equal(one, two):  # passed in one sense, the second joint undoes the first
         u[p.places[joints[1]]] *= -1.0
     return u / np.linalg.norm(u)

@@ -1,22 +1,24 @@
-"""How near a configuration is to singular, of either kind (Gosselin and Angeles).
+"""How near a configuration is to singular, of either kind (Gosselin and Angeles, 1990).
 
-Parallel: locked actuators no longer hold the loops, because the passive columns of the closure Jacobian lose rank. Serial:
-a frame loses a direction, because the actuators' motions no longer span its twists. Both are told as reciprocal condition
-numbers, from 1 at best to 0 at a singular configuration; rotations count in radians, lengths in units of a characteristic
-length, by default the mechanism's size.
+Parallel: locked actuators no longer hold the mechanism, because some motion leaves all of them at
+rest; `parallel_condition` says how that is measured. Serial: a frame loses a direction, because the
+actuators' motions no longer span its twists. Both are reciprocal condition numbers, from 1 at best
+to 0 at a singular configuration; rotations count in radians, lengths in units of a characteristic
+length, by default the mechanism's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.arguments import choice, positive, states, text
+from eslabon.answers import Answer, Block, Column, Table, answer
+from eslabon.arguments import Floats, choice, states, text
 from eslabon.compiler.evaluate import evaluate
-from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, ModelError
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
@@ -27,46 +29,36 @@ from eslabon.model.scale import velocity_scales
 from eslabon.numerics.pivoting import pivot_columns
 from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, RANK
 from eslabon.solve.batches import flattened
-from eslabon.solve.constraints.closed_configurations import (
-    comparable_jacobian_at,
-    residuals_at,
-    violation_text,
+from eslabon.solve.constraints.closed_configurations import residuals_at, violation_text
+from eslabon.solve.constraints.independent_coordinates import around, partition, partition_at
+from eslabon.solve.designs import DESCRIBED, Designs, designs_of
+from eslabon.solve.singular.actuated_motions import (
+    ActuatedMotions,
+    actuated_motions,
+    lengths_of_units,
 )
-from eslabon.solve.constraints.independent_coordinates import (
-    around,
-    partition,
-    partition_at,
-    rank,
-    redundancy_is_constant,
-    retained_rows,
-)
-from eslabon.solve.designs import (
-    DESCRIBED,
-    Designs,
-    characteristic_lengths,
-    designs_of,
-    velocity_scales_of,
-)
+from eslabon.solve.singular.actuated_motions import passive_velocities as passive_velocities
 
-Floats = np.ndarray
+# of a frame's twist
+PARTS = {"all": slice(0, 6), "rotation": slice(0, 3), "translation": slice(3, 6)}
 
 
-PARTS = {
-    "all": slice(0, 6),
-    "rotation": slice(0, 3),
-    "translation": slice(3, 6),
-}  # of a frame's twist
-
-
-@displayed
 @dataclass(frozen=True, eq=False)
-class Conditions:
+class Conditions(Answer):
     """Reciprocal condition numbers, one for each configuration, the mobility there, and the signs of two determinants.
 
-    `sign` is that of the passive columns of the closure Jacobian: 1 or -1 on either side of the parallel singular
-    configurations, 0 at one. `serial_sign` is that of the matrix from the actuators' rates to the frame's twist, where it is
-    square (else 1). `steps` is how far the joints move from row to row of a motion: rad, lengths in units of the mechanism's
-    size.
+    Attributes
+    ----------
+    parallel : the least share that the actuators' rates have in a motion of the mechanism, from 1 at best to 0 where a
+        motion leaves them all at rest (`eslabon.solve.singular.parallel_condition`). It does not depend on how loops are
+        cut, nor on whether rods can spin; a tree has 1.
+    serial : least over largest singular value of the matrix from the actuators' rates to the frame's twist.
+    mobility : degrees of freedom of the configuration, to first order.
+    sign : of the determinant of the passive columns of the closure Jacobian: 1 or -1 on either side of the parallel singular
+        configurations, 0 at one; 1 where there are more actuators than degrees of freedom.
+    serial_sign : of the determinant of the serial matrix, where it is square (else 1).
+    steps : how far the joints move from row to row of a motion: rad, lengths in units of the mechanism's size.
+    generic_mobility : degrees of freedom of the mechanism in general.
 
     >>> import eslabon as es
     >>> m = es.load("five_bar")
@@ -81,6 +73,19 @@ class Conditions:
     sign: Floats
     serial_sign: Floats
     steps: Floats
+    generic_mobility: int
+
+    def contents(self) -> Iterator[Block]:
+        names = ("parallel", "serial", "mobility", "sign", "serial_sign", "singular")
+        if not np.ndim(self.parallel):
+            rows = [(name, getattr(self, name)) for name in names]
+            yield Table((Column("attribute"), Column("value")), rows)
+            return
+        values = [(name, np.asarray(getattr(self, name), dtype=float)) for name in names[:4]]
+        count, ranges = np.size(self.parallel), [(n, x.min(), x.max()) for n, x in values if x.size]
+        columns = (Column("attribute"), Column("least"), Column("greatest"))
+        title = f"{count:,} configurations, {int(np.sum(self.singular)):,} of them singular"
+        yield Table(columns, ranges, title)
 
     def __repr__(self) -> str:
         if not np.ndim(self.parallel):
@@ -90,10 +95,9 @@ class Conditions:
 
     @property
     def singular(self) -> Floats:
-        """Where either is zero to working precision, or the mobility is not the usual one."""
-        return (np.minimum(self.parallel, self.serial) < RANK) | (
-            self.mobility != np.min(self.mobility, initial=10**9)
-        )
+        """Where either is zero to working precision, or the mobility is not that of the mechanism in general."""
+        zero = np.minimum(self.parallel, self.serial) < RANK
+        return np.asarray(zero | (self.mobility != self.generic_mobility))[()]
 
     @property
     def crossings(self) -> Floats:
@@ -168,7 +172,7 @@ class Conditions:
             )
 
 
-@displayed
+@answer
 class Passage(NamedTuple):
     """Where a motion comes to a singular configuration, or nearest to one.
 
@@ -204,7 +208,7 @@ def conditions(
     length: Any = None,
 ) -> Conditions:
     """The conditions of configurations `(..., nq)`, with `parameters` each in its own design; `part` of the frame's twist:
-    "all", "translation" or "rotation"; `length` the characteristic length.
+    "all", "translation" or "rotation"; `length` the characteristic length, by which both kinds compare lengths with angles.
 
     `serial` judges the way from the actuators to the twist, which goes to pieces at a parallel singular configuration too:
     where `parallel` is near zero, `m.singularity` tells what is lost and what is gained.
@@ -212,24 +216,28 @@ def conditions(
     chosen, rows = frame_if_any(m, frame), PARTS[choice(part, "part", PARTS)]
     lead, flat, designs = in_designs(m, q, parameters)
     check_closed(m, flat, "conditions", designs)
-    made = driven_motions(m, flat, designs)
+    made = actuated_motions(m, flat, designs, length)
     serial, serial_sign = np.ones((2, len(flat)))
     if chosen is not None and m.nv:
         span = reachable_twists(m, chosen, part)
-        twists = scaled_twists(m, flat, chosen, designs, length)[:, rows] @ made.motions
-        twists = twists / made.scales[:, None, :]
-        serial = _reciprocal_condition(twists, span.rank)
+        J = scaled_twists(m, flat, chosen, designs, length)[:, rows]
+        twists = J @ _by_comparable_rates(made)
+        serial = _reciprocal_condition(twists, span.rank, np.linalg.norm(J, axis=(1, 2)))
         if span.basis.shape[1] == span.rank == twists.shape[-1]:
-            serial_sign = np.where(
-                serial > RANK, np.sign(np.linalg.det(span.basis.T @ twists)), 0.0
-            )
+            det = np.linalg.det(span.basis.T @ twists)
+            serial_sign = np.where(serial > RANK, np.sign(det), 0.0)
     steps = np.zeros(0)
     if len(lead) == 1 and len(flat) > 1:
         steps = np.linalg.norm(difference(m, flat[1:], flat[:-1]) * velocity_scales(m), axis=-1)
     found = [
         x.reshape(lead)[()] for x in (made.parallel, serial, made.mobility, made.sign, serial_sign)
     ]
-    return Conditions(*[*found, steps])
+    return Conditions(*found, steps, len(partition(m).independent))
+
+
+def _by_comparable_rates(made: ActuatedMotions) -> Floats:
+    """The velocities of all joints by unit comparable rates of the inputs."""
+    return made.velocities / made.scales[:, None, :]
 
 
 def in_designs(m: Model, q: Any, parameters: Any) -> tuple[tuple[int, ...], Floats, Designs]:
@@ -250,46 +258,6 @@ def frame_if_any(m: Model, frame: str | None) -> str | None:
     return None
 
 
-class Driven(NamedTuple):
-    """N with v = N times the driven independent velocities, (k, nv, inputs), what makes these comparable, (k, inputs), and
-    what is known of the loops on the way."""
-
-    motions: Floats
-    scales: Floats
-    parallel: Floats
-    mobility: Floats
-    sign: Floats
-
-
-def driven_motions(m: Model, q: Floats, designs: Designs = DESCRIBED) -> Driven:
-    """How all joints move with the actuated ones, at configurations (k, nq)."""
-    parallel, sign = np.ones((2, len(q)))
-    mobility, motions = np.full(len(q), m.nv), np.broadcast_to(np.eye(m.nv), (len(q), m.nv, m.nv))
-    p, scales = partition(m), np.broadcast_to(velocity_scales_of(m, designs), (len(q), m.nv))
-    if m.closed:
-        J = comparable_jacobian_at(m, q, designs)
-        kept = J[:, list(retained_rows(m))]
-        parallel = _reciprocal_condition(kept[:, :, list(p.dependent)])
-        if redundancy_is_constant(m):
-            sign = np.where(
-                parallel > RANK, np.sign(np.linalg.det(kept[:, :, list(p.dependent)])), 0.0
-            )
-        mobility = m.nv - rank(np.linalg.svd(J, compute_uv=False))
-        motions = _motions(kept, p.independent, p.dependent, m.nv, parallel)
-        motions = motions / scales[:, :, None] * scales[:, None, list(p.independent)]
-    held = passive_velocities(m)
-    driven = [place for place, k in enumerate(p.independent) if k not in held]
-    own = scales[:, [p.independent[place] for place in driven]]
-    return Driven(motions[:, :, driven], own, parallel, mobility, sign)
-
-
-def passive_velocities(m: Model) -> tuple[int, ...]:
-    """The independent velocities that nothing drives, such as the spin of a rod, where something drives others."""
-    independent = partition(m).independent
-    loose = tuple(k for k in independent if k not in m.actuated_velocities)
-    return loose if len(loose) < len(independent) else ()
-
-
 class Span(NamedTuple):
     """The twists that a frame makes near home: an orthonormal basis of them all, and how many are independent at a time."""
 
@@ -302,8 +270,7 @@ def reachable_twists(m: Model, frame: str, part: str) -> Span:
     """What a frame can do in general, for what it cannot do in a singular configuration to be told from it."""
     q = np.stack(list(around(m)))
     J = scaled_twists(m, q, frame)[:, PARTS[part]]
-    made = driven_motions(m, q)
-    twists = J @ made.motions / made.scales[:, None, :]
+    twists = J @ _by_comparable_rates(actuated_motions(m, q))
     J = J / velocity_scales(m)
     nothing = RANK * max(
         float(np.linalg.norm(J, axis=(1, 2)).max()), RANK
@@ -333,14 +300,6 @@ def scaled_twists(
     )
     J[..., 3:, :] /= lengths_of_units(m, designs, length)[..., None, None]
     return J
-
-
-def lengths_of_units(m: Model, designs: Designs, length: Any = None) -> Floats:
-    """The characteristic length, by which translations are compared with rotations: one that is given, or that of each
-    design."""
-    return np.asarray(
-        characteristic_lengths(m, designs) if length is None else positive(length, "length")
-    )
 
 
 def independent_coordinates(m: Model, q: Any = None) -> tuple[str, ...]:
@@ -385,23 +344,11 @@ def check_closed(m: Model, q: Floats, verb: str, designs: Designs = DESCRIBED) -
         )
 
 
-def _motions(
-    J: Floats, independent: tuple[int, ...], dependent: tuple[int, ...], nv: int, parallel: Floats
-) -> Floats:
-    """N with v = N v_independent, where the configuration allows it."""
-    N = np.zeros((len(J), nv, len(independent)))
-    N[:, list(independent), range(len(independent))] = 1.0
-    good = parallel > RANK
-    followed = -np.linalg.pinv(J[good][:, :, list(dependent)]) @ J[good][:, :, list(independent)]
-    N[np.flatnonzero(good)[:, None], np.array(dependent, dtype=int)] = followed
-    return N
-
-
-def _reciprocal_condition(A: Floats, number: int | None = None) -> Floats:
-    """Least over largest singular value; of the `number` that are other than zero in general."""
+def _reciprocal_condition(A: Floats, number: int, size: Floats) -> Floats:
+    """Least over largest of the `number` singular values that are other than zero in general; zero where all are round-off
+    of matrices of that size, so that nothing moves at all."""
     values = np.linalg.svd(A, compute_uv=False)[:, :number]
     if values.shape[-1] == 0:
         return np.ones(len(A))
-    return np.where(
-        values[:, 0] > RANK, values[:, -1] / np.maximum(values[:, 0], 1e-300), 0.0
-    )  # nothing moves at all
+    moves = values[:, 0] > RANK * size
+    return np.where(moves, values[:, -1] / np.where(moves, values[:, 0], 1.0), 0.0)

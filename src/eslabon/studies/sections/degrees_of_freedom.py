@@ -172,11 +172,11 @@ def _differences(r: Mobility) -> list[str]:
             said.append(
                 phrase("These joints never move: {joints}.", joints=", ".join(chain.inactive))
             )
-    if r.dof_at_home is not None and r.dof_at_home > r.dof:
+    if r.instantaneous_dof is not None and r.instantaneous_dof > r.dof:
         said.append(
             phrase(
                 "At its home configuration it has {n} more to first order: that configuration is singular.",
-                n=r.dof_at_home - r.dof,
+                n=r.instantaneous_dof - r.dof,
             )
         )
     return said
