@@ -117,7 +117,9 @@ def test_kinematics(elbow):
     reached = text_of(elbow.workspace(samples=60))
     assert "x of tool [m]" in reached
     assert "serial kind" in reached
-    assert "converged" in text_of(elbow.inverse_kinematics(planar=[1.2, 0.3], report=True))
+    assert "converged" in text_of(
+        elbow.inverse_kinematics(es.Target(planar=[1.2, 0.3]), report=True)
+    )
     assert "mx(link1) + m(link2)" in text_of(elbow.base_parameters())
     path = es.paths.along(es.paths.line([1.2, 0.3, 0], [1.0, 0.8, 0]), es.paths.quintic(1.0))
     assert "v theta2" in text_of(elbow.follow(path, part="position", guess=[-0.5, 1.5]))

@@ -173,7 +173,7 @@ class InverseKinematicsError(EslabonError, ValueError):
     """A pose that no configuration was found for, or one that no rigid tool can take.
 
     >>> import eslabon as es
-    >>> es.load("elbow").inverse_kinematics(position=[5.0, 0.0, 0.0])
+    >>> es.load("elbow").inverse_kinematics(es.Target(position=[5.0, 0.0, 0.0]))
     Traceback (most recent call last):
         ...
     eslabon.errors.InverseKinematicsError: elbow does not reach this target with 'tool' within its limits: the nearest configuration found misses it by 3 m and 0 rad. Ask for less, give another guess, or take the nearest with strict=False.

@@ -115,7 +115,7 @@ def test_redundant_actuation_is_told_by_the_work_of_all_actuators(rng):
     m = es.load("planar_3rrr")
     m = m.with_actuated([*m.actuated, next(j.name for j in m.joints if j.name not in m.actuated)])
     changed = other_numbers(m, rng)
-    home = m.assemble(guess=m.home(), joints=())
+    home = m.assemble({}, m.home())
     v, a = m.project(home, np.full(m.nv, 0.3), np.zeros(m.nv))[1:]
     terms = terms_of(m, ("viscous", "coulomb"), motors=True)
     everything = {
@@ -154,7 +154,7 @@ def test_derivatives_of_the_regressor_along_the_loops(name, rng):
     m = es.load(name)
     n, terms = len(independent(m)), terms_of(m, ("viscous",), motors=False)
     vi, ai = rng.normal(size=(2, n))
-    q = m.assemble(guess=m.home(), joints=()) if m.closed else m.home() + 0.3
+    q = m.assemble({}, m.home()) if m.closed else m.home() + 0.3
     native = evaluate(m, EXCITATION_GRADIENT, terms=terms)
     weight = rng.normal(size=(n, 10 * len(m.bodies) + len(terms.listed())))
     Y, by_q, by_v, by_a, _ = native(q, vi, ai, weight)
@@ -193,8 +193,7 @@ def _moved(m, q, step, unit):
     names = tuple(
         j.name for j in m.joints if set(range(m.nv)[m.velocities[j.name]]) & set(independent(m))
     )
-    values = np.concatenate([near[m.coordinates[name]] for name in names])
-    return m.assemble(values, near, joints=names, limits=False)
+    return m.assemble({name: near[m.coordinates[name]][0] for name in names}, near, limits=False)
 
 
 def test_pseudo_inertias_are_second_moments(rng):

@@ -107,7 +107,7 @@ def test_a_frame_is_held() -> None:
     def anew(s: float) -> Any:
         other = same(m, "L1", s)
         return other.linearize(
-            other.inverse_kinematics(position=T[:3, 3], guess=q, frame="tip")
+            other.inverse_kinematics(es.Target("tip", position=T[:3, 3]), guess=q)
         ).modes()
 
     compare(exact, anew, 1e-3)
@@ -122,7 +122,7 @@ def test_the_motion_of_a_frame_is_held() -> None:
 
     def anew(s: float, forces: Any) -> Any:
         other = same(m, "L1", s)
-        here = other.inverse_kinematics(position=T[:3, 3], guess=q, frame="tip")
+        here = other.inverse_kinematics(es.Target("tip", position=T[:3, 3]), guess=q)
         J = other.jacobian(here, "tip", "aligned")[3:]
         return other.linearize(here, np.linalg.lstsq(J, V[3:], rcond=None)[0], forces).modes()
 
@@ -255,13 +255,12 @@ def test_bad_input_is_a_sentence() -> None:
 def test_redundant_actuators_share_as_before() -> None:
     m = es.load("five_bar").with_parameters(g=9.81).with_actuated(["theta2", "theta5", "theta3"])
     free = ("theta2", "theta5")
-    q = m.assemble([2.0, 1.0], joints=free)
+    held = dict(zip(free, (2.0, 1.0), strict=True))
+    q = m.assemble(held)
 
     def anew(s: float) -> Any:
         other = same(m, "L3", s)
-        return other.linearize(
-            other.assemble([2.0, 1.0], joints=free, guess=q), independent=free
-        ).modes()
+        return other.linearize(other.assemble(held, q), independent=free).modes()
 
     found = m.linearize(q, independent=free).modes().derivative("L3", held=free)
     poles = differences(lambda s: anew(s).poles, 1e-5)

@@ -56,7 +56,7 @@ def test_with_more_actuators_than_degrees_of_freedom():
     m = es.Mechanism(replace(m.description, actuated=(*m.actuated, "theta3")))
 
     def motion(h):
-        return m.complete([2.0 + h, 1.0], [0.4, 0.2], [1.0, 2.0 * h], joints=("theta2", "theta5"))
+        return m.complete({"theta2": 2.0 + h, "theta5": 1.0}, [0.4, 0.2], [1.0, 2.0 * h])
 
     found = [compare_response(m, motion(0.0), motion(h)) for h in (2e-3, 1e-3)]
     assert found[0].true.shape == (2,)

@@ -128,8 +128,9 @@ def test_motion_of_a_frame() -> None:
     s = way.sample(n=11)
     for k in (0, 2):
         m = five_bar().with_parameters(L2=float(LENGTHS["L2"][k]))
-        rates = {"velocity": s.twist[:, 3:], "acceleration": s.acceleration[:, 3:]}
-        tau = m.inverse_dynamics(*m.complete(position=s.pose[:, :3, 3], continuation=True, **rates))
+        rates = s.twist[:, 3:], s.acceleration[:, 3:]
+        motion = m.complete(es.Target(position=s.pose[:, :3, 3]), *rates, continuation=True)
+        tau = m.inverse_dynamics(*motion)
         assert found["peak_torque"][k] == pytest.approx(np.abs(tau).max(), rel=1e-8)
 
 

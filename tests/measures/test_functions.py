@@ -62,7 +62,7 @@ def test_what_a_function_raises_is_a_reason() -> None:
             return 1 / 0
         if m.parameters["a1"] == 1.5:
             return "long"
-        return m.inverse_kinematics(position=[9.0, 0, 0])
+        return m.inverse_kinematics(es.Target(position=[9.0, 0, 0]))
 
     found = Called(some, columns="value").measured(ELBOW, DESIGNS)
     assert found.reasons[0] == "ZeroDivisionError: division by zero"

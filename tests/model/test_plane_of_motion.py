@@ -23,7 +23,7 @@ def sliding(*axes, gravity=(0, 0, -9.81)) -> es.Mechanism:
 
 def test_a_target_in_the_plane_of_a_cart_and_its_pole_is_above_the_rail_as_its_picture_is():
     m = es.load("cart_pole")
-    q = m.inverse_kinematics(frame="tip", planar=[0.2, 0.3])
+    q = m.inverse_kinematics(es.Target("tip", planar=[0.2, 0.3]))
     np.testing.assert_allclose(m.pose(q, "tip")[:3, 3], [0.2, 0.0, 0.3], atol=1e-9)
     np.testing.assert_allclose(scene_of(m).plane[:2], plane_directions(m))
 
@@ -34,7 +34,7 @@ def test_a_table_moves_in_the_plane_of_its_slides(axes):
     first, second = sorted(axes)
     want = [np.eye(3)["xyz".index(x)] for x in (first, second)]
     np.testing.assert_allclose(plane_of_motion(m)[:2], want, atol=1e-15)
-    q = m.inverse_kinematics(frame="tool", planar=[0.2, 0.3])
+    q = m.inverse_kinematics(es.Target("tool", planar=[0.2, 0.3]))
     np.testing.assert_allclose(m.pose(q, "tool")[:3, 3], 0.2 * want[0] + 0.3 * want[1], atol=1e-12)
 
 
@@ -50,7 +50,7 @@ def test_a_planar_joint_with_any_normal_moves_in_its_plane():
     b.joint("j", "planar", "ground", "a", axis="y").actuate("j").frame("tool", "a", at=(0.1, 0, 0))
     m = b.build()
     np.testing.assert_allclose(plane_of_motion(m)[:2], [[1, 0, 0], [0, 0, 1]], atol=1e-15)
-    q = m.inverse_kinematics(frame="tool", planar=[0.2, 0.3])
+    q = m.inverse_kinematics(es.Target("tool", planar=[0.2, 0.3]))
     np.testing.assert_allclose(m.pose(q, "tool")[:3, 3], [0.2, 0.0, 0.3], atol=1e-9)
 
 

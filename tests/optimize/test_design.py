@@ -140,15 +140,12 @@ def test_a_frame_s_motion_with_a_bound_that_binds(five_bar):
         tolerance=0.05,
     )
     pose, twist, acceleration = LINE(np.linspace(0, 0.12, 31))
-    guess = five_bar.inverse_kinematics(position=[0.05, 0.1, 0])
+    guess = five_bar.inverse_kinematics(es.Target(position=[0.05, 0.1, 0]))
 
     def judged(**design):
         m = five_bar.variant(**design)
         q, v, a = m.complete(
-            position=pose[:, :3, 3],
-            velocity=twist[:, 3:],
-            acceleration=acceleration[:, 3:],
-            guess=guess,
+            es.Target(position=pose[:, :3, 3]), twist[:, 3:], acceleration[:, 3:], guess
         )
         return np.abs(m.inverse_dynamics(q, v, a)).max(), m.conditions(
             q, "point", "translation"

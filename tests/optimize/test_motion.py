@@ -347,10 +347,8 @@ def test_redundant_actuators_share_the_load(five_bar):
     """Four actuators, of two degrees of freedom: minimum-norm forces are within limits, and less than two need."""
     m = five_bar.with_actuated([j.name for j in five_bar.joints])
     assert m.nu == 4
-    q = m.assemble(
-        five_bar.home()[list(five_bar.actuated_coordinates)], joints=["theta2", "theta5"]
-    )
-    end = m.assemble(q[[0, 2]] + [0.1, -0.1], q, joints=["theta2", "theta5"])
+    q = m.assemble({name: five_bar.home()[k] for k, name in ((0, "theta2"), (2, "theta5"))})
+    end = m.assemble({"theta2": q[0] + 0.1, "theta5": q[2] - 0.1}, q)
     found = es.optimize.motion(m, q, end, torque_limits=0.004, starts=1, knots=6)
     now = found.at(np.linspace(0, found.duration, 200))
     assert np.abs(m.inverse_dynamics(now.q, now.v, now.a)).max() <= 0.004

@@ -20,7 +20,7 @@ def designs(m, names, count=COUNT):
 
 
 def started(m, parameters):
-    qa = m.assemble(np.zeros(0), joints=())[list(m.actuated_coordinates)] + 0.1
+    qa = m.assemble({})[list(m.actuated_coordinates)] + 0.1
     q, v, _ = m.complete(qa, np.full(m.nu, 0.3), np.zeros(m.nu), parameters=parameters)
     return q, v
 

@@ -105,7 +105,7 @@ def test_diaz_example_2_after_one_second():
 def test_explicit_equations_go_round_dead_centres():
     """Driven at its slider a slider-crank's own division fails twice a turn; another one takes over."""
     m = es.Mechanism(replace(es.load("slider_crank").description, actuated=("slide",)))
-    q0, v0, _ = m.complete([0.5], [20.0], [0.0], joints=("crank",))
+    q0, v0, _ = m.complete({"crank": 0.5}, [20.0], [0.0])
     t = np.linspace(0, 0.5, 6)
     best = m.simulate(q0, v0, t, rtol=1e-11, atol=1e-12)
     assert best.q[-1, 0] > 2 * np.pi  # it does go round, past both dead centres

@@ -55,7 +55,7 @@ def test_verbs_without_a_frame_answer_or_name_one_that_moves(path):
             lambda m: m.singularity(m.home()),
             lambda m: m.manipulability(m.home()),
             lambda m: m.workspace(samples=5),
-            lambda m: m.inverse_kinematics(position=[0.1, 0.1, 0.6], report=True),
+            lambda m: m.inverse_kinematics(es.Target(position=[0.1, 0.1, 0.6]), report=True),
             lambda m: plt.close(m.plot()),
         ):
             try:

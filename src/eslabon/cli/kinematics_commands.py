@@ -142,7 +142,7 @@ def ik(
     target = _target(position, rpy, planar, degrees)
     start = None if guess is None else in_radians(numbers(guess, "--guess"), angles(m), degrees)
     with patience("searching"):
-        q = _reached(m, target, start, frame, solutions)
+        q = _reached(m, es.Target(frame, **target), start, solutions)
     poses = m.pose(q, frame)
     heads, rows = coordinate_heads(m), np.concatenate([q, pose_rows(poses)], axis=-1).tolist()
     data = {"mechanism": m.name, "solutions": [m.named(x) for x in q]}
@@ -154,7 +154,7 @@ def ik(
 def _target(
     position: str | None, rpy: str | None, planar: str | None, degrees: bool
 ) -> dict[str, np.ndarray]:
-    """What is to be reached, as `inverse_kinematics` takes it."""
+    """What is to be reached, as `es.Target` takes it."""
     if (position is None) == (planar is None) or (planar is not None and rpy is not None):
         raise es.ReadError(
             "the target is --position, with --rpy or without, or --planar: give one of the two."
@@ -173,18 +173,14 @@ def _target(
     return {"pose": es.algebra.pose(es.algebra.rotation_from_rpy(turn), place)}
 
 
-def _reached(
-    m: es.Mechanism, target: dict[str, Any], guess: Any, frame: str | None, solutions: int
-) -> np.ndarray:
+def _reached(m: es.Mechanism, target: es.Target, guess: Any, solutions: int) -> np.ndarray:
     """Configurations in rows."""
     if solutions > 1:
-        found: Any = m.inverse_kinematics(
-            guess=guess, frame=frame, solutions=solutions, report=True, **target
-        )
+        found: Any = m.inverse_kinematics(target, guess, solutions=solutions, report=True)
         if found.converged.any():
             return found.q[found.converged]
     # One, or a sentence that says how near the best comes.
-    return np.atleast_2d(np.asarray(m.inverse_kinematics(guess=guess, frame=frame, **target)))
+    return np.atleast_2d(np.asarray(m.inverse_kinematics(target, guess)))
 
 
 @command(

@@ -11,7 +11,7 @@ import eslabon as es
 from eslabon.cli.answer import Answer, patience
 from eslabon.cli.app import command
 from eslabon.cli.typed import load, sources
-from eslabon.solve.assembly.prescription import home
+from eslabon.solve.prescribed import home
 
 Sources = Annotated[
     list[str],

@@ -15,12 +15,12 @@ from eslabon.errors import MissingDependencyError, ModelError
 from eslabon.formulas.inputs import TAU, Q
 from eslabon.linear.measured import actuator_names
 from eslabon.model import Model
-from eslabon.model.configuration import coordinate_names, velocity_names
+from eslabon.model.configuration import coordinate_names, values_by_joint, velocity_names
 from eslabon.simulate.motion_equations import RATES
-from eslabon.solve.assembly.assemble import assemble
-from eslabon.solve.assembly.prescription import start
+from eslabon.solve.assembly import assemble
 from eslabon.solve.constraints.constraint_structure import constraint_structure, structure
 from eslabon.solve.constraints.massless_motions import refuse_massless
+from eslabon.solve.prescribed import as_configuration
 
 Function = Callable[[float, Floats, Floats, Any], Floats]
 
@@ -91,12 +91,11 @@ def _closed(m: Model, guess: ArrayLike | str | None) -> tuple[list[str], Functio
     joints = independent_joints(m)
     positions = [k for name in joints for k in range(m.nq)[m.coordinates[name]]]
     velocities = [k for name in joints for k in range(m.nv)[m.velocities[name]]]
-    n, near, motion = len(positions), {"q": start(m, guess)}, evaluate(m, MOTION)
+    n, near, motion = len(positions), {"q": as_configuration(m, guess)}, evaluate(m, MOTION)
 
     def configuration(x: Floats) -> Floats:
-        near["q"] = assemble(
-            m, np.array(x[:n]), near["q"], joints=joints, limits=False, singular="ignore"
-        )
+        given = values_by_joint(m, joints, np.array(x[:n]))
+        near["q"] = assemble(m, given, near["q"], limits=False, singular="ignore")
         return near["q"]
 
     def update(t: float, x: Floats, u: Floats, params: Any) -> Floats:

@@ -109,7 +109,7 @@ class Reference:
                 f"the reference tells the actuated joints of {m.name} alone, and the others do not follow from them; give "
                 "all coordinates."
             )
-        from eslabon.solve.assembly.complete import complete
+        from eslabon.solve.assembly import complete
 
         return State(*complete(m, given.q, given.v, given.a, guess, continuation=True))
 

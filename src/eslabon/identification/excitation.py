@@ -25,7 +25,12 @@ from eslabon.identification.estimation import model_forces, scaled_condition
 from eslabon.identification.fourier_series import Limits, Scaled, Series
 from eslabon.identification.parameters import Terms, terms_of
 from eslabon.model import Joint, Model, as_model
-from eslabon.model.configuration import velocity_columns, velocity_names, velocity_units
+from eslabon.model.configuration import (
+    values_by_joint,
+    velocity_columns,
+    velocity_names,
+    velocity_units,
+)
 from eslabon.pages.notebook import in_time
 from eslabon.paths import JointPath
 from eslabon.plotting import by_unit, saved, time_figure
@@ -79,9 +84,9 @@ class Cost:
             return q
         first = self.last is None
         begin, singular = (self.guess, "error") if first else (self.last, "ignore")
-        joints = driven_joints(self.m)
+        given = values_by_joint(self.m, driven_joints(self.m), q)
         found: Floats = assemble(
-            self.m, q, begin, joints=joints, continuation=first, singular=singular, limits=False
+            self.m, given, begin, continuation=first, singular=singular, limits=False
         )
         self.last = found
         return found
@@ -444,17 +449,9 @@ def _completed(
     if not m.closed:
         return q, v, a
     start = generic(m) if guess is None else guess
-    return complete(
-        m,
-        q,
-        v,
-        a,
-        start,
-        joints=driven_joints(m),
-        continuation=True,
-        singular="error",
-        limits=False,
-    )
+    given = values_by_joint(m, driven_joints(m), q)
+    q, v, a = complete(m, given, v, a, start, continuation=True, singular="error", limits=False)
+    return q, v, a
 
 
 def _within_effort(m: Model, path: JointPath, guess: Any) -> JointPath:

@@ -423,5 +423,6 @@ def _closed(m: Model, q: Floats, v: Floats, a: Floats, guess: Any) -> tuple[Floa
     """The states on the loops: the nearest ones, or those that follow from the actuated joints."""
     if q.shape[-1] == m.nq:
         q, v, a = project(m, q, v, a, limits=False)
-        return q, v, a
-    return complete(m, q, v, a, guess, continuation=True, limits=False)
+    else:
+        q, v, a = complete(m, q, v, a, guess, continuation=True, limits=False)
+    return q, v, a

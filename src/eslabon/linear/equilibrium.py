@@ -33,9 +33,10 @@ from eslabon.model import Model
 from eslabon.model.configuration import velocity_columns
 from eslabon.model.scale import characteristic_length
 from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
+from eslabon.solve.configurations import distinct
 from eslabon.solve.constraints.independent_coordinates import generic, rank_at
 from eslabon.solve.designs import designs_of
-from eslabon.solve.ranges import Ranges, distinct
+from eslabon.solve.ranges import Ranges
 
 Floats = NDArray[np.float64]
 

@@ -17,9 +17,9 @@ from eslabon.formulas.quantities import quantity
 from eslabon.linear.steady_search import Steady
 from eslabon.model import Model
 from eslabon.model.configuration import normalize, velocity_names
-from eslabon.solve.assembly.prescription import start
 from eslabon.solve.constraints.closed_configurations import jacobian_at
 from eslabon.solve.designs import DESCRIBED, Designs
+from eslabon.solve.prescribed import as_configuration
 
 Floats = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ def asked(m: Model, q: Any, tau: Any, v: Any, guess: Any, external: Any, paramet
         for name, x in mapping(parameters, "parameters").items()
     }
     m.check_parameters(tuple(numbers))
-    begin = states(q, "q", m.nq, m.name) if whole else start(m, guess)
+    begin = states(q, "q", m.nq, m.name) if whole else as_configuration(m, guess)
     forces = _forces(m, tau, free)
     arrays = [begin, values, rates, forces, *wrenches.values()]
     lead = _together([*(x.shape[:-1] for x in arrays), *(x.shape for x in numbers.values())])

@@ -18,12 +18,15 @@ from eslabon.measures.assembled_designs import Completed, one_by_one
 from eslabon.measures.native_batches import Designs
 from eslabon.measures.prescribed_designs import completed_designs, followed_designs
 from eslabon.mechanism import Mechanism
+from eslabon.model.configuration import values_by_joint
 from eslabon.paths.joint_path import JointPath
 from eslabon.paths.path import Path, Samples
-from eslabon.solve.assembly.complete import PASSIVE
-from eslabon.solve.assembly.prescription import Prescription, determinacy
 from eslabon.solve.designs import depended_on, limiting
+from eslabon.solve.determinacy import determinacy
+from eslabon.solve.problem import Problem
 from eslabon.solve.singular.conditions import check_closed
+from eslabon.solve.solve_options import PASSIVE
+from eslabon.solve.target import Target
 from eslabon.solve.workspace.sampled_workspace import spanning_joints
 
 PARTS = ("pose", "position")
@@ -70,7 +73,7 @@ class JointStates:
             )
         else:
             joints, *_ = self.prescribed(m)
-            left = determinacy(m, Prescription(joints)).open
+            left = determinacy(m, Problem(joints)).open
             if left and self.passive == "refuse":
                 raise ModelError(
                     f"{', '.join(joints) or 'no joint'} does not determine the motion of {m.name}: {left} more "
@@ -106,11 +109,10 @@ class JointStates:
         joints, q, v, a = self.prescribed(m)
         motion = self.t is not None
         return m.complete(
-            q,
+            values_by_joint(m, joints, q),
             v,
             a,
             self.guess,
-            joints=joints,
             continuation=motion,
             passive=self.passive,
             singular="error",
@@ -138,17 +140,17 @@ class JointStates:
             else tuple(m.joint(name).name for name in self.joints)
         )
         for given in (tuple(j.name for j in m.joints), joints, m.actuated):
-            own = Prescription(given)
+            own = Problem(given)
             q, v = own.coordinates(m), own.velocities(m)
             if self._has(len(q), len(v)):
-                kept = Prescription(joints)
+                kept = Problem(joints)
                 at, rates = (
                     [x.index(k) for k in y]
                     for x, y in ((q, kept.coordinates(m)), (v, kept.velocities(m)))
                 )
                 moving = self._rates(len(v))
                 return joints, self.q[:, at], moving[0][:, rates], moving[1][:, rates]
-        own, widths = Prescription(joints), [x.shape[1] for x in (self.v, self.a) if x is not None]
+        own, widths = Problem(joints), [x.shape[1] for x in (self.v, self.a) if x is not None]
         also = f" and {widths[0]} velocities" if widths else ""
         raise InputError(
             f"the states have {self.q.shape[1]} coordinates{also}; {m.name} has {m.nq} and {m.nv} velocities, and "
@@ -191,33 +193,28 @@ class FrameMotion:
     def completed(self, m: Mechanism) -> tuple[Floats, Floats, Floats]:
         """The states of all joints, each from the one before."""
         return m.complete(
-            guess=self.guess,
-            frame=self.frame,
-            continuation=True,
-            singular="error",
-            **self._target,
-            **self._rates,
+            self._target, *self._rates, self.guess, continuation=True, singular="error"
         )
 
     def in_designs(self, m: Mechanism, designs: Designs) -> Completed:
         """The same in designs that are others."""
         if limiting(m, tuple(designs)):
             return one_by_one(m, designs, self)
-        return followed_designs(
-            m, designs, self._target, self._rates, self.t, self.guess, self.frame
-        )
+        return followed_designs(m, designs, self._target, self._rates, self.t, self.guess)
 
     @property
-    def _target(self) -> dict[str, Any]:
+    def _target(self) -> Target:
         """What counts of the frame, as `m.complete` takes it."""
-        return {"pose": self.pose} if self.part == "pose" else {"position": self.pose[:, :3, 3]}
+        if self.part == "pose":
+            return Target(self.frame, pose=self.pose)
+        return Target(self.frame, position=self.pose[:, :3, 3])
 
     @property
-    def _rates(self) -> dict[str, Any]:
-        """How it changes."""
+    def _rates(self) -> tuple[Floats, Floats]:
+        """How it changes: velocities and accelerations."""
         if self.part == "pose":
-            return {"twist": self.twist, "acceleration": self.acceleration}
-        return {"velocity": self.twist[:, 3:], "acceleration": self.acceleration[:, 3:]}
+            return self.twist, self.acceleration
+        return self.twist[:, 3:], self.acceleration[:, 3:]
 
 
 Given = JointStates | FrameMotion

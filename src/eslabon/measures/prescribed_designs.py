@@ -12,18 +12,21 @@ from eslabon.formulas.kinematics.closure import row_names
 from eslabon.measures.assembled_designs import Completed
 from eslabon.measures.native_batches import Designs, chosen, number_of, threads
 from eslabon.mechanism import Mechanism
-from eslabon.model.configuration import difference
-from eslabon.solve.assembly.closing_formulas import SINGULAR_PIVOT
-from eslabon.solve.assembly.complete import COMPLETING
-from eslabon.solve.assembly.prescription import Prescription
+from eslabon.model.configuration import difference, values_by_joint
+from eslabon.model.scale import velocity_scales
+from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, SINGULAR
 from eslabon.solve.configurations import Configurations
 from eslabon.solve.constraints.independent_coordinates import redundancy_is_constant, retained_rows
-from eslabon.solve.targets import Target, reach
-from eslabon.solve.targets.following import SINGULAR, SLIP, rates_at
+from eslabon.solve.designs import designs_of
+from eslabon.solve.inverse_kinematics import reached
+from eslabon.solve.prescribed import as_configuration, prescribed
+from eslabon.solve.problem import Problem
+from eslabon.solve.rates import COMPLETION, Rates, rates
+from eslabon.solve.solve_options import Options
+from eslabon.solve.target import Target
 
 OPEN = 1e-6  # m or rad: what violates loop closure by more is not assembled
 JUMP = 0.3  # rad or m between where the velocities lead and the next configuration
-LEFT = 1e-6  # of the accelerations, or of the velocities squared: what violates the equations of motion of the loops
 
 
 def completed_designs(
@@ -36,67 +39,67 @@ def completed_designs(
 ) -> Completed:
     """q, v and a of all joints, (designs, k, ...), from those of some joints, (k, ...), as `m.complete` has them: by continuation
     from row to row along a motion, else of each row from the guess."""
-    given, names = Prescription(joints), tuple(sorted(designs))
+    given, names = Problem(joints), tuple(sorted(designs))
     own = {name: designs[name][:, None] for name in names}
     q = m.assemble(
-        values[0],
+        values_by_joint(m, joints, values[0]),
         guess,
-        joints=joints,
         continuation=motion,
-        strict=False,
+        report=True,
         singular="ignore",
         parameters=own,
-    )
-    v, a, left, pivot = evaluate(m, COMPLETING, names, given=given)(
-        q, *values[1:], *own.values(), threads=threads()
+    ).q
+    made = Rates(
+        *evaluate(m, COMPLETION, names, problem=given)(
+            q, *values[1:], *own.values(), threads=threads()
+        )
     )
     reasons: dict[int, str] = {}
     for found in (
-        _inconsistent(left, v, a, joints),
-        _singular(pivot),
+        _inconsistent(m, made, joints),
+        _singular(made.condition),
         _passing(m, q, own, given) if motion else {},
         _beyond(m, q, values[0], given),
         _open(m, q, own),
     ):
         reasons.update(found)  # the last is the first cause
-    return Completed(q, v, a, reasons)
+    return Completed(q, made.v, made.a, reasons)
 
 
 def followed_designs(
-    m: Mechanism, designs: Designs, target: dict[str, Any], rates: dict[str, Any], t: Floats, guess: Any, frame: str | None
-) -> Completed:  # fmt: skip
+    m: Mechanism,
+    designs: Designs,
+    target: Target,
+    moving: tuple[Floats, Floats],
+    t: Floats,
+    guess: Any,
+) -> Completed:
     """The same from the motion of a frame, (k, ...): row by row, each from the one before, in all designs at once that reach it."""
     q, reasons = np.full((number_of(designs), len(t), m.nq), np.nan), dict[int, str]()
     v, a = (np.full((*q.shape[:2], m.nv), np.nan) for _ in range(2))
-    going, start = np.arange(len(q)), guess
+    problem, x = prescribed(m, target)
+    going, start = np.arange(len(q)), None if guess is None else as_configuration(m, guess)
     for k in range(len(t)):
-        found = reach(
-            m, _targets(target, frame, k), start, strict=False, parameters=chosen(designs, going)
-        )
-        reached = found.converged.astype(bool)
+        options = Options(parameters=chosen(designs, going))
+        found = reached(m, problem, x[k], start, options, strict=False)
+        arrived = found.converged.astype(bool)
         reasons.update(
-            {int(going[i]): _missed(found, i, k, len(t)) for i in np.flatnonzero(~reached).tolist()}
+            {int(going[i]): _missed(found, i, k, len(t)) for i in np.flatnonzero(~arrived).tolist()}
         )
-        going, start = going[reached], found.q[reached]
+        going, start = going[arrived], found.q[arrived]
         if not len(going):
             return Completed(q, v, a, reasons)
         q[going, k] = start
     own = {name: x[:, None] for name, x in chosen(designs, going).items()}
-    words = {"twist": None, "velocity": None, **rates}
-    made, asked = rates_at(m, _targets(target, frame, 0), q[going], own, **words)
+    made = rates(m, problem, q[going], *moving, designs_of(m, own))
     v[going], a[going] = made.v, made.a
-    size = np.maximum(1.0, np.abs(asked).max(axis=(1, 2), initial=0.0))[:, None]
     for bad in (
-        _slipping(made.slip, made.slip > SLIP * size),
+        _slipping(m, made),
         _singular_frame(made.condition),
         _jumping(m, q[going], made.v, t),
     ):
         reasons.update({int(going[i]): why for i, why in bad.items()})
     return Completed(q, v, a, reasons)
-
-
-def _targets(target: dict[str, Any], frame: str | None, k: int) -> list[Target]:
-    return [Target(frame, **{word: x[k] for word, x in target.items()})]
 
 
 def _missed(found: Configurations, i: int, k: int, count: int) -> str:
@@ -105,7 +108,8 @@ def _missed(found: Configurations, i: int, k: int, count: int) -> str:
     return f"does not reach state {k} of {count} of the motion within its limits: it misses it by {off}."
 
 
-def _slipping(slip: Floats, bad: Any) -> dict[int, str]:
+def _slipping(m: Mechanism, made: Rates) -> dict[int, str]:
+    slip, bad = made.slip, ~(made.slip <= ACCEPTED_VIOLATION * _speed(m, made.v))
     return {i: f"cannot move as asked: what no joint can give is {slip[i].max():.3g} of the velocity{_counted(bad, i)}." for i in _rows(bad)}  # fmt: skip
 
 
@@ -151,25 +155,23 @@ def _open(m: Mechanism, q: Floats, own: dict[str, Floats]) -> dict[int, str]:
     return made
 
 
-def _beyond(m: Mechanism, q: Floats, values: Floats, given: Prescription) -> dict[int, str]:
+def _beyond(m: Mechanism, q: Floats, values: Floats, given: Problem) -> dict[int, str]:
     """Prescribed values that the limits of joints do not allow, where the solver stayed within."""
-    if not given.plain(m):  # a quaternion has no limits
+    if not given.has_straight_ways(m):  # a quaternion has no limits
         return {}
     off = np.abs(q[..., given.coordinates(m)] - values)
     off = np.minimum(
         off, np.abs(off - 2 * np.pi * np.round(off / (2 * np.pi)))
     )  # whole turns are none
     bad = off.max(axis=-1, initial=0.0) > OPEN
-    columns = [name for name in given.joints for _ in range(m.joint(name).nq)]
+    columns = [name for name in given.held for _ in range(m.joint(name).nq)]
     return {
         k: f"cannot be assembled: '{columns[int(off[k].max(axis=0).argmax())]}' would be beyond its limits{_counted(bad, k)}."
         for k in _rows(bad)
     }
 
 
-def _passing(
-    m: Mechanism, q: Floats, own: dict[str, Floats], given: Prescription
-) -> dict[int, str]:
+def _passing(m: Mechanism, q: Floats, own: dict[str, Floats], given: Problem) -> dict[int, str]:
     """Where the determinant of the columns that are not prescribed changes its sign along a motion."""
     rows, free = list(retained_rows(m)), given.free(m)
     if len(rows) != len(free) or not redundancy_is_constant(m):
@@ -183,19 +185,27 @@ def _passing(
     }
 
 
-def _singular(pivot: Floats) -> dict[int, str]:
-    bad = ~(pivot > SINGULAR_PIVOT)
+def _singular(condition: Floats) -> dict[int, str]:
+    bad = ~(condition > SINGULAR)
     said = "is at a singular configuration{}: the other joints' velocities do not follow from those that are prescribed."
     return {k: said.format(_counted(bad, k)) for k in _rows(bad)}
 
 
-def _inconsistent(left: Floats, v: Floats, a: Floats, joints: tuple[str, ...]) -> dict[int, str]:
-    allowed = LEFT * np.maximum(
-        1.0,
-        np.maximum(np.abs(a).max(axis=-1, initial=0.0), np.abs(v).max(axis=-1, initial=0.0) ** 2),
+def _speed(m: Mechanism, v: Floats) -> Floats:
+    """The largest velocity of any joint: radians, or lengths of the mechanism's size, a second."""
+    return np.asarray(np.abs(v * velocity_scales(m)).max(axis=-1, initial=0.0))
+
+
+def _inconsistent(m: Mechanism, made: Rates, joints: tuple[str, ...]) -> dict[int, str]:
+    speed = _speed(m, made.v)
+    change = np.maximum(_speed(m, made.a), speed**2)
+    bad = ~(made.slip <= ACCEPTED_VIOLATION * speed)
+    bad |= ~(made.acceleration_slip <= ACCEPTED_VIOLATION * change)
+    left = np.maximum(made.slip, made.acceleration_slip)
+    said = (
+        "the motion prescribed for {} violates loop closure by {:.3g} (rad, or lengths of its size, a second or second "
+        "squared){}; prescribe fewer."
     )
-    bad = ~(left <= allowed)
-    said = "the motion prescribed for {} violates loop closure by {:.3g} (m or rad a second or second squared){}; prescribe fewer."
     return {
         k: said.format(", ".join(joints), np.nanmax(left[k]), _counted(bad, k)) for k in _rows(bad)
     }

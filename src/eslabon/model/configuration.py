@@ -42,6 +42,17 @@ def velocities(m: Model, v: A, joint: Joint) -> A:
     return v[place, :] if is_symbolic(v) else v[..., place]
 
 
+def values_by_joint(m: Model, joints: tuple[str, ...], x: np.ndarray) -> dict[str, np.ndarray]:
+    """Coordinates (..., n) of some joints, one joint after the other, as a mapping of the joints: of one
+    coordinate a number or an array, of several (..., nq)."""
+    made, place = {}, 0
+    for name in joints:
+        count = m.joint(name).nq
+        made[name] = x[..., place] if count == 1 else x[..., place : place + count]
+        place += count
+    return made
+
+
 def coordinate_rates(m: Model, q: A) -> A:
     """The matrix N(q) of dq/dt = N v, (..., nq, nv): the identity but for quaternions."""
     if is_symbolic(q):

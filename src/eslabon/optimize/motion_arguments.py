@@ -9,6 +9,7 @@ import numpy as np
 from eslabon.arguments import Floats, finite, positive
 from eslabon.errors import AssemblyError, InputError, SingularityError, format_value
 from eslabon.model.configuration import limits as position_limits
+from eslabon.model.configuration import values_by_joint
 from eslabon.optimize.motion_equations import Instant, mapped
 from eslabon.optimize.motion_limits import (
     CONDITION,
@@ -87,7 +88,8 @@ def _configuration(own: Driven, given: Any, what: str, guess: Floats | None) -> 
             )
         return q
     try:
-        found: Floats = assemble(m, q, guess, joints=own.joints, singular="ignore", limits=False)
+        given = values_by_joint(m, own.joints, q)
+        found: Floats = assemble(m, given, guess, singular="ignore", limits=False)
     except AssemblyError as error:
         raise AssemblyError(f"{what}: {error}") from None
     return found

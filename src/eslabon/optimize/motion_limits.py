@@ -12,7 +12,12 @@ import numpy as np
 from eslabon.arguments import Floats, floats, known_words, mapping
 from eslabon.errors import InputError, ModelError, format_value
 from eslabon.model import Model
-from eslabon.model.configuration import coordinate_columns, limits, velocity_columns
+from eslabon.model.configuration import (
+    coordinate_columns,
+    limits,
+    values_by_joint,
+    velocity_columns,
+)
 
 QUANTITIES = FORCE, POSITION, VELOCITY, ACCELERATION, JERK, CONDITION = (
     "force", "position", "velocity", "acceleration", "jerk", "conditioning"
@@ -96,17 +101,11 @@ class Driven:
             return x, v, a
         from eslabon.solve.assembly import complete
 
-        return complete(
-            self.m,
-            x,
-            v,
-            a,
-            guess,
-            joints=self.joints,
-            continuation=continuation,
-            singular="error",
-            limits=False,
+        given = values_by_joint(self.m, self.joints, x)
+        q, v, a = complete(
+            self.m, given, v, a, guess, continuation=continuation, singular="error", limits=False
         )
+        return q, v, a
 
 
 def driven(m: Model) -> Driven:

@@ -125,7 +125,13 @@ class OfFrame:
 
     def states(self, m: Mechanism, t: Floats, guess: Any) -> tuple[Floats, Floats, Floats]:
         motion = m.follow(
-            self.path, guess, self.frame, part=self.part, times=t, singular="error", limits=False
+            self.path,
+            guess,
+            frame=self.frame,
+            part=self.part,
+            times=t,
+            singular="error",
+            limits=False,
         )
         return motion.q, motion.v, motion.a
 
@@ -184,7 +190,7 @@ def _of_frame(m: Mechanism, path: Any, frame: str | None, part: str, guess: Any)
     from scipy.linalg import null_space, qr
 
     name = chosen_frame(m, frame).name
-    first = m.follow(path, guess, name, part=part, times=[0.0], limits=False).q[0]
+    first = m.follow(path, guess, frame=name, part=part, times=[0.0], limits=False).q[0]
     free = null_space(m.constraint_jacobian(first), rcond=1e-8) if m.closed else np.eye(m.nv)
     rows = np.arange(6)[PARTS[part]]
     moved = (m.jacobian(first, name, axes="aligned")[rows] @ free).T

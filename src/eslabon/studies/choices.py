@@ -98,10 +98,7 @@ def _by_joint(m: Mechanism, at: dict[str, Any]) -> np.ndarray:
         q[place] = own
     if not m.closed:
         return q
-    joints = tuple(at)
-    return m.assemble(
-        q[np.concatenate([np.arange(m.nq)[m.coordinates[name]] for name in joints])], joints=joints
-    )
+    return m.assemble(at)
 
 
 def instant(m: Mechanism) -> dict[str, Any]:

@@ -27,7 +27,13 @@ from eslabon.errors import (
 from eslabon.identification.recordings import read_table
 from eslabon.language import phrase
 from eslabon.mechanism import Mechanism
-from eslabon.model.configuration import difference, integrate, limits, velocity_units
+from eslabon.model.configuration import (
+    difference,
+    integrate,
+    limits,
+    values_by_joint,
+    velocity_units,
+)
 from eslabon.model.scale import characteristic_length
 from eslabon.paths import joint_path, septic
 from eslabon.paths.joint_path import JointPath
@@ -205,13 +211,8 @@ def _score(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SingularityWarning)
             if m.closed:
-                q = m.assemble(
-                    _coordinates(m, q0, joints, x),
-                    q0,
-                    joints=joints,
-                    continuation=True,
-                    singular="error",
-                )
+                given = values_by_joint(m, joints, _coordinates(m, q0, joints, x))
+                q = m.assemble(given, q0, continuation=True, singular="error")
             else:
                 q = np.asarray(integrate(m, np.broadcast_to(q0, (13, m.nq)), _full(m, joints, x)))
                 if not ((q >= lower - 1e-9) & (q <= upper + 1e-9)).all():
@@ -231,9 +232,8 @@ def _driven(
     if not determined:
         return _partly_driven(m, q0, title, t, _coordinates(m, q0, joints, x), v, a, joints)
     if m.closed:
-        q, v, a = m.complete(
-            _coordinates(m, q0, joints, x), v, a, q0, joints=joints, continuation=True
-        )
+        given = values_by_joint(m, joints, _coordinates(m, q0, joints, x))
+        q, v, a = m.complete(given, v, a, q0, continuation=True)
     else:
         q = np.asarray(integrate(m, np.broadcast_to(q0, (len(t), m.nq)), _full(m, joints, x)))
         v, a = _full(m, joints, v), _full(m, joints, a)

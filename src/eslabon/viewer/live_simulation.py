@@ -14,8 +14,8 @@ from eslabon.simulate.run_errors import SimulationError
 from eslabon.simulate.step_formulas import RK4
 from eslabon.simulate.stops import stops_of
 from eslabon.simulate.system import System
-from eslabon.solve.assembly.prescription import Prescription
 from eslabon.solve.constraints.massless_motions import refuse_massless
+from eslabon.solve.problem import Problem
 
 if TYPE_CHECKING:
     from eslabon.mechanism import Mechanism
@@ -66,7 +66,7 @@ class LiveSimulation:
     def __post_init__(self) -> None:
         self.q = np.array(self.q)
         self.v = np.zeros(self.m.nv) if self.v is None else np.array(self.v)
-        self.targets = Prescription(self.m.actuated).values(self.m, self.q)
+        self.targets = Problem(held=self.m.actuated).values(self.m, self.q)
         self.step = STEP
         self._springs = bool(self.m.springs) or any(j.stiffness or j.viscous for j in self.m.joints)
         self.stops = self.stops and bool(np.isfinite(limits(self.m)).any())
@@ -101,7 +101,7 @@ class LiveSimulation:
         if not self.servos or not self.m.nu:
             return np.zeros(self.m.nu)
         wanted, moving = np.zeros(self.m.nv), list(self.m.actuated_velocities)
-        given = Prescription(self.m.actuated)
+        given = Problem(held=self.m.actuated)
         gap = given.displacement(self.m, self.targets, given.values(self.m, self.q))
         wanted[moving] = SERVO**2 * gap - 2 * SERVO * self.v[moving]
         return np.asarray(self.m.hybrid_dynamics(self.q, self.v, wanted)[0])

@@ -7,6 +7,7 @@ done. Loops are closed after every request, and joints are within their limits.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,22 +15,38 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats, states, text
-from eslabon.errors import EslabonError, InputError, ModelError, format_value, suggest
+from eslabon.errors import (
+    AssemblyError,
+    EslabonError,
+    InputError,
+    ModelError,
+    format_value,
+    suggest,
+)
 from eslabon.formulas.kinematics.frames import default_frame, moving_bodies
 from eslabon.model import GROUND, Model
-from eslabon.model.configuration import coordinate_columns, difference, limits
+from eslabon.model.configuration import (
+    coordinate_columns,
+    difference,
+    limits,
+    values_by_joint,
+)
 from eslabon.model.memory import per_model
 from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
 from eslabon.scene import body_poses
-from eslabon.solve.assembly.closing_formulas import NearClosure
-from eslabon.solve.assembly.continuation import continued
-from eslabon.solve.assembly.parameter_continuation import reclosed
-from eslabon.solve.assembly.prescription import Prescription, determinacy
-from eslabon.solve.configurations import Configurations
+from eslabon.solve.assembly import NearBranch
+from eslabon.solve.configurations import Configurations, distinct
 from eslabon.solve.constraints.closed_configurations import residuals_at
-from eslabon.solve.ranges import Ranges, distinct
+from eslabon.solve.designs import Designs
+from eslabon.solve.determinacy import determinacy
+from eslabon.solve.prescribed import prescribed
+from eslabon.solve.problem import CLOSURE_ALONE, Problem
+from eslabon.solve.ranges import Ranges
+from eslabon.solve.rows import Orientation, Position
 from eslabon.solve.singular.conditions import independent_coordinates, reachable_twists
+from eslabon.solve.solver import follow
+from eslabon.solve.target import Target
 
 if TYPE_CHECKING:
     from eslabon.mechanism import Mechanism
@@ -117,9 +134,8 @@ class Session:
             self.q = self.q.copy()
             self.q[drive.place] = goal
         elif m.rheonomic:
-            self.q = m.assemble(
-                self._values(drive, goal), self.q, joints=self._held(drive), singular="error", t=0.0
-            )
+            given = values_by_joint(m, self._held(drive), self._values(drive, goal))
+            self.q = m.assemble(given, self.q, singular="error", t=0.0)
         else:
             return self._moved_along(drive, goal)
         return (
@@ -131,16 +147,16 @@ class Session:
     def _held(self, drive: Drive) -> tuple[str, ...]:
         """The joints that are prescribed while one is moved: all drives, unless they are more than the degrees of freedom."""
         joints = tuple(dict.fromkeys(d.joint for d in self.drives))
-        return (drive.joint,) if determinacy(self.m, Prescription(joints)).surplus else joints
+        return (drive.joint,) if determinacy(self.m, Problem(joints)).surplus else joints
 
     def _values(self, drive: Drive, goal: float) -> Floats:
         q = self.q.copy()
         q[drive.place] = goal
-        return q[Prescription(self._held(drive)).coordinates(self.m)]
+        return q[Problem(self._held(drive)).coordinates(self.m)]
 
     def _moved_along(self, drive: Drive, goal: float) -> str:
         """By continuation, as far as the loops close and the limits let it."""
-        given, why = Prescription(self._held(drive)), ""
+        given, why = Problem(self._held(drive)), ""
         far = abs(goal - self.q[drive.place]) * (
             1.0 if drive.unit == "rad" else 1 / characteristic_length(self.m)
         )
@@ -156,10 +172,10 @@ class Session:
                 return ""
         return f"{drive.name} stops at {quantity(self.q[drive.place], drive.unit)}: {why}."
 
-    def _way(self, given: Prescription, rows: Floats) -> tuple[Floats, str]:
+    def _way(self, given: Problem, rows: Floats) -> tuple[Floats, str]:
         """How far a motion of the prescribed values leads, and what is in its way."""
         m, ranges = self.m, Ranges.of(self.m)
-        motion = continued(m, given, self.q[None], rows[None])
+        motion = follow(m, given, self.q[None], rows[None])
         inside = ranges.contain(motion.q[0])
         ends = [len(rows), *np.flatnonzero(motion.lost[0])[:1], *(c.row for c in motion.crossings)]
         singular, limited = int(min(ends)), int(np.argmin(np.append(inside, False)))
@@ -206,13 +222,13 @@ class Session:
 
     def _found(self, frame: str, part: str, target: Floats) -> Any:
         """The configuration for a pose nearby in one native call, or else by the general way."""
-        m = self.m
+        m, goal = self.m, Target(frame, **{part: _part(target, part)})
         if part == "pose" and m.closed and not m.rheonomic:
-            near = NearClosure.of(m, Prescription(frame=m.frame(frame).name))(self.q, target, True)
+            problem, x = prescribed(m, goal)
+            near = NearBranch.of(m, problem)(self.q, x, True)
             if near is not None:
                 return Configurations(near, True, 0.0, 0.0, 1)
-        words: dict[str, Any] = {"pose": target} if part == "pose" else {part: _part(target, part)}
-        return m.inverse_kinematics(guess=self.q, frame=frame, report=True, restarts=0, **words)
+        return m.inverse_kinematics(goal, self.q, report=True, restarts=0)
 
     # -- parameters -------------------------------------------------------------------------------------------------
 
@@ -226,7 +242,7 @@ class Session:
         try:
             other = self.m.with_parameters(**{name: value})
             held = tuple(d.joint for d in self.drives)
-            q = reclosed(self.original, self.parameters, dict(other.parameters), self.q, held)
+            q = closed_again(self.original, self.parameters, dict(other.parameters), self.q, held)
         except EslabonError as error:
             return f"{name} stays at {self.parameters.get(name, float('nan')):.6g}: {error}"
         if not Ranges.of(other).contain(q):
@@ -243,14 +259,12 @@ class Session:
         an arm without loops the ways in which its frame reaches the same pose."""
         found = {f"named: {name}": np.array(q) for name, q in self.m.modes.items()}
         if self.m.closed:
-            modes = self.m.assembly_modes(
-                self.q[Prescription(self._driven).coordinates(self.m)], joints=self._driven
-            )
+            values = self.q[Problem(self._driven).coordinates(self.m)]
+            modes = self.m.assembly_modes(values_by_joint(self.m, self._driven, values))
             word = "assembly mode"
         elif self.frame is not None and self.task(self.frame) == "pose":
-            modes = self.m.inverse_kinematics(
-                self.pose(self.frame), self.q, self.frame, solutions=WORKING_MODES, report=True
-            ).q  # type: ignore[union-attr]
+            goal = Target(self.frame, pose=self.pose(self.frame))
+            modes = self.m.inverse_kinematics(goal, self.q, solutions=WORKING_MODES, report=True).q  # type: ignore[union-attr]
             reached = np.abs(
                 np.asarray(self.m.pose(modes, self.frame)) - self.pose(self.frame)
             ).max(axis=(-1, -2))
@@ -275,6 +289,41 @@ class Session:
     @cached_property
     def _driven(self) -> tuple[str, ...]:
         return tuple(self.m.actuated) or tuple(dict.fromkeys(d.joint for d in self.drives))
+
+
+def closed_again(
+    m: Model, old: Mapping[str, float], new: Mapping[str, float], q: Floats, held: tuple[str, ...]
+) -> Floats:
+    """The closed configuration that q becomes as the parameters go straight from old to new values; the
+    joints `held` keep their coordinates if the loops close with that, else all joints move, as little
+    as they can. The parameters are inputs of native code, so that a slider compiles nothing anew.
+
+    >>> import eslabon as es
+    >>> m = es.load("five_bar")
+    >>> q, p = m.assemble([2.0, 1.0]), dict(m.parameters)
+    >>> longer = p | {"L2": 1.05 * p["L2"]}
+    >>> there = closed_again(m, p, longer, q, m.actuated)
+    >>> bool(abs(m.with_parameters(**longer).constraint(there)).max() < 1e-9), bool(abs(there - q)[[0, 2]].max() == 0)
+    (True, True)
+    """
+    if not m.closed:
+        return q
+    names = tuple(new)
+    begin, end = (
+        Designs(names, np.array([values[name] for name in names], dtype=float)).moving(m)
+        for values in (old, new)
+    )
+    if (begin.values == end.values).all():
+        return q
+    for problem in (Problem(held), CLOSURE_ALONE):
+        x = problem.values(m, q[None])
+        track = follow(m, problem, q[None], x[:, None], end, begin)
+        if not track.lost.any() and not track.crossings:
+            return np.array(track.q[0, 0])
+    changed = ", ".join(name for name in new if new[name] != old[name])
+    raise AssemblyError(
+        f"{m.name} does not close any more on its branch with {changed} so changed."
+    )
 
 
 def start(m: Mechanism) -> Floats:
@@ -353,17 +402,21 @@ def task_of(m: Model, frame: str) -> str:
 
 
 def _part(pose: Floats, part: str) -> Floats:
-    return pose[:3, 3] if part == "position" else pose[:3, :3]
+    return {"pose": pose, "position": pose[:3, 3], "orientation": pose[:3, :3]}[part]
 
 
 def _between(begin: Floats, end: Floats, length: float) -> list[Floats]:
     """Poses on the way from one to another, small strides apart."""
-    given = Prescription(frame="")
-    way = given.displacement(None, end, begin)  # type: ignore[arg-type]
-    far = np.abs(way * np.repeat([1.0, 1 / length], 3)).max()
+    ways = [(rows, rows.value(begin), rows.value(end)) for rows in (Orientation(""), Position(""))]
+    turn, shift = (rows.displacement(to, start) for rows, start, to in ways)
+    far = max(np.abs(turn).max(), np.abs(shift).max() / length)
     count = int(np.clip(np.ceil(far / STRIDE), 1, MOST))
-    parts = np.arange(1, count) / count
-    return [*given.along(None, begin, parts[:, None] * way), end]  # type: ignore[arg-type]
+    parts = (np.arange(1, count) / count)[:, None]
+    made = np.tile(begin, (count - 1, 1, 1))
+    (turning, R, _), (going, p, _) = ways
+    made[:, :3, :3] = turning.along(R, parts * turn).reshape(-1, 3, 3)
+    made[:, :3, 3] = going.along(p, parts * shift)
+    return [*made, end]
 
 
 def _missing(distance: float, angle: float) -> str:

@@ -21,7 +21,7 @@ def slider_driven():
 def test_elimination_selects_other_independent_coordinates_where_they_are_a_poor_choice():
     m = slider_driven()
     angles = np.linspace(0, 2 * np.pi, 73)[:, None]  # both dead centres among them
-    q, v, _ = m.complete(angles, np.ones_like(angles), 0 * angles, joints=("crank",))
+    q, v, _ = m.complete({"crank": angles[:, 0]}, np.ones_like(angles), 0 * angles)
     tau = np.ones((73, 1))
     agree(
         m.forward_dynamics(q, v, tau, constraints="elimination"),
@@ -42,7 +42,7 @@ def test_elimination_selects_other_independent_coordinates_where_they_are_a_poor
 def test_one_actuator_more_than_needed_carries_the_others_over_their_singular_configurations():
     m = es.Mechanism(replace(es.load("slider_crank").description, actuated=("slide", "crank")))
     angles = np.linspace(0, 2 * np.pi, 73)[:, None]
-    q, v, a = m.complete(angles, np.ones_like(angles), 0 * angles, joints=("crank",))
+    q, v, a = m.complete({"crank": angles[:, 0]}, np.ones_like(angles), 0 * angles)
     tau = m.inverse_dynamics(q, v, a)
     agree(m.forward_dynamics(q, v, tau), a, digits=8)
 
@@ -51,7 +51,7 @@ def test_an_actuator_that_is_singular_at_home_is_not_judged_by_that():
     d = slider_driven().description
     flat = [replace(j, home=(0.0,) if j.name != "slide" else (0.4,)) for j in d.joints]
     m = es.Mechanism(replace(d, joints=tuple(flat)))
-    q, v, a = m.complete([0.8], [1.0], [0.5], joints=("crank",))
+    q, v, a = m.complete({"crank": 0.8}, [1.0], [0.5])
     agree(m.forward_dynamics(q, v, m.inverse_dynamics(q, v, a)), a, digits=9)
 
 

@@ -65,7 +65,7 @@ def test_the_hand_of_an_open_arm_stays() -> None:
         other = m.variant(
             **{name: m.parameters[name] + step}
         )  # which shares its code with all others
-        qs = other.inverse_kinematics(T, guess=q, frame="hand")
+        qs = other.inverse_kinematics(es.Target("hand", pose=T), guess=q)
         vs = np.linalg.solve(other.jacobian(qs, "hand", "aligned"), V)
         bias = other.acceleration(qs, vs, np.zeros(6), "hand", axes="aligned")
         return other.inverse_dynamics(
@@ -92,7 +92,7 @@ def test_the_point_of_a_five_bar_stays() -> None:
 
     def reached(step: float) -> np.ndarray:
         other = m.variant(L2=m.parameters["L2"] + step)
-        return other.inverse_kinematics(position=T[:3, 3], guess=q, frame="point")
+        return other.inverse_kinematics(es.Target("point", position=T[:3, 3]), guess=q)
 
     for part in ("position", ("x", "y"), ["y", "x"]):
         exact = m.derivative("configuration", "L2", q, along="closed", held={"point": part})

@@ -15,7 +15,6 @@ from eslabon.reproductions.comparison import THESIS, Exhibit, Section
 from eslabon.reproductions.figures import Figure, Panel
 from eslabon.reproductions.rojas import rojas_loops, straight_line
 from eslabon.reproductions.verdicts import greatest, statement
-from eslabon.solve.inverse import condition
 
 NEAR = 0.001  # rad by which a start is off the closed form: branches of the loop meet next to 138 and 222 degrees
 LEAST = 1e-9  # what a logarithmic axis shows of an error that is zero
@@ -30,6 +29,11 @@ NOT_INVARIANT = (
     "of the angular velocity times [1 tr P - P; -2 vect(P)^T], whose singular values 2, 2 cos(phi/2), 2 cos(phi/2) change with "
     "the angle phi of the hand, and so with theta1 and theta6."
 )
+
+
+def condition(m: es.Mechanism, q: Floats) -> Floats:
+    """The condition number of the Jacobian of the hand's twist, lengths in units of the arm's size."""
+    return 1 / np.asarray(m.conditions(q).serial)
 
 
 # -- 3.3.1 ------------------------------------------------------------------------------------------------------------

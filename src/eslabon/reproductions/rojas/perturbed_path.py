@@ -32,7 +32,6 @@ from eslabon.reproductions.rojas.straight_line import (
 )  # fmt: skip
 from eslabon.reproductions.rojas.tables import PERTURBED, REST, START, TERMS
 from eslabon.reproductions.verdicts import as_printed, greatest, last_unit, number, statement
-from eslabon.solve.inverse import follow
 
 BUMP = 0.03  # of the perturbed path, z = 1.79875 + 0.03 sin(2 pi beta)
 
@@ -186,9 +185,8 @@ def _other_accelerations(U: Floats) -> str:
 def perturbed_motion() -> Any:
     """The joints' motion along the perturbed path, at the instants of the nominal one."""
     bent = paths.curve(lambda s: (X, s, Z + BUMP * np.sin(2 * np.pi * s)), 0.0, 1.0)
-    return follow(
-        robot(), paths.along(bent, law(), ORIENTATION), guess=robot().home(), limits=False
-    )
+    hand = paths.along(bent, law(), ORIENTATION)
+    return robot().follow(hand, robot().home(), limits=False)
 
 
 @cache

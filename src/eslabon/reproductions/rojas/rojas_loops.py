@@ -13,7 +13,6 @@ from eslabon.mechanism import Floats
 from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import THESIS, Row, Section
 from eslabon.reproductions.verdicts import greatest, statement
-from eslabon.solve.inverse import inverse_kinematics
 
 # 120, 180 and 240 degrees of the 7R loop and -120 and 120 of the Hexiflex are singular and left out.
 SEVEN = np.radians(np.r_[122:180:2, 182:239:2])
@@ -66,22 +65,25 @@ def seven_motion() -> tuple[Floats, Floats, Floats]:
 def seven() -> Section:
     q, v, a = seven_motion()
     chain, pose, twist, change = six_joint_task()
-    found = chain.inverse_motion(pose, twist, change, q + OFF, limits=False, singular="error")
-    c1, c2 = np.cos(found.q[:, 0]), np.cos(found.q[:, 1])
+    found = chain.complete(es.Target(pose=pose), twist, change, q + OFF, limits=False)
+    angles, rates, accelerations = found
+    c1, c2 = np.cos(angles[:, 0]), np.cos(angles[:, 1])
     many = f"worst of {len(SEVEN)} configurations"
     rows: list[Row] = [
         statement("relation 3.3.3.7", "(2 + C2) C1 = -1.5", many, worst((2 + c2) * c1, -1.5)),
-        statement("symmetry", "theta1 = theta7", many, worst(found.q[:, 0], SEVEN)),
-        statement("symmetry", "theta2 = -theta3", many, worst(found.q[:, 1], -found.q[:, 2])),
+        statement("symmetry", "theta1 = theta7", many, worst(angles[:, 0], SEVEN)),
+        statement("symmetry", "theta2 = -theta3", many, worst(angles[:, 1], -angles[:, 2])),
         statement(
             "symmetry",
             "theta2 = theta5 = -theta6",
             many,
-            worst(found.q[:, 4:] * [1, -1], found.q[:, [1, 1]]),
+            worst(angles[:, 4:] * [1, -1], angles[:, [1, 1]]),
         ),
-        statement("symmetry", "theta4 = 2 theta1", many, worst(found.q[:, 3], 2 * found.q[:, 0])),
-        statement("rates, rad/s", "3.3.3.7 differentiated", many, worst(found.v, v)),
-        statement("accelerations, rad/s²", "3.3.3.7 differentiated twice", many, worst(found.a, a)),
+        statement("symmetry", "theta4 = 2 theta1", many, worst(angles[:, 3], 2 * angles[:, 0])),
+        statement("rates, rad/s", "3.3.3.7 differentiated", many, worst(rates, v)),
+        statement(
+            "accelerations, rad/s²", "3.3.3.7 differentiated twice", many, worst(accelerations, a)
+        ),
         statement(
             "the closed loop, m and rad", "closes on that branch", many, gap("rojas_7r_loop", q)
         ),
@@ -89,7 +91,7 @@ def seven() -> Section:
     text = (
         "3.3.3 (L1132): lengths 1, 1, 1, 1, 1, 1, 3, no offsets. As in the thesis it is solved as the inverse problem "
         "of a 6R chain, whose hand is to stand at R = Rz(-theta7), p = (-3, 0, 0), by "
-        "`m.inverse_motion` from starts 0.01 rad off. theta1 goes from 122 to 238 degrees; it is "
+        "`m.complete` from starts 0.01 rad off. theta1 goes from 122 to 238 degrees; it is "
         "singular at 120, 180 and 240. Tolerance 1e-9: the solver stops at 1e-10. The thesis' curves of errors are lost."
     )
     return Section("3.3.3 The 7R loop in closed form", text, tuple(rows), THESIS)
@@ -117,18 +119,18 @@ def hexiflex() -> Section:
     first = sympy.acos(1 / (1 + sympy.cos(angle)) - 1)  # eq. 3.5.2.7 with theta2 = beta
     columns = [motion_of(f, angle, HEXIFLEX) for f in (first, angle, first, angle, first)]
     q, v, a = (np.stack(rows, axis=-1) for rows in zip(*columns, strict=True))
-    places, motion = _five_joints(q + OFF)
-    c1, c2 = np.cos(places[:, 0]), np.cos(places[:, 1])
+    angles, rates, accelerations = _five_joints(q + OFF)
+    c1, c2 = np.cos(angles[:, 0]), np.cos(angles[:, 1])
     many = f"worst of {len(HEXIFLEX)} configurations"
     loop = np.column_stack([q[:, :4], HEXIFLEX])
     rows = [
         statement(
             "relation 3.5.2.7", "(1 + C1)(1 + C2) = 1", many, worst((1 + c1) * (1 + c2), 1.0)
         ),
-        statement("angles, rad", "3.5.2.7 with theta2 = beta", many, worst(places, q)),
-        statement("rates, rad/s", "3.5.2.7 differentiated", many, worst(motion.v, v)),
+        statement("angles, rad", "3.5.2.7 with theta2 = beta", many, worst(angles, q)),
+        statement("rates, rad/s", "3.5.2.7 differentiated", many, worst(rates, v)),
         statement(
-            "accelerations, rad/s²", "3.5.2.7 differentiated twice", many, worst(motion.a, a)
+            "accelerations, rad/s²", "3.5.2.7 differentiated twice", many, worst(accelerations, a)
         ),
         statement(
             "the closed loop, m and rad",
@@ -146,19 +148,17 @@ def hexiflex() -> Section:
     return Section("3.5.2 The Hexiflex in closed form", text, tuple(rows), THESIS)
 
 
-def _five_joints(guess: Floats) -> tuple[Floats, Any]:
-    """Configurations of the 5R chain by the two points, and its motion by the line through them."""
+def _five_joints(guess: Floats) -> tuple[Floats, Floats, Floats]:
+    """Angles, rates and accelerations of the 5R chain by the two points of the tool line."""
     chain = es.from_dh(
         [(0, 0, 1, sign * 90) for sign in (-1, 1, -1, 1, -1)], degrees=True, name="hexiflex_chain"
     )
-    ends = np.zeros((len(HEXIFLEX), 2, 3))
-    ends[:, 0, 0], ends[:, 0, 2], ends[:, 1, 0] = -(1 + np.cos(HEXIFLEX)), -np.sin(HEXIFLEX), -1
-    found = inverse_kinematics(chain, ends, guess, points=[(-1, 0, 0), (0, 0, 0)], strict=True)
-    pose = np.zeros((len(HEXIFLEX), 4, 4))
-    pose[:, :3, :3] = es.algebra.rotation_y(-HEXIFLEX)  # its x goes from P to P'
-    pose[:, :, 3] = (-1, 0, 0, 1)
-    twist = np.broadcast_to([0, -RATE, 0, 0, 0, 0], (len(HEXIFLEX), 6))
-    change = np.broadcast_to([0, -CHANGE, 0, 0, 0, 0], (len(HEXIFLEX), 6))
-    return found.q, chain.inverse_motion(
-        pose, twist, change, found.q, axis="x", singular="error", strict=True
-    )
+    c, s = np.cos(HEXIFLEX), np.sin(HEXIFLEX)
+    ends, velocity, acceleration = np.zeros((3, len(HEXIFLEX), 2, 3))
+    ends[:, 0, 0], ends[:, 0, 2], ends[:, 1, 0] = -(1 + c), -s, -1
+    velocity[:, 0, 0], velocity[:, 0, 2] = s * RATE, -c * RATE  # P' stays
+    acceleration[:, 0, 0] = c * RATE**2 + s * CHANGE
+    acceleration[:, 0, 2] = s * RATE**2 - c * CHANGE
+    target = es.Target(points=[(-1, 0, 0), (0, 0, 0)], places=ends)
+    rates = (x.reshape(len(HEXIFLEX), 6) for x in (velocity, acceleration))
+    return chain.complete(target, *rates, guess)

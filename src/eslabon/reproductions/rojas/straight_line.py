@@ -25,7 +25,6 @@ from eslabon.reproductions.rojas.tables import (
     Instant,
 )
 from eslabon.reproductions.verdicts import as_printed, erratum, greatest, number, numbers, statement
-from eslabon.solve.inverse import follow
 
 # -- the accuracy of the print ----------------------------------------------------------------------------------------
 
@@ -82,7 +81,7 @@ def joints(y: Sequence[float], z: Sequence[float] = (Z, 0.0, 0.0)) -> Joints:
     pose = es.algebra.pose(ORIENTATION, [X, y[0], z[0]])
     twist, change = ([0.0, 0.0, 0.0, 0.0, y[order], z[order]] for order in (1, 2))
     m = robot()
-    made = m.inverse_motion(pose, twist, change, m.home(), limits=False)
+    made = m.complete(es.Target(pose=pose), twist, change, m.home(), limits=False, report=True)
     return Joints(made.q, made.v, made.a, float(made.condition))
 
 
@@ -106,7 +105,7 @@ def linear(at: Instant, gravity: float = 9.81) -> LinearModel:
 def whole() -> Any:
     """The joints' motion along the whole path, at 101 instants."""
     hand = paths.along(paths.line([X, 0, Z], [X, 1, Z]), law(), ORIENTATION)
-    return follow(robot(), hand, guess=robot().home(), limits=False)
+    return robot().follow(hand, robot().home(), limits=False)
 
 
 # -- sections ---------------------------------------------------------------------------------------------------------
