@@ -4,6 +4,7 @@ found from many starts. This is a search: a mode that exists in a small region m
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cmp_to_key
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from eslabon.errors import AssemblyError, ModelError
 from eslabon.model import Model
 from eslabon.model.configuration import difference, integrate
 from eslabon.model.scale import characteristic_length, velocity_scales
+from eslabon.numerics.tolerances import DISTINCT
 from eslabon.solve.assembly.prescription import home
 from eslabon.solve.constraints.closed_configurations import close
 from eslabon.solve.ranges import Ranges
@@ -223,8 +225,28 @@ def working_modes(solver: PoseSolver, strides: tuple[int, ...], limits: bool) ->
     for branch in branches:  # which grows on the way
         seeds = _on_no_branch(solver, branches, leg_seeds(solver, branch, limits))
         _add_branches(solver, strides, branches, seeds)
+    return _ordered(solver, branches)
+
+
+def _ordered(solver: PoseSolver, branches: list[Branch]) -> list[Branch]:
+    """The branch that comes nearest to home first. Those that come equally near, as in symmetric
+    mechanisms, are ordered by their signs, plus before minus, then by where joints stand at a pose
+    that both have: round-off has no part in it."""
     m = solver.m
-    return sorted(branches, key=lambda x: float(distance_from_home(m, x.q[x.known]).min()))
+    near = [float(distance_from_home(m, x.q[x.known]).min()) for x in branches]
+
+    def compare(i: int, j: int) -> int:
+        first, second = branches[i], branches[j]
+        if abs(near[i] - near[j]) > DISTINCT:
+            return -1 if near[i] < near[j] else 1
+        if differing := int(first.code) ^ int(second.code):
+            return -1 if int(first.code) & (differing & -differing) else 1
+        both = np.flatnonzero(first.known & second.known)[:1]
+        apart = (solver.features(first.q[both]) - solver.features(second.q[both])).ravel()
+        distinct = apart[np.abs(apart) > DISTINCT]
+        return 0 if not len(distinct) else -1 if distinct[0] > 0 else 1
+
+    return [branches[k] for k in sorted(range(len(branches)), key=cmp_to_key(compare))]
 
 
 def _add_branches(
