@@ -246,7 +246,7 @@ def workspace(
         [(kind, x.min(), np.median(x), x.max()) for kind, x in kinds.items()],
     )
     parts: list[Any] = [
-        f"{len(found.q):,} of {found.asked:,} samples reached ({found.reached:.0%}).",
+        f"{len(found.q):,} of {found.samples:,} samples reached ({found.reached:.0%}).",
         "",
         extent,
         "",
@@ -259,7 +259,7 @@ def workspace(
     data = {
         "mechanism": m.name,
         "frame": found.frame,
-        "asked": found.asked,
+        "asked": found.samples,
         "reached": len(rows),
         "configurations": sheet.records(),
     }
@@ -300,7 +300,7 @@ def _mapped(
         strict=True,
     )
     sheet = Sheet("poses", ("mode", *heads, "parallel", "serial", "region"), list(rows))
-    parts: list[Any] = [str(found).strip("<>"), "", found.table()]
+    parts: list[Any] = [repr(found).strip("<>"), "", found.table()]
     if plot is not None:
         parts.append(f"Figure: {save_figure(found.plot(theme=theme), plot)}")
     data = {
