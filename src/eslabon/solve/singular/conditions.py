@@ -39,8 +39,6 @@ from eslabon.solve.singular.actuated_motions import (
 )
 from eslabon.solve.singular.actuated_motions import passive_velocities as passive_velocities
 
-
-
 # of a frame's twist
 PARTS = {"all": slice(0, 6), "rotation": slice(0, 3), "translation": slice(3, 6)}
 
@@ -274,7 +272,9 @@ def reachable_twists(m: Model, frame: str, part: str) -> Span:
     J = scaled_twists(m, q, frame)[:, PARTS[part]]
     twists = J @ _by_comparable_rates(actuated_motions(m, q))
     J = J / velocity_scales(m)
-    nothing = RANK * max(float(np.linalg.norm(J, axis=(1, 2)).max()), RANK)  # loops may hold what the tree moves
+    nothing = RANK * max(
+        float(np.linalg.norm(J, axis=(1, 2)).max()), RANK
+    )  # loops may hold what the tree moves
     U, sizes, _ = np.linalg.svd(np.concatenate(list(twists), axis=-1))
     ranks = (np.linalg.svd(twists, compute_uv=False) > nothing).sum(axis=-1)
     return Span(_oriented(U[:, : int((sizes > nothing).sum())]), int(ranks.max()))
