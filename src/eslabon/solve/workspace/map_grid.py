@@ -19,7 +19,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_columns, coordinate_names
 from eslabon.model.scale import characteristic_length
 from eslabon.numerics.tolerances import ROUND_OFF
-from eslabon.solve.assembly.prescription import home
+from eslabon.solve.prescribed import home
 from eslabon.solve.workspace.pose_coordinates import (
     POSE,
     POSITION,

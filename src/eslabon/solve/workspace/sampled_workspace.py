@@ -22,11 +22,12 @@ from eslabon.formulas.quantities import quantity
 from eslabon.model import Joint, Model
 from eslabon.model.scale import characteristic_length
 from eslabon.progress import Progress
-from eslabon.solve.assembly.assemble import Assembly
-from eslabon.solve.assembly.continuation import continued
-from eslabon.solve.assembly.prescription import Prescription, start
+from eslabon.solve.assembly import Assembly
 from eslabon.solve.constraints.independent_coordinates import partition
+from eslabon.solve.prescribed import as_configuration, home
+from eslabon.solve.problem import Problem
 from eslabon.solve.ranges import Ranges
+from eslabon.solve.solver import follow
 from eslabon.solve.singular.conditions import Conditions, conditions
 
 Mask = NDArray[np.bool_]
@@ -173,7 +174,7 @@ def workspace(
     samples, limits = count(samples, "samples", 1), flag(limits, "limits")
     shown = progress if progress is None else flag(progress, "progress")
     chosen = chosen_frame(m, frame if frame is None else text(frame, "frame")).name
-    joints, begin = spanning_joints(m), np.array(start(m, guess))
+    joints, begin = spanning_joints(m), np.array(as_configuration(m, guess))
     ranged = np.array(joint_ranges(m, joints, mapping(ranges, "ranges"), limits))
     if begin.ndim != 1:
         raise ModelError(f"guess is one configuration to start from; it has shape {begin.shape}.")
@@ -250,7 +251,7 @@ def _own_ranges(m: Model, joint: Joint, limits: bool) -> list[tuple[float, float
             f"the actuated joint '{joint.name}' of {m.name} has no limits; say how far it goes, as "
             f"in ranges={{'{joint.name}': (0.1, 0.5)}}."
         )
-    middle = start(m, None)[m.coordinates[joint.name]]
+    middle = home(m)[m.coordinates[joint.name]]
     return [(float(x) - np.pi, float(x) + np.pi) for x in middle]
 
 
@@ -261,7 +262,7 @@ class _Sampling:
     """Moves a mechanism from a start to values of its actuators, on one branch."""
 
     def __init__(self, m: Model, joints: tuple[str, ...], ranges: Floats, begin: Floats) -> None:
-        self.m, self.given, self.ranges, self.begin = m, Prescription(joints), ranges, begin
+        self.m, self.given, self.ranges, self.begin = m, Problem(joints), ranges, begin
 
     def reach(self, samples: int, bar: Progress) -> tuple[Floats, Mask]:
         """A configuration for each sample, and whether it was reached."""
@@ -300,7 +301,7 @@ class _Sampling:
         q, reached = np.array(begin), np.zeros(len(values), dtype=bool)
         for k in range(0, len(values), SETTINGS.lanes):
             some = slice(k, k + SETTINGS.lanes)
-            motion = continued(self.m, self.given, begin[some], values[some, None])
+            motion = follow(self.m, self.given, begin[some], values[some, None])
             good = ~motion.lost[:, 0]
             good[[crossing.lane for crossing in motion.crossings]] = False
             q[some][good], reached[some] = motion.q[good, 0], good
