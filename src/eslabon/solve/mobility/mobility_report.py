@@ -278,9 +278,7 @@ def _why(r: Mobility) -> str:
         names = [c.kind for c in r.chains if c.kind != "trivial"]
         of = f" in the {names[0]} chain" if names and names[0] != "undecided" else ""
         as_well = " as well" * bool(reasons)
-        reasons.append(
-            f"{_many(more, 'constraint')}{of} repeat{'s' * (more == 1)} others{as_well}"
-        )
+        reasons.append(f"{_many(more, 'constraint')}{of} repeat{'s' * (more == 1)} others{as_well}")
     return ", and ".join(reasons)
 
 
@@ -352,8 +350,8 @@ def _of_branches_elsewhere(r: Mobility) -> Iterator[str]:
         )
     elif r.closed:
         yield (
-            f"{search} found no branch with another mobility among {r.closed} closed "
-            "configurations; that is no proof that there is none."
+            f"{search} met no other mobility among {r.closed} closed configurations; that is no "
+            "proof that there is none."
         )
 
 
