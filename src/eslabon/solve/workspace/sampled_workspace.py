@@ -27,8 +27,8 @@ from eslabon.solve.constraints.independent_coordinates import partition
 from eslabon.solve.prescribed import as_configuration, home
 from eslabon.solve.problem import Problem
 from eslabon.solve.ranges import Ranges
-from eslabon.solve.solver import follow
 from eslabon.solve.singular.conditions import Conditions, conditions
+from eslabon.solve.solver import follow
 
 Mask = NDArray[np.bool_]
 KINDS = ("parallel", "serial")

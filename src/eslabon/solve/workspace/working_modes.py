@@ -17,8 +17,8 @@ from eslabon.model import Model
 from eslabon.model.configuration import difference, integrate
 from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.tolerances import DISTINCT
-from eslabon.solve.prescribed import home
 from eslabon.solve.constraints.closed_configurations import close
+from eslabon.solve.prescribed import home
 from eslabon.solve.ranges import Ranges
 from eslabon.solve.workspace.map_branches import Branch, Mask, Places, PoseSolver, differ, flood
 from eslabon.solve.workspace.pose_coordinates import POSITION
