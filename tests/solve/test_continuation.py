@@ -146,7 +146,7 @@ def test_loops_keep_their_limits():
     ):
         robot.assemble(target)
     with pytest.raises(
-        es.InverseKinematicsError, match="does not reach this target .* within its limits"
+        es.InverseKinematicsError, match=r"does not reach this target .* within its limits"
     ):
         robot.inverse_kinematics(target)
     assert robot.inverse_kinematics(target, limits=False).max() > 50
