@@ -21,21 +21,31 @@ def loops():
     q = m.project(m.home())
     x, frame = q[[0, 2]], m.bodies[-1].name
     T = m.pose(q, frame)
-    both = {"joints": m.actuated, "guess": q, "limits": True}
+    both = {
+        "guess": q,
+        "limits": True,
+        "report": False,
+        "continuation": False,
+        "singular": "warn",
+        "restarts": 3,
+        "tolerance": 1e-9,
+    }
     return m, {
-        "assemble": (lambda **k: m.assemble(**k), {"actuated": x, **both, "strict": True, "continuation": False, "singular": "warn"}),
-        "assemble a pose": (lambda **k: m.assemble(**k), {"pose": T, "frame": frame, "guess": q}),
-        "complete": (lambda **k: m.complete(**k), {"qa": x, "va": x, "aa": x, **both, "continuation": False, "passive": "refuse", "singular": "warn"}),
+        "assemble": (lambda **k: m.assemble(**k), {"given": x, **both}),
+        "assemble joints": (lambda value, **k: m.assemble({m.actuated[0]: value, m.actuated[1]: x[1]}, **k), {"value": x[0], "guess": q}),
+        "assemble a pose": (lambda pose, frame, **k: m.assemble(es.Target(frame, pose=pose), **k), {"pose": T, "frame": frame, "guess": q}),
+        "complete": (lambda **k: m.complete(**k), {"given": x, "velocity": x, "acceleration": x, **both, "passive": "refuse"}),
+        "complete a pose": (lambda pose, frame, **k: m.complete(es.Target(frame, pose=pose), **k), {
+            "pose": T, "velocity": np.zeros(6), "acceleration": np.zeros(6), "guess": q, "frame": frame, "singular": "warn"}),
         "project": (lambda **k: m.project(**k), {"q": q, "v": q, "a": q, "limits": True}),
-        "assembly_modes": (lambda **k: m.assembly_modes(**k), {"actuated": x, "joints": m.actuated, "limits": True}),
+        "assembly_modes": (lambda **k: m.assembly_modes(**k), {"given": x, "report": False, "limits": True}),
         "conditions": (lambda **k: m.conditions(**k), {"q": q, "frame": frame, "part": "all"}),
         "singularity": (lambda **k: m.singularity(**k), {"q": q, "frame": frame, "part": "rotation", "tolerance": 1e-5}),
         "manipulability": (lambda **k: m.manipulability(**k), {"q": q, "frame": frame, "part": "translation"}),
         "well_conditioned": (lambda **k: m.well_conditioned(**k), {"frame": frame, "limits": 1.5}),
-        "inverse_motion": (lambda **k: m.inverse_motion(**k), {
-            "pose": T, "twist": np.zeros(6), "acceleration": np.zeros(6), "guess": q, "frame": frame, "limits": True, "singular": "warn"}),
         "workspace": (lambda **k: m.workspace(**k), {"frame": frame, "ranges": {m.actuated[0]: (1.9, 2.1)}, "samples": 5, "guess": q, "limits": True}),
-        "inverse_kinematics": (lambda **k: m.inverse_kinematics(**k), {"pose": T, "guess": q, "frame": frame, "limits": True, "report": False}),
+        "inverse_kinematics": (lambda frame, pose, **k: m.inverse_kinematics(es.Target(frame, pose=pose), **k), {
+            "pose": T, "guess": q, "frame": frame, "limits": True, "report": False}),
         "follow": (lambda **k: m.follow(**k), {"path": None}),
     }  # fmt: skip
 
@@ -48,33 +58,34 @@ def trees():
     )
     return m, {
         "inverse_kinematics": (lambda **k: m.inverse_kinematics(**k), {
-            "pose": T, "guess": q, "frame": "tool", "axis": "x", "solutions": 1, "limits": True, "tolerance": 1e-9,
-            "restarts": 1, "strict": True, "threads": 1, "report": False}),
-        "points": (lambda **k: m.inverse_kinematics(**k), {"pose": T[None, :3, 3], "points": [[0.0, 0.0, 0.0]]}),
+            "target": T, "guess": q, "solutions": 1, "limits": True, "tolerance": 1e-9, "restarts": 1, "threads": 1, "report": False}),
+        "targets": (lambda **k: m.inverse_kinematics(es.Target(**k)), {
+            "frame": "tool", "position": T[:3, 3], "axis": {"x": T[:3, 0]}, "weight": 2.0}),
+        "points": (lambda **k: m.inverse_kinematics(es.Target(**k)), {"places": T[None, :3, 3], "points": [[0.0, 0.0, 0.0]]}),
         "follow": (lambda **k: m.follow(**k), {
             "path": path, "guess": q, "frame": "tool", "times": [0.0, 1.0], "axis": "x", "limits": True, "tolerance": 1e-9,
-            "strict": True, "singular": "warn"}),
+            "report": False, "singular": "warn", "part": "pose"}),
         "conditions": (lambda **k: m.conditions(**k), {"q": q, "frame": "tool", "part": "all"}),
         "singularity": (lambda **k: m.singularity(**k), {"q": q, "frame": "tool", "part": "all", "tolerance": 1e-5}),
         "manipulability": (lambda **k: m.manipulability(**k), {"q": q, "frame": "tool", "part": "all"}),
-        "inverse_motion": (lambda **k: m.inverse_motion(**k), {
-            "pose": T, "twist": np.zeros(6), "acceleration": np.zeros(6), "guess": q, "frame": "tool", "limits": True,
-            "tolerance": 1e-9, "strict": True, "singular": "warn"}),
+        "complete": (lambda pose, frame, **k: m.complete(es.Target(frame, pose=pose), **k), {
+            "pose": T, "velocity": np.zeros(6), "acceleration": np.zeros(6), "guess": q, "frame": "tool", "limits": True,
+            "tolerance": 1e-9, "report": False, "singular": "warn"}),
         "newton_gauss": (lambda **k: m.newton_gauss(**k), {
             "pose": T, "guess": q, "frame": "tool", "twist": np.zeros(6), "equations": "vector", "iterations": 3,
             "tolerance": 1e-9, "dtype": float}),
         "workspace": (lambda **k: m.workspace(**k), {"frame": "tool", "ranges": {}, "samples": 5, "guess": q, "limits": True}),
-        "assemble": (lambda **k: m.assemble(**k), {"actuated": q, "guess": q, "limits": True}),
+        "assemble": (lambda **k: m.assemble(**k), {"given": q, "guess": q, "limits": True}),
         "project": (lambda **k: m.project(**k), {"q": q, "v": q, "a": q, "limits": True}),
     }  # fmt: skip
 
 
 # What has a meaning after all.
 MEANS = {
-    "nothing": {"guess", "joints", "frame", "actuated", "ranges", "v", "a", "axis", "points", "strict", "threads", "times", "singular", "pose", "twist", "dtype"},
-    "number": {"samples", "solutions", "tolerance", "threads", "restarts", "iterations"},
-    "negative": set(), "fraction": {"tolerance"}, "true": {"limits", "strict", "report", "continuation"},
-    "table": set(), "empty": {"joints"}, "text": set(),
+    "nothing": {"guess", "frame", "ranges", "v", "a", "axis", "position", "threads", "times", "singular", "velocity", "acceleration", "twist", "dtype"},
+    "number": {"weight", "samples", "solutions", "tolerance", "threads", "restarts", "iterations"},
+    "negative": set(), "fraction": {"tolerance", "weight"}, "true": {"limits", "report", "continuation"},
+    "table": set(), "empty": set(), "text": set(),
 }  # fmt: skip
 
 

@@ -21,10 +21,10 @@ def closed_verbs(m, q):
     rates = np.linspace(0.1, 0.2, len(place))
 
     def prescribed(s):
-        return q[place] + s[..., None] * np.ones(len(place))
+        return {name: q[k] + s for name, k in zip(joints, place, strict=True)}
 
     def assembled(s, guess, **options):
-        return m.assemble(prescribed(s), guess, joints=joints, **options)
+        return m.assemble(prescribed(s), guess, **options)
 
     return {
         "assemble": lambda s: assembled(s, q),
@@ -33,10 +33,10 @@ def closed_verbs(m, q):
             np.stack([s, 2 * s], axis=-1), q, continuation=True
         ),
         "assemble poses": lambda s: m.assemble(
-            pose=m.pose(assembled(s, q), frame), guess=q, frame=frame
+            es.Target(frame, pose=m.pose(assembled(s, q), frame)), guess=q
         ),
         "complete": lambda s: m.complete(
-            prescribed(s), s[..., None] * rates, s[..., None] * rates, q, joints=joints
+            prescribed(s), s[..., None] * rates, s[..., None] * rates, q
         )[2],
         "project": lambda s: m.project(q + s[..., None]),
         "project rates": lambda s: m.project(
@@ -51,14 +51,16 @@ def open_verbs(m, q):
         return m.pose(q + s[..., None], "tip")
 
     def found(s, **options):
-        return m.inverse_kinematics(poses(s), frame="tip", limits=False, report=True, **options)
+        return m.inverse_kinematics(
+            es.Target("tip", pose=poses(s)), limits=False, report=True, **options
+        )
 
     return {
         "from a guess": lambda s: found(s, guess=q).q,
         "from starts": lambda s: found(s).distance,
         "several": lambda s: found(s, solutions=2).q,
         "points": lambda s: m.inverse_kinematics(
-            poses(s)[..., None, :3, 3], q, "tip", points=[[0, 0, 0]]
+            es.Target("tip", places=poses(s)[..., None, :3, 3], points=[[0, 0, 0]]), q
         ),
         "conditions": lambda s: m.conditions(q + s[..., None], "tip").serial,
     }

@@ -121,13 +121,13 @@ def test_poses_are_followed_straight():
     begin = m.assemble([0.6, 0.5, 0.55])
     T = np.tile(m.pose(begin, "centre"), (4, 1, 1))
     T[:, 0, 3] += [0, 0.03, 0.0, -0.03]
-    coarse = m.assemble(pose=T, frame="centre", guess=begin, continuation=True)
+    coarse = m.assemble(es.Target("centre", pose=T), guess=begin, continuation=True)
     shares = np.linspace(0, 3, 301)
     fine = np.tile(T[0], (301, 1, 1))
     fine[:, 0, 3] = np.interp(shares, range(4), T[:, 0, 3])
     assert np.allclose(
         coarse,
-        m.assemble(pose=fine, frame="centre", guess=begin, continuation=True)[::100],
+        m.assemble(es.Target("centre", pose=fine), guess=begin, continuation=True)[::100],
         atol=1e-8,
     )
 
@@ -139,13 +139,17 @@ def test_loops_keep_their_limits():
     robot, delta = es.load("stewart_gough"), es.load("delta")
     T = np.eye(4)
     T[2, 3] = 50.0
-    for call in (robot.inverse_kinematics, lambda pose, **k: robot.assemble(pose=pose, **k)):
-        with pytest.raises(
-            es.AssemblyError,
-            match=r"'slide\d' at 5\d\.\d+ m, beyond its limits 0.5 to 0.85.*limits=False",
-        ):
-            call(T, frame=robot.frames[0].name)
-    assert robot.inverse_kinematics(T, frame=robot.frames[0].name, limits=False).max() > 50
+    target = es.Target(robot.frames[0].name, pose=T)
+    with pytest.raises(
+        es.AssemblyError,
+        match=r"'slide\d' at 5\d\.\d+ m, beyond its limits 0.5 to 0.85.*limits=False",
+    ):
+        robot.assemble(target)
+    with pytest.raises(
+        es.InverseKinematicsError, match=r"does not reach this target .* within its limits"
+    ):
+        robot.inverse_kinematics(target)
+    assert robot.inverse_kinematics(target, limits=False).max() > 50
     for call in (
         delta.assemble,
         delta.assembly_modes,

@@ -42,10 +42,7 @@ def alone(m, parameters, k):
 
 
 def actuated(m, off=0.1):
-    return (
-        m.assemble(strict=False, joints=(), actuated=np.zeros(0))[list(m.actuated_coordinates)]
-        + off
-    )
+    return m.assemble({})[list(m.actuated_coordinates)] + off
 
 
 @pytest.mark.parametrize(
@@ -126,9 +123,8 @@ def test_random_closed_mechanisms_stay_on_their_branch(kinds, cuts):
     m, q, held = determined(kinds, cuts)
     places = [m.index(name) for name in held]
     s = np.array([-0.06, 0.0, 0.04])
-    found = m.assemble(
-        q[places], q, joints=held, parameters={"s": s}, strict=False, singular="ignore"
-    )
+    given = dict(zip(held, q[places], strict=True))
+    found = m.assemble(given, q, parameters={"s": s}, report=True).q
     left = np.abs(m.constraint(found, parameters={"s": s})).max(axis=-1)
     assert np.allclose(found[..., places], q[places])
     assert left[1] < 1e-10
@@ -137,7 +133,7 @@ def test_random_closed_mechanisms_stay_on_their_branch(kinds, cuts):
             continue
         here = q
         for part in np.linspace(0.0, end, 13)[1:]:
-            here = m.variant(s=part).assemble(q[places], here, joints=held, singular="ignore")
+            here = m.variant(s=part).assemble(given, here, singular="ignore")
         np.testing.assert_allclose(found[k], here, atol=1e-8)
     assert (left < 1e-10).sum() > 1
 
@@ -213,12 +209,10 @@ def test_poses_and_parts_of_them_in_each_design(name):
     frame = m.frames[0].name if m.frames else m.bodies[-1].name
     T = m.pose(q, frame, parameters=parameters)
     for found in (
-        m.assemble(pose=T, frame=frame, guess=begin, parameters=parameters),
-        m.inverse_kinematics(T, begin, frame, parameters=parameters),
+        m.assemble(es.Target(frame, pose=T), guess=begin, parameters=parameters),
+        m.inverse_kinematics(es.Target(frame, pose=T), begin, parameters=parameters),
         m.inverse_kinematics(
-            position=T[:, :3, 3],
-            orientation=T[:, :3, :3],
-            frame=frame,
+            es.Target(frame, position=T[:, :3, 3], orientation=T[:, :3, :3]),
             guess=begin,
             parameters=parameters,
         ),
@@ -228,7 +222,10 @@ def test_poses_and_parts_of_them_in_each_design(name):
         assert np.abs(m.constraint(found, parameters=parameters)).max(initial=0.0) < 1e-9
     point = T[:, :3, 3]
     states = m.complete(
-        position=point, velocity=[0.1, 0.05, 0.0], frame=frame, guess=begin, parameters=parameters
+        es.Target(frame, position=point),
+        velocity=[0.1, 0.05, 0.0],
+        guess=begin,
+        parameters=parameters,
     )
     for k in range(COUNT):
         own = alone(m, parameters, k)
@@ -236,7 +233,7 @@ def test_poses_and_parts_of_them_in_each_design(name):
             k == COUNT - 1
         ):  # a design solves for targets in its own unit of length, and compiles for it
             expected = own.complete(
-                position=point[k], velocity=[0.1, 0.05, 0.0], frame=frame, guess=begin
+                es.Target(frame, position=point[k]), velocity=[0.1, 0.05, 0.0], guess=begin
             )
             if own.closed and name != "planar_3rrr":  # else a position leaves freedom open
                 np.testing.assert_allclose(states[0][k], expected[0], atol=1e-7)
@@ -247,7 +244,7 @@ def test_poses_and_parts_of_them_in_each_design(name):
 def test_designs_that_cannot_close_are_named_or_returned_as_near_as_they_came():
     m = es.load("five_bar")
     L3 = np.array([0.1, 0.02, 0.09])
-    q = m.assemble([2.0, 1.0], parameters={"L3": L3}, strict=False, singular="ignore")
+    q = m.assemble([2.0, 1.0], parameters={"L3": L3}, report=True).q
     closed = np.abs(m.constraint(q, parameters={"L3": L3})).max(axis=-1) < 1e-9
     assert closed.tolist() == [True, False, True]
     assert np.isfinite(q).all()
@@ -258,12 +255,14 @@ def test_designs_that_cannot_close_are_named_or_returned_as_near_as_they_came():
         m.assemble([2.0, 1.0], parameters={"L3": L3})
     T = m.pose(m.assemble([2.0, 1.0]))
     with pytest.raises(es.AssemblyError, match=r"five_bar with L2 = 0.001"):
-        m.assemble(pose=T, parameters={"L2": [0.04, 0.001]})
+        m.assemble(es.Target(pose=T), parameters={"L2": [0.04, 0.001]})
     with pytest.raises(
         es.InverseKinematicsError, match=r"five_bar with L2 = 0.001 does not reach target"
     ):
-        m.inverse_kinematics(position=T[:3, 3], parameters={"L2": [0.04, 0.001]})
-    found = m.inverse_kinematics(position=T[:3, 3], parameters={"L2": [0.04, 0.001]}, report=True)
+        m.inverse_kinematics(es.Target(position=T[:3, 3]), parameters={"L2": [0.04, 0.001]})
+    found = m.inverse_kinematics(
+        es.Target(position=T[:3, 3]), parameters={"L2": [0.04, 0.001]}, report=True
+    )
     assert found.converged.tolist() == [True, False]
 
 
@@ -403,7 +402,7 @@ def test_linear_models_where_the_actuated_joint_determines_nothing():
     """A crank at its dead centre, where the slider is no independent coordinate, in each design its own."""
     m = es.load("slider_crank").with_actuated(["slide"])
     r = np.array([0.1, 0.13])
-    q = m.assemble([0.0], joints=("crank",), parameters={"r": r})
+    q = m.assemble({"crank": 0.0}, parameters={"r": r})
     found = m.linearize(q, parameters={"r": r})
     for k in range(2):
         alone = m.with_parameters(r=float(r[k])).linearize(q[k])
@@ -416,7 +415,9 @@ def test_limits_that_depend_on_a_parameter_are_not_those_of_the_described_mechan
     m = m.with_joint("theta2", limits=(-1.0, "a1"))
     lengths = {"a1": [0.9, 1.1]}
     for ask in (
-        lambda **more: m.inverse_kinematics(position=[1.0, 0.5, 0.0], parameters=lengths, **more),
+        lambda **more: m.inverse_kinematics(
+            es.Target(position=[1.0, 0.5, 0.0]), parameters=lengths, **more
+        ),
         lambda **more: m.equilibrium(tau=[0.0, 0.0], guess=[-1.5, 0.1], parameters=lengths, **more),
     ):
         with pytest.raises(
@@ -446,21 +447,17 @@ def driven():
 def test_driven_mechanisms_take_designs_too():
     m = driven()
     r, t = np.array([0.09, 0.1, 0.12]), np.array([0.0, 0.1])[:, None]
-    q = m.assemble(t=t, parameters={"r": r}, joints=())
+    q = m.assemble(t=t, parameters={"r": r})
     assert q.shape == (2, 3, m.nq)
     x = r * np.cos(0.5 + 2 * t) + np.sqrt(0.3**2 - (r * np.sin(0.5 + 2 * t)) ** 2)  # of the block
     np.testing.assert_allclose(q[..., m.index("slide")], x, atol=1e-9)
-    q, v, a = m.complete(t=0.1, parameters={"r": r}, joints=(), qa=[], va=[], aa=[])
+    q, v, a = m.complete(t=0.1, parameters={"r": r})
     h = 1e-4
-    before, after = (
-        m.assemble(t=0.1 + s, parameters={"r": r}, joints=(), guess=q) for s in (-h, h)
-    )
+    before, after = (m.assemble(t=0.1 + s, parameters={"r": r}, guess=q) for s in (-h, h))
     np.testing.assert_allclose(v, (after - before) / (2 * h), atol=1e-7)
     np.testing.assert_allclose(a, (after - 2 * q + before) / h**2, atol=1e-4)
     np.testing.assert_allclose(
         m.project(q + 1e-3, t=0.1, parameters={"r": r})[:, 0], 0.7, atol=1e-9
     )
     motion = m.simulate(q, v, (0.1, 0.3), method="rk4", step=1e-3, every=100, parameters={"r": r})
-    np.testing.assert_allclose(
-        motion.q[:, -1], m.assemble(t=0.3, parameters={"r": r}, joints=()), atol=1e-9
-    )
+    np.testing.assert_allclose(motion.q[:, -1], m.assemble(t=0.3, parameters={"r": r}), atol=1e-9)

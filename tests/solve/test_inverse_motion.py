@@ -6,7 +6,6 @@ import pytest
 import eslabon as es
 from eslabon.numerics import pose as pose_of
 from eslabon.numerics import rotation_about
-from eslabon.solve.inverse import inverse_motion
 from random_mechanisms import random_tree
 from randomness import seeded
 
@@ -24,8 +23,9 @@ def test_a_parallel_robot_moves_its_platform_as_asked(name, rng):
     m = es.load(name)
     frame, q = m.frames[0].name, np.tile(m.project(m.home()), (2, 3, 1))
     q, v, a = m.project(q, rng.normal(size=(2, 3, m.nv)), rng.normal(size=(2, 3, m.nv)))
-    found = m.inverse_motion(*frame_motion(m, q, v, a, frame), guess=q, frame=frame)
     wanted = frame_motion(m, q, v, a, frame)
+    target = es.Target(frame, pose=wanted[0])
+    found = m.complete(target, *wanted[1:], q, report=True)
     for made, asked in zip(frame_motion(m, found.q, found.v, found.a, frame), wanted, strict=True):
         assert np.allclose(made, asked, atol=1e-7 * max(1, np.abs(asked).max()))
     assert found.slip.shape == (2, 3)
@@ -34,23 +34,24 @@ def test_a_parallel_robot_moves_its_platform_as_asked(name, rng):
     m.hybrid_dynamics(found.q, found.v, found.a)
     J = m.constraint_jacobian(found.q)
     asked = rng.normal(size=(2, 3, 6))
-    free = m.inverse_motion(wanted[0], asked, asked, guess=q, frame=frame)
+    free = m.complete(target, asked, asked, q, report=True)
     assert np.abs(np.einsum("...ij,...j->...i", J, free.v)).max() < 1e-9 * np.abs(free.v).max()
     assert m.project(free.q, free.v, free.a)[2] == pytest.approx(free.a, rel=1e-7, abs=1e-7)
 
 
-def test_the_verb_of_a_tree_is_the_function():
+def test_a_tree_moves_its_frame_as_asked():
     m = es.load("puma560")
     q, v, a = np.array([0.1, 0.7, -2.4, 0.2, 0.9, 0.3]), np.full(6, 0.4), np.full(6, -0.3)
-    found = m.inverse_motion(*frame_motion(m, q, v, a), guess=q + 0.01)
+    pose, twist, change = frame_motion(m, q, v, a)
+    target = es.Target(pose=pose)
+    found = m.complete(target, twist, change, q + 0.01, report=True)
     assert np.allclose(found.v, v)
     assert np.allclose(found.a, a)
-    same = inverse_motion(m, *frame_motion(m, q, v, a), q + 0.01)
-    assert np.array_equal(found.q, same.q)
+    for mine, other in zip(found.q, m.complete(target, twist, change, q + 0.01)[0], strict=True):
+        assert mine == other
     for call, sentence in [
-        (lambda: m.inverse_motion(m.pose(q), v, a, gues=q), "no option 'gues'"),
-        (lambda: m.inverse_motion(m.pose(q), v[:5], a), "a frame has 6 components"),
-        (lambda: es.load("five_bar").inverse_motion(np.eye(4), v, a, axis="x"), "has loops"),
+        (lambda: m.complete(target, v, a, gues=q), "no option 'gues'"),
+        (lambda: m.complete(target, v[:5], a), "velocity has 6 numbers"),
     ]:
         with pytest.raises(es.EslabonError, match=sentence):
             call()

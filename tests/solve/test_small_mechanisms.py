@@ -17,15 +17,15 @@ def verbs(m):
     own = np.zeros(len(m.actuated_velocities))
     return {
         "assemble": lambda: m.assemble(actuated),
-        "assemble nothing": lambda: m.assemble(joints=()),
+        "assemble nothing": lambda: m.assemble({}),
         "assemble motion": lambda: m.assemble(np.tile(actuated, (3, 1)), continuation=True),
-        "assemble pose": lambda: m.assemble(pose=T, frame=frame),
+        "assemble pose": lambda: m.assemble(es.Target(frame, pose=T)),
         "complete": lambda: m.complete(actuated, own, own),
         "project": lambda: m.project(q, v, v),
         "assembly_modes": lambda: m.assembly_modes(actuated),
         "conditions": lambda: m.conditions(q, frame),
         "workspace": lambda: m.workspace(frame, samples=5),
-        "inverse_kinematics": lambda: m.inverse_kinematics(T, frame=frame),
+        "inverse_kinematics": lambda: m.inverse_kinematics(es.Target(frame, pose=T)),
         "follow": lambda: m.follow(5),
     }
 
@@ -47,9 +47,11 @@ def test_every_verb_works_or_says_a_sentence(name):
 
 def test_what_is_locked_stays_where_it_is():
     m = SMALL["locked_loop"]()
-    q = m.assemble(joints=())
+    q = m.assemble({})
     assert np.abs(m.constraint(q)).max() < 1e-12
     assert m.conditions(q).mobility == 0
     one = SMALL["one_joint_and_fixed"]()
-    assert np.allclose(one.inverse_kinematics(one.pose([0.3], "tool"), frame="tool"), [0.3])
+    assert np.allclose(
+        one.inverse_kinematics(es.Target("tool", pose=one.pose([0.3], "tool"))), [0.3]
+    )
     assert np.allclose(one.assemble([0.4]), [0.4])

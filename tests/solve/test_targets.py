@@ -8,8 +8,9 @@ import pytest
 import eslabon as es
 from eslabon.model.configuration import integrate
 from eslabon.model.plane_of_motion import plane_directions
+from eslabon.model.scale import characteristic_length
 from eslabon.numerics import rotation_from_rotation_vector
-from eslabon.solve.targets import reach
+from eslabon.solve.target import read_targets
 from random_mechanisms import random_closed, random_tree
 from randomness import seeded
 
@@ -41,24 +42,23 @@ def targets_of(m, q, frame):
 
 def error(m, q, targets):
     """|r|^2 / 2 of targets, by the forward kinematics and written here anew, lengths in units of what the solver takes."""
-    from eslabon.solve.targets.target import given
-
-    asked, total, place = given(m, targets), 0.0, 0
-    for part in asked.parts:
-        x = asked.values[place : place + part.size]
+    rows, values = read_targets(m, targets)
+    total, place, unit = 0.0, 0, characteristic_length(m)
+    for part in rows:
+        x = values[place : place + part.size]
         place += part.size
         T = m.pose(q, part.frame)
         name = type(part).__name__
         if name == "Position":
-            r = (T[:3, 3] - x) / part.unit
+            r = (T[:3, 3] - x) / unit
         elif name == "Orientation":
             E = T[:3, :3] @ x.reshape(3, 3).T
             angle = np.arccos(np.clip((np.trace(E) - 1) / 2, -1, 1))
             r = np.array([angle])
-        elif name == "Axis":
+        elif name == "AxisRows":
             r = T[:3, :3] @ part.axis - x
         else:
-            r = (np.array([part.first, part.second]) @ T[:3, 3] - x) / part.unit
+            r = (np.array([part.first, part.second]) @ T[:3, 3] - x) / unit
         total += part.weight * r @ r / 2
     return total
 
@@ -73,9 +73,8 @@ def test_what_a_configuration_has_is_reached(closed, seed):
     q = a_state(m, seed)
     kinds = list(targets_of(m, q, frame).items())
     for (name, words), start in product(kinds[seed::3], (10, 11, 12)):
-        found = reach(
-            m, [es.Target(frame, **words)], guess=a_state(m, seed + start, 0.05), limits=False
-        )
+        guess = a_state(m, seed + start, 0.05)
+        found = m.inverse_kinematics(es.Target(frame, **words), guess, limits=False, report=True)
         assert found.converged, name
         if m.closed:
             assert np.abs(m.constraint(found.q)).max() < 1e-10
@@ -151,22 +150,24 @@ def test_a_batch_is_its_single_calls(rng):
     m = es.load("five_bar")
     q = m.assemble(np.array([2.0, 1.0]) + 0.2 * rng.normal(size=(2, 3, 2)))
     p = m.pose(q)[..., :3, 3]
-    found = m.inverse_kinematics(position=p)
+    found = m.inverse_kinematics(es.Target(position=p))
     assert found.shape == (2, 3, m.nq)
     np.testing.assert_allclose(m.pose(found)[..., :3, 3], p, atol=1e-9)
     for k in np.ndindex(2, 3):
-        np.testing.assert_allclose(found[k], m.inverse_kinematics(position=p[k]), atol=1e-7)
-    assert m.inverse_kinematics(position=np.zeros((0, 3))).shape == (0, m.nq)
+        np.testing.assert_allclose(
+            found[k], m.inverse_kinematics(es.Target(position=p[k])), atol=1e-7
+        )
+    assert m.inverse_kinematics(es.Target(position=np.zeros((0, 3)))).shape == (0, m.nq)
 
 
 def test_working_modes_of_a_point():
     """A five-bar reaches a point with each leg bent to either side."""
     m = es.load("five_bar")
     p = m.pose(m.assemble([2.0, 1.0]))[:3, 3]
-    modes = m.assembly_modes(position=p)
+    modes = m.assembly_modes(es.Target(position=p))
     assert len(modes) == 4
     np.testing.assert_allclose(m.pose(modes)[:, :3, 3], np.broadcast_to(p, (4, 3)), atol=1e-9)
-    assert m.inverse_kinematics(position=p, solutions=4).shape == (4, m.nq)
+    assert m.inverse_kinematics(es.Target(position=p), solutions=4).shape == (4, m.nq)
 
 
 @pytest.mark.parametrize("name", ["five_bar", "planar_3rrr", "puma560", "delta"])
@@ -177,7 +178,7 @@ def test_rates_are_those_of_the_motion(name):
     p = m.pose(m.project(m.home()), frame)[:3, 3]
     flat = name in ("five_bar", "planar_3rrr")
     v, a = np.array([0.1, -0.2, 0.0 if flat else 0.3]), np.array([0.5, 0.4, 0.0 if flat else -0.3])
-    q, qd, qdd = m.complete(position=p, velocity=v, acceleration=a, frame=frame)
+    q, qd, qdd = m.complete(es.Target(frame, position=p), v, a)
     np.testing.assert_allclose(m.velocity(q, qd, frame, "aligned")[3:], v, atol=1e-8)
     np.testing.assert_allclose(m.acceleration(q, qd, qdd, frame, "aligned")[3:], a, atol=1e-7)
     if m.closed:
@@ -268,14 +269,25 @@ def test_a_path_out_of_reach_says_when():
         ({"rows": ["x"]}, "give pose= too"),
         ({"pose": np.eye(4), "rows": ["up"]}, "rows are some of"),
         ({"position": [9, 0, 0]}, "does not reach this target"),
-        ({"position": [0, 0.1, 0], "solutions": 0}, "solutions"),
-        ({"position": [0, 0.1, 0], "wishes": 3}, "no option"),
-        ({}, "takes the pose"),
+        ({}, "a target needs a pose"),
     ],
 )  # fmt: skip
 def test_mistakes_end_in_a_sentence(words, sentence):
     with pytest.raises(es.EslabonError, match=sentence):
-        es.load("five_bar").inverse_kinematics(**words)
+        es.load("five_bar").inverse_kinematics(es.Target(**words))
+
+
+def test_mistaken_options_end_in_a_sentence():
+    m, target = es.load("five_bar"), es.Target(position=[0, 0.1, 0])
+    for call, sentence in (
+        (lambda: m.inverse_kinematics(target, solutions=0), "solutions"),
+        (lambda: m.inverse_kinematics(target, wishes=3), "no option"),
+        (lambda: m.inverse_kinematics(None), "takes the pose"),
+        (lambda: m.inverse_kinematics([target, "tip"]), r"es\.Target"),
+        (lambda: m.assemble(target, strict=False), "no option 'strict'"),
+    ):
+        with pytest.raises(es.EslabonError, match=sentence):
+            call()
 
 
 @pytest.mark.parametrize(
@@ -290,7 +302,11 @@ def test_a_motion_with_freedom_left_has_its_own_rates(name, part, shift):
     """Where a path leaves freedom, v is the rate of q and a that of v: by differences along the motion."""
     m = es.load(name)
     frame = m.frames[-1].name
-    q0 = m.inverse_kinematics(planar=(7.0, -1.0, -2.0)) if name == "excavator" else m.home()
+    q0 = (
+        m.inverse_kinematics(es.Target(planar=(7.0, -1.0, -2.0)))
+        if name == "excavator"
+        else m.home()
+    )
     T = m.pose(q0, frame)
     path = es.paths.along(
         es.paths.line(T[:3, 3], T[:3, 3] + np.array(shift)), es.paths.cycloidal(2.0), T[:3, :3]
@@ -320,23 +336,27 @@ def test_driven_mechanisms_are_asked_at_an_instant():
             f"q{k}", "revolute", f"b{k - 1}" if k else "ground", f"b{k}", at=(0.5 * (k > 0), 0, 0)
         )
     m = b.frame("tip", "b2", at=(0.5, 0, 0)).drive("motor", "q0", "0.5*sin(2*t)").build()
-    for ask in (
-        lambda: m.inverse_kinematics(position=[0.3, 0.8, 0], frame="tip"),
-        lambda: m.assemble(position=[0.3, 0.8, 0], frame="tip", t=0.5),
-        lambda: m.complete(position=[0.3, 0.8, 0], velocity=[0, 0, 0], frame="tip", t=0.5),
-        lambda: m.conditions(np.zeros(3), "tip"),
+    target = es.Target("tip", position=[0.3, 0.8, 0])
+    for verb in (m.inverse_kinematics, m.assemble, m.complete):
+        with pytest.raises(es.ModelError, match=r"give it, as t=0\.5"):
+            verb(target)
+    with pytest.raises(es.ModelError, match="at_time"):
+        m.conditions(np.zeros(3), "tip")
+    for q in (
+        m.at_time(0.5).inverse_kinematics(target),
+        m.inverse_kinematics(target, t=0.5),
+        m.assemble(target, t=0.5),
+        m.complete(target, t=0.5)[0],
     ):
-        with pytest.raises(es.ModelError, match="at_time"):
-            ask()
-    q = m.at_time(0.5).inverse_kinematics(position=[0.3, 0.8, 0], frame="tip")
-    assert np.abs(m.constraint(q, t=0.5)).max() < 1e-10
+        assert np.abs(m.constraint(q, t=0.5)).max() < 1e-10
+        assert np.abs(m.pose(q, "tip")[:3, 3] - [0.3, 0.8, 0]).max() < 1e-9
 
 
 def test_modes_are_single_and_missing_ones_are_no_copies():
     m = es.load("excavator")
     with pytest.raises(es.ModelError, match="leaves 1 degree of freedom of excavator open"):
-        m.assembly_modes(planar=(6.5, -1.0))
-    assert len(m.assembly_modes(planar=(6.5, -1.0, -2.2))) >= 1
-    several = m.inverse_kinematics(planar=(6.5, -1.0, -2.2), solutions=5)
+        m.assembly_modes(es.Target(planar=(6.5, -1.0)))
+    assert len(m.assembly_modes(es.Target(planar=(6.5, -1.0, -2.2)))) >= 1
+    several = m.inverse_kinematics(es.Target(planar=(6.5, -1.0, -2.2)), solutions=5)
     kept = several[np.isfinite(several).all(axis=1)]
     assert len(np.unique(kept.round(6), axis=0)) == len(kept)

@@ -68,7 +68,9 @@ def test_a_spin_leaves_all_other_bodies_and_the_loops_where_they_are(name: str, 
 
 
 @pytest.mark.parametrize("name", SPINNING)
-def test_forces_are_those_of_hybrid_dynamics_whatever_acceleration_a_spin_is_given(name, rng) -> None:
+def test_forces_are_those_of_hybrid_dynamics_whatever_acceleration_a_spin_is_given(
+    name, rng
+) -> None:
     m = SPINNING[name][0]()
     q, v, a = moving(m, rng)
     forces, whole = m.hybrid_dynamics(q, v, a)

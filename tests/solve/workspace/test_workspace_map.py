@@ -144,7 +144,7 @@ def test_modes_are_those_that_assembly_finds(planar):
     m, found = planar
     for i, j in ((25, 25), (12, 30), (40, 28)):
         mine = found.q[:, i, j]
-        modes = m.assembly_modes(pose=m.pose(mine[0], "centre"))
+        modes = m.assembly_modes(es.Target(pose=m.pose(mine[0], "centre")))
         apart = np.abs(turned(mine[:, None] - modes)).max(axis=-1)
         assert len(modes) == 8
         assert apart.min(axis=0).max() < 1e-8
@@ -335,7 +335,7 @@ def test_on_parallel_curves_locked_actuators_do_not_hold_the_robot(planar):
     guess = found.q[1].reshape(-1, m.nq)[near]
     values = []
     for x, q in zip(points[::7], guess[::7], strict=True):
-        there = m.assemble(planar=(*x, 0.3), guess=q, frame="centre", strict=False)
+        there = m.assemble(es.Target("centre", planar=(*x, 0.3)), q, report=True).q
         values.append(
             m.conditions(there, "centre").parallel
             if np.abs(m.constraint(there)).max() < 1e-9
