@@ -34,7 +34,9 @@ def test_a_structure_that_cannot_move_is_assembled():
     b = es.Builder("triangle")
     for name in ("a", "b"):
         b.body(name, mass=1.0)
-    b.joint("A", "revolute", "ground", "a", home=0.9).joint("B", "revolute", "ground", "b", at=[1, 0, 0], home=2.2)
+    b.joint("A", "revolute", "ground", "a", home=0.9).joint(
+        "B", "revolute", "ground", "b", at=[1, 0, 0], home=2.2
+    )
     b.loop("tip", "revolute", "a", "b", [1, 0, 0], [1, 0, 0])
     m = b.build()
     assert m.dof == 0

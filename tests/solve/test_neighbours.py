@@ -25,7 +25,9 @@ TARGETS = {
 
 def far_poses(m, rng, count):
     lower, upper = np.array([j.limits[0] for j in m.joints], dtype=float).T
-    return m.pose(rng.uniform(lower, upper, (count, m.nq))), rng.uniform(lower, upper, (count, m.nq))
+    return m.pose(rng.uniform(lower, upper, (count, m.nq))), rng.uniform(
+        lower, upper, (count, m.nq)
+    )
 
 
 @pytest.mark.parametrize("kind", TARGETS)
@@ -77,7 +79,10 @@ def test_a_stretched_arm_is_singular_beside_any_lane():
         warnings.simplefilter("ignore")
         alone = m.complete(target, guess=[0.0, 0.0], singular="warn", **options)
         both = m.complete(
-            es.Target("tool", position=[stretched, bent]), guess=[[0.0, 0.0], [0.0, 1.5]], singular="warn", **options
+            es.Target("tool", position=[stretched, bent]),
+            guess=[[0.0, 0.0], [0.0, 1.5]],
+            singular="warn",
+            **options,
         )
     for one, two in zip(alone, both, strict=True):
         assert np.array_equal(one, two[0])
@@ -99,7 +104,9 @@ def test_assemblies_and_rates_are_the_same_alone_as_in_a_batch(name, rng):
         moved = m.complete(x[good], va[good], aa[good], q, report=True, limits=False)
         projected = m.project(found.q[good] + 0.01)
     order = rng.permutation(len(good))
-    shuffled = m.complete(x[good][order], va[good][order], aa[good][order], q, report=True, limits=False)
+    shuffled = m.complete(
+        x[good][order], va[good][order], aa[good][order], q, report=True, limits=False
+    )
     for one, two in ((moved.q, shuffled.q), (moved.v, shuffled.v), (moved.a, shuffled.a)):
         assert np.array_equal(one[order], two)
     for place, k in enumerate(good[:4]):

@@ -10,7 +10,9 @@ from scaling import scaled, scaled_coordinates, velocity_factors
 
 FACTORS = (1e-7, 1e-3, 1e6)
 CLOSED = ("five_bar", "planar_3rrr", "delta", "slider_crank", "stewart_gough", "bennett", "rssr")
-DIGITS = 1e-9  # of radians, or of lengths over the mechanism's size: what solvers leave of rows is 1e-10
+DIGITS = (
+    1e-9  # of radians, or of lengths over the mechanism's size: what solvers leave of rows is 1e-10
+)
 
 
 @pytest.fixture(autouse=True)
@@ -79,7 +81,9 @@ def test_inverse_kinematics_does_not_depend_on_the_unit_of_length(name, factor, 
     # To aim nowhere in reach: verdicts agree too.
     T[-1, :3, 3], S[-1, :3, 3] = 50.0, 50.0 * factor
     both = [
-        own.inverse_kinematics(es.Target(frame, pose=pose), scaled_coordinates(m, guess, f), report=True)
+        own.inverse_kinematics(
+            es.Target(frame, pose=pose), scaled_coordinates(m, guess, f), report=True
+        )
         for own, pose, f in ((m, T, 1.0), (n, S, factor))
     ]
     assert np.array_equal(both[0].converged, both[1].converged)
@@ -99,6 +103,8 @@ def test_paths_are_followed_at_any_size(factor):
         way = es.paths.along(line, es.paths.cycloidal(0.5))
         motions.append(own.follow(way, part="position", times=np.linspace(0, 0.5, 6)))
     for a, b in zip(
-        (motions[0].q, motions[0].v, motions[0].a), (motions[1].q, motions[1].v, motions[1].a), strict=True
+        (motions[0].q, motions[0].v, motions[0].a),
+        (motions[1].q, motions[1].v, motions[1].a),
+        strict=True,
     ):
         assert np.allclose(a, b, rtol=0, atol=1e-7 * np.abs(a).max())
