@@ -55,7 +55,7 @@ def stewart(kind: str = "spherical", axial: float = AXIAL, size: float = 1.0) ->
     for k in range(6):
         foot = size * around_z(0.5, 60 * k + (10 if k % 2 else -10) - 30)
         top = size * around_z(0.3, 60 * (k // 2 * 2) + (50 if k % 2 else 10) - 30)
-        towards = top + (0, 0, height) - foot
+        towards = top + np.array([0, 0, height]) - foot
         rod(b, f"cylinder{k}", 0.45 * size, 2.0, axial)
         rod(b, f"rod{k}", 0.4 * size, 1.0, axial, -0.4 * size)
         leg_joint(b, f"base{k}", kind, "ground", f"cylinder{k}", foot, towards)

@@ -17,9 +17,9 @@ from eslabon.errors import SINGULAR_CHOICES, report_singularity
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.numerics.tolerances import COINCIDENT, INPUT_DIGITS, RANK
+from eslabon.solve.constraints.constraint_structure import constraint_structure
 from eslabon.solve.constraints.derivative_requests import derived, parameters_of
 from eslabon.solve.constraints.independent_coordinates import partition, retained_rows
-from eslabon.solve.constraints.massless_motions import constraint_structure
 from eslabon.solve.constraints.state_checks import checked
 from eslabon.solve.designs import Designs, row_scales_of
 from eslabon.solve.singular.actuated_motions import (
