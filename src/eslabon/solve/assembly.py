@@ -58,7 +58,7 @@ def assemble(
     m: Model, given: Any = None, guess: Any = None, *, report: bool = False, **options: Any
 ) -> Any:
     """Full coordinates that close the loops; see `Mechanism.assemble`."""
-    if not report and not options and type(given) is type(guess) is np.ndarray:
+    if report is False and not options and type(given) is type(guess) is np.ndarray:
         near = NearBranch.of(m, actuated(m))(guess, given, True)
         if near is not None:
             return near

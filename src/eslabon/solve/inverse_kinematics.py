@@ -40,11 +40,12 @@ def inverse_kinematics(
     **options: Any,
 ) -> Any:
     """Configurations for targets; see `Mechanism.inverse_kinematics`."""
+    report = flag(report, "report")
+    solutions = solutions if type(solutions) is int else count(solutions, "solutions", 1)
     if type(target) is np.ndarray and target.shape == (4, 4) and solutions == 1 and not m.closed:
         found = _one_pose(m, target, guess, options)
-        if found is not None and (found.converged or report is True):
-            return found if report is True else found.q
-    flag(report, "report")
+        if found is not None and (found.converged or report):
+            return found if report else found.q
     solutions, o = count(solutions, "solutions", 1), read_options("inverse_kinematics", options)
     own, problem, x, o = at_instants(m, _as_targets(target), o)
     if not problem.rows:
@@ -112,9 +113,9 @@ class PoseSearch:
         steps = 0.0
         if guess is not None:
             found = self._native(guess, pose, guess, self._none, 1.0, tolerance, *self._limits)
-            if found[5] > 0 or (found[5] == 0 and not restarts and found[4] > SETTINGS.near):
+            if found[5] > 0 or (found[5] == 0 and not restarts and SETTINGS.near < found[4] < np.inf):
                 return found
-            if found[5] < 0 or not restarts:
+            if found[5] < 0 or not restarts or not np.isfinite(guess).all():
                 return None
             steps = found[3]
         elif not (np.isfinite(pose).all() and np.abs(pose).max() <= LARGEST):

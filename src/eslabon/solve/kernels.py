@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eslabon.arguments import LARGEST
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.compiler.operators import row_of
@@ -484,6 +485,7 @@ def pose_search(
     exact = [
         casadi.mmax(casadi.fabs(casadi.mtimes(R, R.T) - casadi.SX.eye(3))) < EXACT_ROTATION,
         casadi.det(R) > 0,
+        casadi.mmax(casadi.fabs(p)) <= LARGEST,
         casadi.mmax(casadi.fabs(pose[3, :] - casadi.DM([[0, 0, 0, 1]]))) <= 0,
     ]
     near = tolerance * characteristic_length(m)
