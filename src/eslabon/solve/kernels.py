@@ -485,7 +485,7 @@ def pose_search(
     exact = [
         casadi.mmax(casadi.fabs(casadi.mtimes(R, R.T) - casadi.SX.eye(3))) < EXACT_ROTATION,
         casadi.det(R) > 0,
-        casadi.mmax(casadi.fabs(p)) <= LARGEST,
+        casadi.sumsqr(pose) <= LARGEST**2,  # NaN is not
         casadi.mmax(casadi.fabs(pose[3, :] - casadi.DM([[0, 0, 0, 1]]))) <= 0,
     ]
     near = tolerance * characteristic_length(m)

@@ -241,7 +241,9 @@ class Solver:
         found = self.search(lanes, guessed, restarts)
         out = (found.error > self.goal) & ((found.error < self.settings.near) | (restarts > 0))
         q, steps = found.q, found.steps
-        if out.any():  # the last word on what seems out of reach; with loops, from where they are closed
+        if (
+            out.any()
+        ):  # the last word on what seems out of reach; with loops, from where they are closed
             own = lanes.take(out)
             q[out], more = self.refine(own if self.m.closed else own._replace(start=q[out]))
             steps[out] += more
