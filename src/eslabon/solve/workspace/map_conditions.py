@@ -81,13 +81,13 @@ def map_conditions(
     N = -K^-1 J_driven, with K the passive columns of the closure Jacobian, whose factors give its
     determinant's sign too. A large K is given in place of its reciprocal condition number."""
     per_speed = casadi.diag(1 / casadi.SX(velocity_scales(m)))  # by comparable velocities
-    twists = casadi.densify(jacobian(m, q, matrices.frame, axes="aligned"))
+    twists = casadi.SX(casadi.densify(jacobian(m, q, matrices.frame, axes="aligned")))
     twists = casadi.vertcat(twists[:3, :], twists[3:, :] / length) @ per_speed
     twists = twists[list(range(6))[PARTS[matrices.part]], :]
     dependent, driven = list(matrices.dependent), list(matrices.driven)
     parallel, sign, moved = casadi.SX(1), casadi.SX(1), twists[:, driven]
     if dependent:
-        J = equations(m, q, None, matrices.rows).J @ per_speed
+        J = casadi.SX(equations(m, q, None, matrices.rows).J) @ per_speed
         K = triangular(J[:, dependent], J[:, driven])
         follow, sign = -casadi.mtimes(twists[:, dependent], K.solution()), K.sign
         parallel = J[:, dependent]

@@ -28,7 +28,7 @@ def pose_coordinates(m: Model, q: Expression, frame: str, names: tuple[str, ...]
     """Coordinates of a frame's pose, as expressions."""
     R, p = placement(m, q, m.frame(frame))
     cosine, sine = plane_projections(m, R)
-    values = dict(zip(POSITION, casadi.vertsplit(p), strict=True))
+    values: dict[str, Expression] = dict(zip(POSITION, casadi.vertsplit(casadi.SX(p)), strict=True))
     values["angle"] = casadi.atan2(sine, cosine)
     if set(names) & set(TURNS):
         values |= dict(zip(TURNS, casadi.vertsplit(casadi.SX(rpy_from_rotation(R))), strict=True))
@@ -91,5 +91,6 @@ def _changes(m: Model, frame: str, name: str) -> bool:
 def _turns_in_plane(m: Model, frame: str) -> bool:
     """Whether a frame turns about the normal of the plane of motion only, or not at all."""
     axes = reachable_twists(m, frame, "rotation").basis
-    normal = np.cross(*map(np.array, plane_directions(m)))
+    x, y = plane_directions(m)
+    normal = np.cross(x, y)
     return bool(np.linalg.norm(axes - np.outer(normal, normal @ axes)) < DISTINCT)

@@ -196,7 +196,7 @@ def _step(
         v[list(columns)] = factors.solution()
         code = code + 2.0**k * (factors.sign > 0)
     v = v / casadi.fmax(1.0, _largest(v) / SETTINGS.longest)
-    following = normalize(m, casadi.SX(q) + coordinate_velocities(m, q, v / _scales(m)))
+    following = casadi.SX(normalize(m, q + coordinate_velocities(m, q, v / _scales(m))))
     missing = _largest(casadi.vertcat(r, checks))
     return [casadi.densify(following), casadi.densify(v), missing, code]
 

@@ -166,7 +166,7 @@ class WorkspaceMap(Answer):
             )
         return self._size(self.reached.any(axis=0))
 
-    def _size(self, poses: NDArray[np.bool_]) -> float:
+    def _size(self, poses: NDArray[np.bool_] | np.bool_) -> float:
         return float(np.count_nonzero(poses) * np.prod(self.grid.steps))
 
     @property
