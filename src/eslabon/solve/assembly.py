@@ -104,7 +104,8 @@ def _rates_at(
     m: Model, problem: Problem, q: Floats, first: Floats, second: Floats, designs: Designs
 ) -> Rates:
     if not m.nv:
-        return Rates(*np.zeros((2, len(q), 0)), *np.zeros((2, len(q))), np.ones(len(q)))
+        nothing, still = np.zeros((len(q), 0)), np.zeros(len(q))
+        return Rates(nothing, nothing, still, still, np.ones(len(q)))
     if problem.rows or m.rheonomic:
         return rates(m, problem, q, first, second, designs)
     return completed(m, problem, q, first, second, designs)

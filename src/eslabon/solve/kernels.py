@@ -457,11 +457,9 @@ def pose_search(
         begin = casadi.if_else(number > 0, row_of(others, number - 1), first)
         begin = casadi.fmin(casadi.fmax(_turned(begin, begin, lower, upper, turning), lower), upper)
         begin = casadi.densify(casadi.SX(normalize(m, begin)))
-        wide = [
-            casadi.if_else(free > 0, inf, bound)
-            for inf, bound in ((-np.inf, lower), (np.inf, upper))
-        ]
-        end, found, taken = _walk(m, begin, x, goal, *wide, problem)
+        low = casadi.if_else(free > 0, -np.inf, lower)
+        high = casadi.if_else(free > 0, np.inf, upper)
+        end, found, taken = _walk(m, begin, x, goal, low, high, problem)
         end = casadi.if_else(free > 0, _turned(end, begin, lower, upper, turning), end)
         counts = casadi.logic_or(
             free <= 0, casadi.logic_and(found <= goal, _inside(end, lower, upper))
