@@ -32,7 +32,7 @@ from eslabon.linear.steady_search import (
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_columns
 from eslabon.model.scale import characteristic_length
-from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
+from eslabon.solve.constraints.closure_violation import accepts, violation_of
 from eslabon.solve.constraints.independent_coordinates import generic, rank_at
 from eslabon.solve.designs import designs_of
 from eslabon.solve.ranges import Ranges, distinct
@@ -153,8 +153,8 @@ class _Search:
 
     def held(self) -> Equilibrium:
         """The forces that hold configurations."""
-        violation = self.system.balance(self.given.q).violation
-        if (violation > ACCEPTED_VIOLATION).any():
+        violation = violation_of(self.system.balance(self.given.q).phi)
+        if not np.all(accepts(violation)):
             raise AssemblyError(
                 f"equilibrium: the configuration violates loop closure of {self.m.name} by {violation.max():.3g} (rad, or lengths of its size)"
                 f"{self._which(violation.argmax())}; close it with m.assemble or m.project."

@@ -22,8 +22,8 @@ from eslabon.paths.joint_path import JointPath
 from eslabon.paths.path import Path, Samples
 from eslabon.solve.assembly.complete import PASSIVE
 from eslabon.solve.assembly.prescription import Prescription, determinacy
+from eslabon.solve.constraints.closure_violation import check_closed
 from eslabon.solve.designs import depended_on, limiting
-from eslabon.solve.singular.conditions import check_closed
 from eslabon.solve.workspace.sampled_workspace import spanning_joints
 
 PARTS = ("pose", "position")

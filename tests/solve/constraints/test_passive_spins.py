@@ -68,7 +68,9 @@ def test_a_spin_leaves_all_other_bodies_and_the_loops_where_they_are(name: str, 
 
 
 @pytest.mark.parametrize("name", SPINNING)
-def test_forces_are_those_of_hybrid_dynamics_whatever_acceleration_a_spin_is_given(name, rng) -> None:
+def test_forces_are_those_of_hybrid_dynamics_whatever_acceleration_a_spin_is_given(
+    name, rng
+) -> None:
     m = SPINNING[name][0]()
     q, v, a = moving(m, rng)
     forces, whole = m.hybrid_dynamics(q, v, a)
@@ -158,7 +160,7 @@ def test_a_passive_motion_that_moves_other_bodies_is_refused_by_name() -> None:
         m.inverse_dynamics(m.home(), np.zeros(m.nv), np.zeros(m.nv))
     five = stewart().with_actuated([f"slide{k}" for k in range(5)])
     assert structure(five).uncontrolled
-    with pytest.raises(es.ModelError, match="uncontrolled, such as the motion of '(slide|base)5'"):
+    with pytest.raises(es.ModelError, match=r"uncontrolled, such as the motion of '(slide|base)5'"):
         five.inverse_dynamics(five.home(), np.zeros(five.nv), np.zeros(five.nv))
 
 

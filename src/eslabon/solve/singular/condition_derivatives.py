@@ -16,12 +16,12 @@ from eslabon.errors import SINGULAR_CHOICES, report_singularity
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.numerics.tolerances import RANK
+from eslabon.solve.constraints.closure_violation import check_closed
 from eslabon.solve.constraints.derivative_requests import derivative_at, parameters_of
 from eslabon.solve.constraints.independent_coordinates import partition, retained_rows
 from eslabon.solve.designs import Designs, row_scales_of, velocity_scales_of
 from eslabon.solve.singular.conditions import (
     PARTS,
-    check_closed,
     driven_motions,
     frame_if_any,
     in_designs,

@@ -21,9 +21,9 @@ from eslabon.model import Model
 from eslabon.numerics.tolerances import RANK
 from eslabon.pages.notebook import attributes, beside, drawn
 from eslabon.plotting import saved
+from eslabon.solve.constraints.closure_violation import check_closed
 from eslabon.solve.singular.conditions import (
     PARTS,
-    check_closed,
     driven_motions,
     in_designs,
     reachable_twists,
