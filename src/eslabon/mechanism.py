@@ -78,7 +78,6 @@ if TYPE_CHECKING:
     from eslabon.solve.workspace.workspace_map import WorkspaceMap
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-CLOSED = 1e-6  # metres or radians: a home that closes the loops
 
 
 class Mechanism(model.Model):
@@ -1652,8 +1651,11 @@ def _closure_warnings(m: Mechanism) -> Iterator[ModelWarning]:
 
 def _closure_at_home(m: Mechanism) -> Iterator[ModelWarning]:
     """Whether home closes the loops, and how many degrees of freedom they leave."""
+    from eslabon.model.scale import row_scales
+    from eslabon.solve.constraints.closure_violation import accepts, violation_of
+
     residual = np.abs(m.constraint(m.home()))
-    if residual.max(initial=0.0) > CLOSED:
+    if not accepts(violation_of(residual * row_scales(m))):
         q = m.project(m.home())
         near = [f"{name} = {x:.4g}" for name, x in m.named(q).items() if isinstance(x, float)]
         yield ModelWarning(

@@ -17,6 +17,7 @@ from eslabon.errors import SINGULAR_CHOICES, report_singularity
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.numerics.tolerances import COINCIDENT, INPUT_DIGITS, RANK
+from eslabon.solve.constraints.closure_violation import check_closed
 from eslabon.solve.constraints.constraint_structure import constraint_structure
 from eslabon.solve.constraints.derivative_requests import derived, parameters_of
 from eslabon.solve.constraints.independent_coordinates import partition, retained_rows
@@ -31,7 +32,6 @@ from eslabon.solve.singular.actuated_motions import (
 )
 from eslabon.solve.singular.conditions import (
     PARTS,
-    check_closed,
     frame_if_any,
     in_designs,
     reachable_twists,
