@@ -29,6 +29,7 @@ from eslabon.solve.singular.actuated_motions import (
     lengths_of_units,
     measured_bodies,
     passive_velocities,
+    speed_units,
 )
 from eslabon.solve.singular.conditions import (
     PARTS,
@@ -205,7 +206,8 @@ def _serial(
     dback -= np.einsum("nij,njlk,nlm->nimk", back, dA, back)
     slopes = np.einsum("nijk,njl->nilk", dJN, back) + np.einsum("nij,njlk->nilk", JN, dback)
     rank = reachable_twists(m, frame, part).rank
-    return _slopes(m, "serial", JN @ back, slopes, rank, np.linalg.norm(J, axis=(1, 2)), how)
+    size = np.linalg.norm(J * speed_units(m, unit)[:, None, :], axis=(1, 2))
+    return _slopes(m, "serial", JN @ back, slopes, rank, size, how)
 
 
 def _slopes(

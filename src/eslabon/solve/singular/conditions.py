@@ -36,6 +36,7 @@ from eslabon.solve.singular.actuated_motions import (
     ActuatedMotions,
     actuated_motions,
     lengths_of_units,
+    speed_units,
 )
 from eslabon.solve.singular.actuated_motions import passive_velocities as passive_velocities
 
@@ -222,7 +223,9 @@ def conditions(
         span = reachable_twists(m, chosen, part)
         J = scaled_twists(m, flat, chosen, designs, length)[:, rows]
         twists = J @ _by_comparable_rates(made)
-        serial = _reciprocal_condition(twists, span.rank, np.linalg.norm(J, axis=(1, 2)))
+        speeds = speed_units(m, np.broadcast_to(lengths_of_units(m, designs, length), len(flat)))
+        size = np.linalg.norm(J * speeds[:, None, :], axis=(1, 2))
+        serial = _reciprocal_condition(twists, span.rank, size)
         if span.basis.shape[1] == span.rank == twists.shape[-1]:
             det = np.linalg.det(span.basis.T @ twists)
             serial_sign = np.where(serial > RANK, np.sign(det), 0.0)
