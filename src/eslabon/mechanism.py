@@ -871,8 +871,9 @@ class Mechanism(model.Model):
         guess: ArrayLike | str | None = None, *, limits: bool = True, progress: bool | None = None,
     ) -> Workspace:  # fmt: skip
         """Where a frame can go and how near to singular it is there: configurations `.q`, `.poses` and `.conditions`
-        spread over what the actuated joints may do (their limits, or `ranges` by name), and a `.plot()` of them. A bar shows
-        on a terminal after a second, unless progress=False.
+        spread over what the actuated joints may do (their limits, or `ranges` by name), the share `.reached` of the samples,
+        and a `.plot()` of them. No sample depends on the others. A bar shows on a terminal after a second, unless
+        progress=False.
 
         >>> import eslabon as es
         >>> es.load("five_bar").workspace(samples=200)
@@ -893,7 +894,8 @@ class Mechanism(model.Model):
         `.components`, `.singular_curves(kind)`, `.plot()`.
 
         `over` gives two or three coordinates ranges and fixes others: "x", "y", "z", "angle" (in the plane of the mechanism) or
-        "roll", "pitch", "yaw" of the frame, or joints by name. `shape` is how many poses there are along each. `modes` is "all",
+        "roll", "pitch", "yaw" of the frame, or joints by name. Exactly these are prescribed; coordinates of the pose that are not
+        named follow from the loops, and `.layers` has them. `shape` is how many poses there are along each. `modes` is "all",
         names of working modes, or a configuration on the one that is wanted. `part` of the frame's twist is as in `conditions`; left
         out, that which as many actuators move. With limits=False joints may be anywhere; configurations=True keeps `.q`;
         `parameters` are those of one design. A grid of more than `most` poses is refused.
