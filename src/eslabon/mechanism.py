@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from eslabon.solve.singular.manipulability import Manipulability
     from eslabon.solve.singular.singularity import Singularity
     from eslabon.solve.solve_options import SolveOptions
+    from eslabon.solve.velocity_maps import ActuationMap
     from eslabon.solve.workspace.sampled_workspace import Workspace
     from eslabon.solve.workspace.workspace_map import WorkspaceMap
 
@@ -794,6 +795,59 @@ class Mechanism(model.Model):
         from eslabon.solve.assembly_modes import assembly_modes
 
         return assembly_modes(self, given, report=report, limits=limits, t=t, parameters=parameters)
+
+    def actuation_map(
+        self,
+        q: ArrayLike,
+        va: ArrayLike | None = None,
+        *,
+        joints: Sequence[str] | None = None,
+        passive: str = "refuse",
+        singular: str = "error",
+    ) -> ActuationMap:
+        """How all velocities follow from those of the actuated joints at closed configurations:
+        `.N` with v = N va, and `.rho`, its rows of passive joints (Yime, eqs. 32 and 44). With `va`
+        also `.gamma`, the right-hand side of J a = gamma, and `.rate` with a = N aa + rate (eqs.
+        33-36).
+
+        `joints` names others than the actuated ones. Motions that they do not determine are
+        refused, or the least possible with passive="minimum_norm". `singular` is "error", "warn" or
+        "ignore".
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> found = m.actuation_map(m.assemble([2.0, 1.0]), va=[1.0, 0.5])
+        >>> found.passive, found.rho.shape, found.N.shape
+        (('theta3', 'theta4'), (2, 2), (4, 2))
+        """
+        from eslabon.solve.velocity_maps import actuation_map
+
+        return actuation_map(self, q, va, joints=joints, passive=passive, singular=singular)
+
+    def link_jacobian(
+        self,
+        q: ArrayLike,
+        body: str | None = None,
+        axes: str = "body",
+        *,
+        joints: Sequence[str] | None = None,
+        passive: str = "refuse",
+        singular: str = "error",
+    ) -> Floats:
+        """The Jacobian of a body or frame by the velocities of the actuated joints, `(..., 6, nu)`:
+        twist = J va (Yime, eqs. 41, 45 and 46). `axes` as in `jacobian`, the rest as in
+        `actuation_map`.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> m.link_jacobian(m.assemble([2.0, 1.0]), "point", axes="aligned")[3:5].round(4)
+        array([[-0.0276, -0.0275],
+               [-0.0254,  0.0273]])
+        """
+        from eslabon.solve.velocity_maps import link_jacobian
+
+        options = {"joints": joints, "passive": passive, "singular": singular}
+        return link_jacobian(self, q, body, axes, **options)
 
     def independent_coordinates(self, q: ArrayLike | None = None) -> tuple[str, ...]:
         """Which velocities elimination takes as independent, by name: near home the actuated ones as far as they can be, or
