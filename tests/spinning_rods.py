@@ -44,18 +44,18 @@ def leg_joint(b: es.Builder, name: str, kind: str, parent: str, child: str, at, 
     b.joint(name, kind=kind, parent=parent, child=child, at=tuple(at), home=tuple(home), **axes)
 
 
-def stewart(
-    kind: str = "spherical", axial: float = AXIAL, size: float = 1.0
-) -> es.Mechanism:
+def stewart(kind: str = "spherical", axial: float = AXIAL, size: float = 1.0) -> es.Mechanism:
     """A 6-SPS platform, or 6-UPS: the platform is free, its balls are cut."""
     b = es.Builder(f"stewart_of_{POSES[kind]}")
     height = 0.6 * size
     b.body("platform", 10.0, (0, 0, 0), tuple(10.0 * size**2 * x for x in (0.02, 0.025, 0.04)))
-    b.joint("table", kind="free", parent="ground", child="platform", home=(0, 0, height, 1, 0, 0, 0))
+    b.joint(
+        "table", kind="free", parent="ground", child="platform", home=(0, 0, height, 1, 0, 0, 0)
+    )
     for k in range(6):
         foot = size * around_z(0.5, 60 * k + (10 if k % 2 else -10) - 30)
         top = size * around_z(0.3, 60 * (k // 2 * 2) + (50 if k % 2 else 10) - 30)
-        towards = top + (0, 0, height) - foot
+        towards = top + np.array([0, 0, height]) - foot
         rod(b, f"cylinder{k}", 0.45 * size, 2.0, axial)
         rod(b, f"rod{k}", 0.4 * size, 1.0, axial, -0.4 * size)
         leg_joint(b, f"base{k}", kind, "ground", f"cylinder{k}", foot, towards)
@@ -112,7 +112,9 @@ def h4(kind: str = "spherical", axial: float = AXIAL) -> es.Mechanism:
     b.body("right", 0.2, (0, 0, 0), (1e-3,) * 3)
     b.joint("table", kind="free", parent="ground", child="middle", home=(0, 0, -0.7, 1, 0, 0, 0))
     b.joint("hinge_left", kind="revolute", axis="z", parent="middle", child="left", at=(0, 0.1, 0))
-    b.joint("hinge_right", kind="revolute", axis="z", parent="middle", child="right", at=(0, -0.1, 0))
+    b.joint(
+        "hinge_right", kind="revolute", axis="z", parent="middle", child="right", at=(0, -0.1, 0)
+    )
     arms = ((0, "left", 20.0), (1, "left", 110.0), (2, "right", 200.0), (3, "right", -45.0))
     for k, body, degrees in arms:
         along, out = around_z(0.06, degrees + 90), around_z(0.03, degrees)
@@ -121,7 +123,9 @@ def h4(kind: str = "spherical", axial: float = AXIAL) -> es.Mechanism:
     return b.actuate(*(f"motor{k}" for k in range(4))).frame("tool", "middle").build()
 
 
-def rssr(kind: str = "spherical", axial: float = AXIAL, split: bool = False, swing: bool = False) -> es.Mechanism:
+def rssr(
+    kind: str = "spherical", axial: float = AXIAL, split: bool = False, swing: bool = False
+) -> es.Mechanism:
     """A spatial four-bar whose tree goes through the coupler and on to the rocker, which is cut from the ground.
 
     `split`: the coupler is two halves that turn about its axis, so that two spins share a joint. `swing`: a pendulum
@@ -138,7 +142,14 @@ def rssr(kind: str = "spherical", axial: float = AXIAL, split: bool = False, swi
         rod(b, name, length / len(parts), 0.5, axial)
     leg_joint(b, "elbow", kind, "crank", "coupler", near, towards)
     if split:
-        b.joint("sleeve", kind="revolute", axis="z", parent="coupler", child="sleeve", at=(0, 0, length / 2))
+        b.joint(
+            "sleeve",
+            kind="revolute",
+            axis="z",
+            parent="coupler",
+            child="sleeve",
+            at=(0, 0, length / 2),
+        )
     b.body("rocker", 1.5, (0, 0.05, -0.3), (0.02, 0.02, 0.01))
     back = turn_to(towards) * (1, -1, -1, -1) if kind == "spherical" else None
     R = np.eye(3) if back is not None else rotation_of(angles_to(towards)).T

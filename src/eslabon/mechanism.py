@@ -487,9 +487,9 @@ class Mechanism(model.Model):
     ) -> Floats: ...  # fmt: skip
     @overload
     def inverse_kinematics(
-        self, target: Any, guess: ArrayLike | str | None = ..., *, solutions: int = ..., report: bool,
+        self, target: Any, guess: ArrayLike | str | None = ..., *, solutions: int = ..., report: Literal[True],
         **options: Unpack[SolveOptions],
-    ) -> Floats | Configurations: ...  # fmt: skip
+    ) -> Configurations: ...  # fmt: skip
     def inverse_kinematics(
         self, target: Any, guess: ArrayLike | str | None = None, *, solutions: int = 1, report: bool = False,
         **options: Unpack[SolveOptions],
@@ -660,8 +660,8 @@ class Mechanism(model.Model):
     ) -> Floats: ...  # fmt: skip
     @overload
     def assemble(
-        self, given: Any = ..., guess: ArrayLike | str | None = ..., *, report: bool, **options: Unpack[SolveOptions]
-    ) -> Floats | Configurations: ...  # fmt: skip
+        self, given: Any = ..., guess: ArrayLike | str | None = ..., *, report: Literal[True], **options: Unpack[SolveOptions]
+    ) -> Configurations: ...  # fmt: skip
     def assemble(
         self, given: Any = None, guess: ArrayLike | str | None = None, *, report: bool = False,
         **options: Unpack[SolveOptions],
@@ -703,8 +703,8 @@ class Mechanism(model.Model):
     @overload
     def complete(
         self, given: Any = ..., velocity: Any = ..., acceleration: Any = ..., guess: ArrayLike | str | None = ..., *,
-        report: bool, **options: Unpack[SolveOptions],
-    ) -> tuple[Floats, Floats, Floats] | JointMotion: ...  # fmt: skip
+        report: Literal[True], **options: Unpack[SolveOptions],
+    ) -> JointMotion: ...  # fmt: skip
     def complete(
         self, given: Any = None, velocity: Any = None, acceleration: Any = None, guess: ArrayLike | str | None = None, *,
         report: bool = False, **options: Unpack[SolveOptions],
@@ -715,8 +715,9 @@ class Mechanism(model.Model):
         `given` and the options are as in `assemble`. `velocity` and `acceleration` are the rates of what is
         given, zero if left out: of a pose the frame's twist and its rate, in the ground's axes at its
         origin, angular part first; of a position its three components; of joints their velocities, as an
-        array or a mapping. What is prescribed may leave motions open: with passive="minimum_norm" these
-        move as little as they can; a rod that spins between two ball joints always does.
+        array or a mapping. Joints that leave motions open are refused; with passive="minimum_norm" these
+        move as little as they can. What a target leaves open always does, and so does a rod that spins
+        between two ball joints.
         A singular configuration raises `SingularityError`; with singular="warn" the minimum-norm velocities
         there are given with a warning. With report=True nothing raises, and the result also has `slip`,
         what is missing of the velocities, and the `condition` number.
@@ -772,9 +773,9 @@ class Mechanism(model.Model):
     ) -> Floats: ...  # fmt: skip
     @overload
     def assembly_modes(
-        self, given: Any = ..., *, report: bool, limits: bool = ..., t: float | None = ...,
+        self, given: Any = ..., *, report: Literal[True], limits: bool = ..., t: float | None = ...,
         parameters: Mapping[str, float] | None = ...,
-    ) -> Floats | AssemblyModes: ...  # fmt: skip
+    ) -> AssemblyModes: ...  # fmt: skip
     def assembly_modes(
         self, given: Any = None, *, report: bool = False, limits: bool = True, t: float | None = None,
         parameters: Mapping[str, float] | None = None,

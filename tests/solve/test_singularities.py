@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.solve.workspace.sampled_workspace import _ranges
+from eslabon.solve.workspace.sampled_workspace import joint_ranges
 
 
 def test_a_stretched_five_bar_is_singular_in_the_parallel_way():
@@ -100,7 +100,7 @@ def test_the_workspace_of_a_five_bar_is_what_its_links_allow(rng):
     assert np.all(space.conditions.sign == space.conditions.sign[0])  # one branch
     # closed form: it closes where the ends of the two cranks are no farther apart than the two other bars are long
     a = m.parameters
-    lower, upper = (np.array([x[k] for x in _ranges(m, m.actuated, {})]) for k in (0, 1))
+    lower, upper = (np.array([x[k] for x in joint_ranges(m, m.actuated, {})]) for k in (0, 1))
     values = rng.uniform(lower, upper, (20000, 2))
     ends = [np.exp(1j * values[:, k]) * length for k, length in ((0, a["L2"]), (1, a["L5"]))]
     apart = np.abs(ends[0] - ends[1] - a["L1"])

@@ -34,6 +34,7 @@ from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.model.configuration import angles, coordinate_columns, coordinate_names
 from eslabon.plotting import save_figure
 from eslabon.sheets import Sheet
+from eslabon.solve.target import Target
 
 POSE = ("x [m]", "y [m]", "z [m]", "roll [deg]", "pitch [deg]", "yaw [deg]")
 
@@ -142,7 +143,7 @@ def ik(
     target = _target(position, rpy, planar, degrees)
     start = None if guess is None else in_radians(numbers(guess, "--guess"), angles(m), degrees)
     with patience("searching"):
-        q = _reached(m, es.Target(frame, **target), start, solutions)
+        q = _reached(m, Target(frame, **target), start, solutions)
     poses = m.pose(q, frame)
     heads, rows = coordinate_heads(m), np.concatenate([q, pose_rows(poses)], axis=-1).tolist()
     data = {"mechanism": m.name, "solutions": [m.named(x) for x in q]}
@@ -153,8 +154,8 @@ def ik(
 
 def _target(
     position: str | None, rpy: str | None, planar: str | None, degrees: bool
-) -> dict[str, np.ndarray]:
-    """What is to be reached, as `es.Target` takes it."""
+) -> dict[str, Any]:
+    """What is to be reached, as `Target` takes it."""
     if (position is None) == (planar is None) or (planar is not None and rpy is not None):
         raise es.ReadError(
             "the target is --position, with --rpy or without, or --planar: give one of the two."
@@ -173,7 +174,7 @@ def _target(
     return {"pose": es.algebra.pose(es.algebra.rotation_from_rpy(turn), place)}
 
 
-def _reached(m: es.Mechanism, target: es.Target, guess: Any, solutions: int) -> np.ndarray:
+def _reached(m: es.Mechanism, target: Target, guess: Any, solutions: int) -> np.ndarray:
     """Configurations in rows."""
     if solutions > 1:
         found: Any = m.inverse_kinematics(target, guess, solutions=solutions, report=True)
@@ -246,7 +247,7 @@ def workspace(
         [(kind, x.min(), np.median(x), x.max()) for kind, x in kinds.items()],
     )
     parts: list[Any] = [
-        f"{len(found.q):,} of {found.asked:,} samples reached ({found.reached:.0%}).",
+        f"{len(found.q):,} of {found.samples:,} samples reached ({found.reached:.0%}).",
         "",
         extent,
         "",
@@ -259,7 +260,7 @@ def workspace(
     data = {
         "mechanism": m.name,
         "frame": found.frame,
-        "asked": found.asked,
+        "asked": found.samples,
         "reached": len(rows),
         "configurations": sheet.records(),
     }
@@ -300,7 +301,7 @@ def _mapped(
         strict=True,
     )
     sheet = Sheet("poses", ("mode", *heads, "parallel", "serial", "region"), list(rows))
-    parts: list[Any] = [str(found).strip("<>"), "", found.table()]
+    parts: list[Any] = [repr(found).strip("<>"), "", found.table()]
     if plot is not None:
         parts.append(f"Figure: {save_figure(found.plot(theme=theme), plot)}")
     data = {

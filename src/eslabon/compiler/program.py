@@ -39,7 +39,7 @@ class Instruction(NamedTuple):
     place: tuple[int, int] = (0, 0)
 
 
-MANY = 64  # results that are arguments or outputs as they are, from which on a loop moves them
+MANY = 64  # numbers that become arguments or outputs as they are, from which on a loop moves them
 
 USUAL_TURNS = 8  # of a loop that ends by a flag: Newton's method mostly needs fewer
 
@@ -60,14 +60,14 @@ class Repetition(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A result of a call that is an argument of another as it is, or an output: no instruction tells of it.
+    """A result of a call, or an input, that is an argument of another as it is, or an output: no instruction tells of it.
 
-    `target` is a call, or -1 - k for output k; the places are as in instructions.
+    `target` is a call, or -1 - k for output k; `source` is a call, or -1 - k for input k. The places are as in instructions.
     """
 
     target: int
     place: int
-    call: int
+    source: int
     position: int
 
 
@@ -323,19 +323,25 @@ class _Steps:
         self._results += [(call, place) for place in results]
 
     def _hand_over(self, call: int, given: list[int], places: list[int]) -> None:
-        """The arguments of a call; of many results of others each is moved by a loop, without an instruction."""
-        many = sum(held < 0 for held in given) >= MANY
-        for held, place in zip(given, places, strict=True):
-            if held < 0 and many:
-                self.moves.append(Move(call, place, *self._results[-1 - held]))
-        values = [
-            (self._value(held), place)
-            for held, place in zip(given, places, strict=True)
-            if held >= 0 or not many
-        ]
+        """The arguments of a call; of many results of others, or inputs, each is moved by a loop, without an instruction."""
+        sources = [self._source(held) for held in given]
+        many = len(sources) - sources.count(None) >= MANY
+        values = []
+        for held, source, place in zip(given, sources, places, strict=True):
+            if source is not None and many:
+                self.moves.append(Move(call, place, *source))
+            else:
+                values.append((self._value(held), place))
         self.made += [
             Instruction("argument", (value,), place=(call, place)) for value, place in values
         ]
+
+    def _source(self, held: int) -> tuple[int, int] | None:
+        """Where what is held stands in memory, as `Move` says it: a result of a call, or an input."""
+        if held < 0:
+            return self._results[-1 - held]
+        i = self.made[held]
+        return (-1 - i.place[0], i.place[1]) if i.name == "input" else None
 
 
 def _places(shapes: Sequence[tuple[int, int]], structure: Callable[[int], Any]) -> list[int]:

@@ -29,7 +29,7 @@ def commanded(m: Model) -> tuple[int, ...]:
             f"{m.name} has no actuators, so that no law can drive it; add some with m.with_actuated."
         )
     own = m.actuated_velocities
-    independent = structure(m.nominal).partition.independent
+    independent = structure(m.nominal).partition.driven
     if not independent:
         raise ModelError(f"the loops of {m.name} leave it no motion that a law could command.")
     if set(own) <= set(independent):
@@ -47,13 +47,11 @@ def fully_actuated(m: Model) -> bool:
     return set(structure(m.nominal).partition.independent) <= set(m.actuated_velocities)
 
 
-def require_full(m: Model, what: str) -> None:
-    """Refuse a mechanism with motions that no actuator determines."""
-    loose = [
-        velocity_names(m)[k]
-        for k in structure(m.nominal).partition.independent
-        if k not in m.actuated_velocities
-    ]
+def require_full(m: Model, what: str, spins: bool = False) -> None:
+    """Refuse a mechanism with motions that no actuator determines, passive `spins` among them unless
+    they are harmless."""
+    known = structure(m.nominal)
+    loose = [velocity_names(m)[k] for k in (known.uncontrolled if spins else known.passive)]
     if loose:
         raise ModelError(
             f"{what} of {m.name}: its actuators leave {', '.join(loose)} uncontrolled; actuate it too, or use "

@@ -21,7 +21,8 @@ def pd_gravity(m: Model, reference: Any, Kp: ArrayLike, Kd: ArrayLike) -> Contro
 
     What holds it are the forces of inverse dynamics without motion: its weight and its springs; with loops by virtual work.
     The energy of a fixed reference, v^T M v / 2 + e^T Kp e / 2, falls with v^T Kd v: every such mechanism comes to rest there,
-    whatever its inertias. Of a tree that is not fully actuated the actuated joints' own weights are compensated.
+    whatever its inertias. Of a tree that is not fully actuated the actuated joints' own weights are compensated. Passive spins
+    of rods between ball joints are left to themselves.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def pd_gravity(m: Model, reference: Any, Kp: ArrayLike, Kd: ArrayLike) -> Contro
     """
     followed, own = reference_of(m, reference), list(commanded(m))
     if m.closed:
-        require_full(m, "gravity compensation")
+        require_full(m, "gravity compensation", spins=True)
     P, D = matrix(Kp, "Kp", len(own)), matrix(Kd, "Kd", len(own), zero=True)
 
     def law(t: Any, q: Any, v: Any) -> Any:

@@ -201,7 +201,7 @@ def _read_virtual_joints(robot: XmlElement, base: str, diagnostics: Diagnostics)
     """How SRDF says that the root stands on the ground: the option `base` must say it too."""
     for joint in robot.children("virtual_joint"):
         kind = joint.optional_text("type")
-        robot.passed_over.add(joint)
+        robot.marks.passed_over.add(joint)
         if KINDS.get(kind, kind) != base:
             diagnostics.leave_out(
                 f"{joint.what} is {format_value(kind)} and is not read; the base is {base}, "

@@ -272,7 +272,9 @@ def _pass_over_simple_type(drive: XmlElement) -> None:
     """Of a drive with one motor and one joint; of any other type not all is read."""
     if _is_simple(drive.get("type")):
         drive.optional_text("type")
-    drive.passed_over |= {e for e in drive if e.word in ("type", "plugin") and _is_simple(e.text)}
+    drive.marks.passed_over |= {
+        e for e in drive if e.word in ("type", "plugin") and _is_simple(e.text)
+    }
 
 
 def _is_simple(kind: str | None) -> bool:
@@ -287,7 +289,7 @@ def _pass_over_what_holds(part: XmlElement, joints: Joints) -> None:
     mimicked = (parameters["mimic"].text or "") if "mimic" in parameters else None
     mimics = joint.find("mimic")
     repeated = mimics is not None and mimics.get("joint") == (mimicked or "").strip()
-    part.passed_over |= {
+    part.marks.passed_over |= {
         e for name, e in parameters.items() if repeated or name not in ("mimic", "multiplier")
     }
     limit = joint.find("limit")
@@ -296,7 +298,7 @@ def _pass_over_what_holds(part: XmlElement, joints: Joints) -> None:
         for e in command:
             side = {"min": 0, "max": 1}.get(e.get("name", ""))
             if side is None or _is_not_narrower(e.text, side, ends):
-                command.passed_over.add(e)
+                command.marks.passed_over.add(e)
 
 
 def _command_range(command: str, limit: Mapping[str, str]) -> tuple[float, float]:
@@ -322,7 +324,7 @@ def pass_over_plugins(robot: XmlElement) -> None:
     """Pass over plugins of Gazebo, but for the parts of them that constrain or load."""
     for gazebo in robot.children("gazebo"):
         for plugin in gazebo.children("plugin"):
-            plugin.passed_over |= {e for e in plugin if e.word not in ACTING}
+            plugin.marks.passed_over |= {e for e in plugin if e.word not in ACTING}
 
 
 def actuate(

@@ -203,15 +203,20 @@ class MotionState:
         """Factors of the columns of J along the dependent velocities."""
         return OrthogonalFactors(self.closure.J[:, list(self.partition.dependent)])
 
+    @cached_property
+    def spin_motions(self) -> Expression:
+        """The passive spins as motions of all joints, a column for each."""
+        known, p = self.structure, self.partition
+        return spin_motions(self.m, known.spins, p, self.closure.J, self.dependent_factors)
+
     def prescribed(self, a: Expression) -> FollowedSpins:
         """A motion that is prescribed, in which passive spins follow their own dynamics, and the
         forces M v' + h along all velocities that it takes."""
         needed, known, p = self.joint_forces(a), self.structure, self.partition
         if not p.spins:
             return FollowedSpins(a, needed)
-        N = spin_motions(self.m, known.spins, p, self.closure.J, self.dependent_factors)
         floor = [known.floor[k] for k in p.spins]
-        return follow_spins(N, self.equations.M, a, needed, floor)
+        return follow_spins(self.spin_motions, self.equations.M, a, needed, floor)
 
     def effort(self, needed: Expression, weights: Sequence[float] | None = None) -> Effort:
         """The actuator forces u with B u + J^T lambda = needed, and lambda, by virtual work.

@@ -1,4 +1,4 @@
-"""Small dense matrices in a graph: orthogonal triangular factors, signs of determinants, singular values.
+"""Small dense matrices in a graph: orthogonal factors, signs of determinants, singular values.
 
 Neither needs a pivot that depends on numbers, so that lanes of native code do the same; both are as accurate as LAPACK's. The
 factors are Householder's; singular values are those of Hestenes' one-sided Jacobi rotations, which make columns orthogonal and

@@ -15,7 +15,6 @@ from eslabon.measures.measure import Measure, Measured, as_mechanism
 from eslabon.measures.native_batches import Designs, as_designs, number_of, threads
 from eslabon.mechanism import Mechanism
 from eslabon.solve.workspace.map_grid import map_grid
-from eslabon.solve.workspace.workspace_map import MOST
 
 POWERS = {1: "", 2: "²", 3: "³"}
 
@@ -67,7 +66,7 @@ class ReachableWorkspace(Measure):
         positive(self.least, "least", zero=True)
 
     def columns(self, m: Mechanism) -> Mapping[str, str]:
-        grid = map_grid(as_mechanism(m), self.frame, self.box, self.shape, MOST)  # or a sentence
+        grid = map_grid(as_mechanism(m), self.frame, self.box, self.shape)  # or a sentence
         units = [grid.units[k] for k in grid.varied]
         unit = " ".join(u + POWERS[units.count(u)] for u in dict.fromkeys(units))
         return {self.name: unit, f"{self.name}.share": "", f"{self.name}.dexterity": ""}

@@ -164,15 +164,19 @@ def _function(name: str, inputs: list[Any], outputs: list[Any]) -> Any:
 
 
 class Loops:
-    """The equations of the loops at an instant: Phi = 0, J v = 0, J v' = gamma, B u + J^T lambda = f."""
+    """The equations of the loops at an instant: Phi = 0, J v = 0, J v' = gamma, B u + J^T lambda = f.
+
+    Of passive spins the program seeks the motion of minimum norm; the forces are those with the
+    accelerations that spins have by themselves.
+    """
 
     def __init__(self, own: Driven, q: Any, v: Any, a: Any) -> None:
         self.m, self.q, self.v, self.a, known = own.m, q, v, a, structure(own.m)
         self.partition = p = known.partition
         self.phi, self.J, self.gamma, _ = closure.equations(own.m, q, v, p.rows)
         self.state = MotionState(own.m, q, v, Method(structure=known))
-        self.needed = self.state.joint_forces(a)
-        self.square = set(own.m.actuated_velocities) == set(p.independent)
+        self.needed = self.state.prescribed(a).forces
+        self.square = set(own.m.actuated_velocities) == set(p.driven)
 
     @property
     def unknown(self) -> int:
@@ -207,9 +211,17 @@ class Loops:
             if self.square
             else casadi.SX(0, 1)
         )
+        still = [self.spins.T @ x for x in (self.v, self.a)]
         return casadi.vertcat(
-            self.phi, *lengths, self.J @ self.v, self.J @ self.a - self.gamma, balance
+            self.phi, *lengths, self.J @ self.v, self.J @ self.a - self.gamma, balance, *still
         )
+
+    @property
+    def spins(self) -> Any:
+        """Covectors of passive spins, on which velocities and accelerations of minimum norm vanish."""
+        if not self.partition.spins:
+            return casadi.SX(self.m.nv, 0)
+        return casadi.diag(casadi.SX(velocity_scales(self.m) ** 2)) @ self.state.spin_motions
 
     def terms(self) -> list[Any]:
         """The reactions, and the size of the terms of each equation."""
@@ -218,7 +230,8 @@ class Loops:
         balance = f if self.square else casadi.SX(0, 1)
         reactions = OrthogonalFactors(J).solve_transposed(f) if self.square else casadi.SX(0, 1)
         ones = casadi.SX.ones(self.phi.numel() + len(lengths_of_quaternions(self.m, self.q)))
-        return [reactions, casadi.fabs(casadi.vertcat(ones, J @ v, J @ a, balance))]
+        still = casadi.SX.ones(2 * len(self.partition.spins))
+        return [reactions, casadi.fabs(casadi.vertcat(ones, J @ v, J @ a, balance, still))]
 
 
 def _integrand(

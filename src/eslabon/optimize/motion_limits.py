@@ -109,7 +109,8 @@ class Driven:
 
 
 def driven(m: Model) -> Driven:
-    """The joints of the independent velocities; refused where no actuator moves one, or where they are no plain numbers."""
+    """The joints of the independent velocities, passive spins apart; refused where no actuator moves one, or where they are
+    no plain numbers."""
     from eslabon.formulas.motion_state import check_actuation
     from eslabon.solve.constraints.constraint_structure import structure
 
@@ -118,7 +119,7 @@ def driven(m: Model) -> Driven:
             f"the constraints of {m.name} depend on the time, which leaves no motion to be chosen there; plan it without its "
             "drives, with those joints actuated."
         )
-    places = structure(m).partition.independent
+    places = structure(m).partition.driven
     if not places:
         raise ModelError(f"{m.name} has no degree of freedom that could move.")
     check_actuation(m, structure(m))

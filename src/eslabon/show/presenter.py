@@ -11,8 +11,9 @@ from typing import Any
 from eslabon.answers import Message, Panel, Source, Table
 from eslabon.model import Model
 from eslabon.pages import paragraph, table
-from eslabon.pages.notebook import cell, folded, framed, in_time, source_text, titled
+from eslabon.pages.notebook import beside, cell, drawn, folded, framed, in_time, source_text, titled
 from eslabon.sheets import Sheet
+from eslabon.solve.singular.manipulability import Manipulability
 
 
 def notebook_html(answer: object) -> str | None:
@@ -30,8 +31,17 @@ def notebook_html(answer: object) -> str | None:
 
 @singledispatch
 def pieces(answer: Any) -> Iterable[str]:
-    """What stands below the heading of an answer, as pieces of a page."""
-    return map(block_html, answer.contents())
+    """What stands below the heading of an answer, as pieces of a page: its figure, if it has one,
+    and its blocks."""
+    return [*_figure_pieces(answer), *map(block_html, answer.contents())]
+
+
+def _figure_pieces(answer: Any) -> Iterable[str]:
+    from eslabon.show.plots.figures import figure
+
+    if figure.dispatch(type(answer)) is figure.dispatch(object):
+        return ()
+    return drawn(lambda: figure(answer))
 
 
 @pieces.register
@@ -39,6 +49,12 @@ def _(answer: Model) -> Iterable[str]:
     from eslabon.show.mechanism_page import mechanism_pieces
 
     return mechanism_pieces(answer)
+
+
+@pieces.register
+def _(answer: Manipulability) -> Iterable[str]:
+    blocks = tuple(map(block_html, answer.contents()))
+    return (beside(*drawn(answer.plot), *blocks),) if answer.lengths.ndim == 1 else blocks
 
 
 @singledispatch

@@ -76,7 +76,7 @@ def _rate_rows(m: Model, problem: Problem, q: Floats) -> Floats:
     return own * C / velocity_scales(m)
 
 
-def _rank(A: Floats) -> int:
+def _rank(A: Any) -> int:
     return int(rank(np.linalg.svd(A, compute_uv=False)))
 
 

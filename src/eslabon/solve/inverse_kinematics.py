@@ -10,7 +10,7 @@ import numpy as np
 from eslabon.arguments import LARGEST, Floats, count, flag
 from eslabon.compiler.evaluate import evaluate
 from eslabon.errors import AssemblyError, InputError, InverseKinematicsError, ModelError
-from eslabon.formulas.kinematics.frames import chosen_frame
+from eslabon.formulas.kinematics.frames import chosen_frame, moving_bodies
 from eslabon.model import Model
 from eslabon.model.memory import per_model
 from eslabon.numerics.tolerances import DISTINCT
@@ -40,11 +40,12 @@ def inverse_kinematics(
     **options: Any,
 ) -> Any:
     """Configurations for targets; see `Mechanism.inverse_kinematics`."""
+    report = flag(report, "report")
+    solutions = solutions if type(solutions) is int else count(solutions, "solutions", 1)
     if type(target) is np.ndarray and target.shape == (4, 4) and solutions == 1 and not m.closed:
         found = _one_pose(m, target, guess, options)
-        if found is not None and (found.converged or report is True):
-            return found if report is True else found.q
-    flag(report, "report")
+        if found is not None and (found.converged or report):
+            return found if report else found.q
     solutions, o = count(solutions, "solutions", 1), read_options("inverse_kinematics", options)
     own, problem, x, o = at_instants(m, _as_targets(target), o)
     if not problem.rows:
@@ -112,9 +113,11 @@ class PoseSearch:
         steps = 0.0
         if guess is not None:
             found = self._native(guess, pose, guess, self._none, 1.0, tolerance, *self._limits)
-            if found[5] > 0 or (found[5] == 0 and not restarts and found[4] > SETTINGS.near):
+            if found[5] > 0 or (
+                found[5] == 0 and not restarts and SETTINGS.near < found[4] < np.inf
+            ):
                 return found
-            if found[5] < 0 or not restarts:
+            if found[5] < 0 or not restarts or not np.isfinite(guess).all():
                 return None
             steps = found[3]
         elif not (np.isfinite(pose).all() and np.abs(pose).max() <= LARGEST):
@@ -141,6 +144,7 @@ def reached(
     With loops, a target that determines the mechanism is approached along a straight way first, so that
     the branch of the guess is kept.
     """
+    _check_moving(m, problem)
     if o.continuation:
         start = home(m) if guess is None else guess
         return assembled(m, problem, x, start, o, strict)
@@ -162,6 +166,14 @@ def reached(
         own = Designs(designs.names, p)
         _refuse(m, problem, made, found.violation.reshape(lead), o.limits, solutions > 1, own)
     return made
+
+
+def _check_moving(m: Model, problem: Problem) -> None:
+    """Refuse frames that no joint moves."""
+    moving = moving_bodies(m)
+    for frame in problem.frames:
+        if m.frame(frame).body not in moving:
+            raise ModelError(f"{m.name}: no joint moves '{frame}'; prescribe a frame that moves.")
 
 
 def _one_each(solver: Solver, lanes: Lanes, guessed: bool, o: Options) -> Solved:

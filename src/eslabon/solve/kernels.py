@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eslabon.arguments import LARGEST
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.compiler.operators import row_of
@@ -456,11 +457,9 @@ def pose_search(
         begin = casadi.if_else(number > 0, row_of(others, number - 1), first)
         begin = casadi.fmin(casadi.fmax(_turned(begin, begin, lower, upper, turning), lower), upper)
         begin = casadi.densify(casadi.SX(normalize(m, begin)))
-        wide = [
-            casadi.if_else(free > 0, inf, bound)
-            for inf, bound in ((-np.inf, lower), (np.inf, upper))
-        ]
-        end, found, taken = _walk(m, begin, x, goal, *wide, problem)
+        low = casadi.if_else(free > 0, -np.inf, lower)
+        high = casadi.if_else(free > 0, np.inf, upper)
+        end, found, taken = _walk(m, begin, x, goal, low, high, problem)
         end = casadi.if_else(free > 0, _turned(end, begin, lower, upper, turning), end)
         counts = casadi.logic_or(
             free <= 0, casadi.logic_and(found <= goal, _inside(end, lower, upper))
@@ -484,6 +483,7 @@ def pose_search(
     exact = [
         casadi.mmax(casadi.fabs(casadi.mtimes(R, R.T) - casadi.SX.eye(3))) < EXACT_ROTATION,
         casadi.det(R) > 0,
+        casadi.sumsqr(pose) <= LARGEST**2,  # NaN is not
         casadi.mmax(casadi.fabs(pose[3, :] - casadi.DM([[0, 0, 0, 1]]))) <= 0,
     ]
     near = tolerance * characteristic_length(m)

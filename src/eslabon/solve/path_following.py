@@ -73,8 +73,9 @@ def follow(
     problem = Problem(rows=rows)
     open_ = determinacy(m, problem).open - _unmoved(m, problem)
     begin = _beginnings(m, problem, values[0], guess, o, open_)
+    crossings: list[int] = []
     if open_ > 0:
-        q, crossings = minimum_norm_motion(m, problem, values, path, t, begin[0]), []
+        q = minimum_norm_motion(m, problem, values, path, t, begin[0])
     else:
         q, crossings = _best_way(m, problem, values, begin, o)
     distance, angle = evaluate(m, MISSED, problem=problem)(q, values)
@@ -133,8 +134,11 @@ def _target(m: Model, frame: str, pose: Floats, part: str, axis: Any) -> Target:
         return Target(frame, position=pose[:, :3, 3], axis={tuple(own): directions})
     if part == "planar":
         return Target(frame, planar=_planar(m, pose))
-    values = {"pose": pose, "position": pose[:, :3, 3], "orientation": pose[:, :3, :3]}
-    return Target(frame, **{part: values[part]})
+    if part == "pose":
+        return Target(frame, pose=pose)
+    if part == "position":
+        return Target(frame, position=pose[:, :3, 3])
+    return Target(frame, orientation=pose[:, :3, :3])
 
 
 def _planar(m: Model, pose: Floats) -> Floats:

@@ -20,10 +20,11 @@ from eslabon.model.configuration import (
     periodic,
 )
 from eslabon.model.memory import per_model
+from eslabon.model.scale import characteristic_length
 
 Floats = NDArray[np.float64]
 TURN = 2 * np.pi
-SLACK = 1e-9  # metres or radians beyond a limit that are round-off
+SLACK = 1e-9  # radians, or metres over L, beyond a limit that are round-off
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,15 @@ class Ranges:
 
     def contain(self, q: Floats) -> NDArray[np.bool_]:
         """Whether configurations are within the limits."""
-        return np.asarray(((q >= self.lower - SLACK) & (q <= self.upper + SLACK)).all(axis=-1))
+        return np.asarray(self._contain(q).all(axis=-1))
+
+    def _contain(self, q: Floats) -> NDArray[np.bool_]:
+        return np.asarray((q >= self.lower - self._slack) & (q <= self.upper + self._slack))
+
+    @cached_property
+    def _slack(self) -> Floats:
+        """What is round-off beyond a limit: radians, or metres."""
+        return SLACK * np.where(self.lengths, characteristic_length(self.m), 1.0)
 
     def turned(self, q: Floats, reference: Floats) -> Floats:
         """The same configuration with each angle as near to the reference as whole turns and the limits let it be."""
@@ -120,7 +129,7 @@ class Ranges:
     def within(self, joint: str, q: Floats) -> bool:
         """Whether a joint of a configuration is within its limits."""
         own, turned = self.m.coordinates[joint], self.turned(q, q)
-        return bool(((turned >= self.lower - SLACK) & (turned <= self.upper + SLACK))[own].all())
+        return bool(self._contain(turned)[own].all())
 
     def outside(self, q: Floats) -> str:
         """Which joint of a configuration is beyond its limits, as a part of a sentence."""

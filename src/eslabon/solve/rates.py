@@ -25,7 +25,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
 from eslabon.model.scale import velocity_scales
 from eslabon.numerics.scalars import casadi
-from eslabon.numerics.tolerances import COINCIDENT, SINGULAR
+from eslabon.numerics.tolerances import COINCIDENT, RANK, SINGULAR
 from eslabon.solve.constraints.independent_coordinates import partition
 from eslabon.solve.designs import DESCRIBED, Designs, velocity_scales_of
 from eslabon.solve.determinacy import determinacy, rate_matrix
@@ -81,9 +81,58 @@ def rates(
     condition = np.ones(s.shape[:-1])
     if rank:
         condition = s[..., rank - 1] / np.maximum(s[..., 0], np.finfo(float).tiny)
+    made = _with_slips(v, a, rows, A, wanted, right, condition)
+    if m.closed and problem.rows and near is None and _slips(made).any():
+        made = _loops_first(m, problem, q, first, second, designs, made)
+    return made
+
+
+def _with_slips(
+    v: Floats, a: Floats, rows: Floats, A: Floats, wanted: Floats, right: Floats, condition: Floats
+) -> Rates:
     left = [rows * (_times(A, x) - b) for x, b in ((v, wanted), (a, right))]
     slip, other = (np.abs(x).max(axis=-1, initial=0.0) for x in left)
     return Rates(v, a, slip, other, condition)
+
+
+def _slips(made: Rates) -> Any:
+    """Which motions miss what is asked for by more than round-off."""
+    speed = np.abs(made.v).max(axis=-1, initial=0.0)
+    change = np.maximum(np.abs(made.a).max(axis=-1, initial=0.0), speed**2)
+    return (made.slip > COINCIDENT * speed) | (made.acceleration_slip > COINCIDENT * change)
+
+
+def _loops_first(
+    m: Model, problem: Problem, q: Floats, first: Floats, second: Floats, designs: Designs, made: Rates
+) -> Rates:  # fmt: skip
+    """Where a target asks for a motion that the mechanism cannot make, its loops stay closed exactly, and
+    what is missing is missing of the target: with P = 1 - J^+ J, v = J^+ b + (C P)^+ (y' - C J^+ b)."""
+    names, inputs, own = designs.names, designs.inputs, problem.rate_size(m)
+    scale = 1 / np.asarray(velocity_scales_of(m, designs), dtype=float)
+    A, ahead = evaluate(m, RATE_EQUATIONS, names, problem=problem)(q, *inputs)
+    rows = _row_scales(m, problem, A.shape[-2])
+    both = rows[:, None] * A * scale[..., None, :]
+    C, J = both[..., :own, :], both[..., own:, :]
+    back = np.linalg.pinv(J, rcond=RANK)
+    within = np.eye(m.nv) - back @ J
+    towards = np.linalg.pinv(C @ within, rcond=RANK)
+
+    def solved(target: Floats, loops: Floats) -> Floats:
+        base = _times(back, loops)
+        return scale * (base + _times(towards, rows[:own] * target - _times(C, base)))
+
+    v = solved(first, -ahead)
+    drift, gamma = evaluate(m, RATE_DRIFT, names, problem=problem)(q, v, *inputs)
+    a = solved(second - drift, gamma)
+    wanted = np.concatenate([_over(first, ahead), -ahead], axis=-1)
+    right = np.concatenate([second - drift, gamma], axis=-1)
+    exact = _with_slips(v, a, rows, A, wanted, right, made.condition)
+    lost = _slips(made)
+    return Rates(
+        np.where(lost[..., None], exact.v, made.v), np.where(lost[..., None], exact.a, made.a),
+        np.where(lost, exact.slip, made.slip),
+        np.where(lost, exact.acceleration_slip, made.acceleration_slip), made.condition,
+    )  # fmt: skip
 
 
 def completed(

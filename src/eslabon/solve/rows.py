@@ -330,7 +330,7 @@ class PointRows(Rows):
         return ("m",) * self.size
 
     @cached_property
-    def rate_rank(self) -> int:  # type: ignore[override]
+    def rate_rank(self) -> int:
         """Points keep their distances."""
         rows = [np.hstack([-np.cross(np.eye(3), point).T, np.eye(3)]) for point in self.points]
         return int(np.linalg.matrix_rank(np.concatenate(rows)))

@@ -199,6 +199,14 @@ class Solver:
         return best
 
     @cached_property
+    def _weights(self) -> Floats:
+        return _value_weights(self.m, self.problem)
+
+    @cached_property
+    def _unmoved(self) -> Flags:
+        return _unmoved(self.m, self.problem)
+
+    @cached_property
     def starts(self) -> Starts:
         """Configurations spread over the ranges, with loops closed ones; joints that do not move a frame
         of the rows are at home."""
@@ -207,11 +215,10 @@ class Solver:
     def nearest_starts(self, lanes: Lanes, first: int, count: int, guessed: bool) -> Floats:
         """For each lane starts in the order of their distances from its target, from the first-th on,
         (lanes, count, nq); what does not move a frame is as guessed."""
-        weights = _value_weights(self.m, self.problem)
         order = range(first + 1, first + count + 1)
-        _, nearest = self.starts.values.query(lanes.x * weights, k=order)
+        _, nearest = self.starts.values.query(lanes.x * self._weights, k=order)
         q = self.starts.q[nearest]
-        return np.where(_unmoved(self.m, self.problem), lanes.start[:, None], q) if guessed else q
+        return np.where(self._unmoved, lanes.start[:, None], q) if guessed else q
 
     def _first_of(self, begin: Floats, lanes: Lanes) -> Found:
         """Of several starts (lanes, starts, nq) the first that arrives, else the one that comes nearest;
@@ -241,8 +248,11 @@ class Solver:
         found = self.search(lanes, guessed, restarts)
         out = (found.error > self.goal) & ((found.error < self.settings.near) | (restarts > 0))
         q, steps = found.q, found.steps
-        if out.any():  # the last word on what seems out of reach
-            q[out], more = self.refine(lanes.take(out)._replace(start=q[out]))
+        if (
+            out.any()
+        ):  # the last word on what seems out of reach; with loops, from where they are closed
+            own = lanes.take(out)
+            q[out], more = self.refine(own if self.m.closed else own._replace(start=q[out]))
             steps[out] += more
         return self.verified(self.ranges.turned(q, lanes.start), lanes, steps)
 
@@ -271,7 +281,7 @@ class Solver:
         """All configurations that any start leads one lane to, the first ones first, and the steps."""
         begin = self.starts.q
         if guessed:
-            begin = np.where(_unmoved(self.m, self.problem), lanes.start, begin)
+            begin = np.where(self._unmoved, lanes.start, begin)
             begin = np.vstack([lanes.start, begin])
         every = lanes.take(np.zeros(len(begin), dtype=int))._replace(start=begin)
         end = self.walk(every)

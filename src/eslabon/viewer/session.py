@@ -222,7 +222,7 @@ class Session:
 
     def _found(self, frame: str, part: str, target: Floats) -> Any:
         """The configuration for a pose nearby in one native call, or else by the general way."""
-        m, goal = self.m, Target(frame, **{part: _part(target, part)})
+        m, goal = self.m, _as_target(frame, part, target)
         if part == "pose" and m.closed and not m.rheonomic:
             problem, x = prescribed(m, goal)
             near = NearBranch.of(m, problem)(self.q, x, True)
@@ -264,7 +264,7 @@ class Session:
             word = "assembly mode"
         elif self.frame is not None and self.task(self.frame) == "pose":
             goal = Target(self.frame, pose=self.pose(self.frame))
-            modes = self.m.inverse_kinematics(goal, self.q, solutions=WORKING_MODES, report=True).q  # type: ignore[union-attr]
+            modes = self.m.inverse_kinematics(goal, self.q, solutions=WORKING_MODES, report=True).q
             reached = np.abs(
                 np.asarray(self.m.pose(modes, self.frame)) - self.pose(self.frame)
             ).max(axis=(-1, -2))
@@ -399,6 +399,11 @@ def task_of(m: Model, frame: str) -> str:
     if ranks[1] == 0:
         return "orientation"
     return "pose" if ranks[0] == ranks[1] + ranks[2] and ranks[2] else "position"
+
+
+def _as_target(frame: str, part: str, pose: Floats) -> Target:
+    given: Any = {part: _part(pose, part)}
+    return Target(frame, **given)
 
 
 def _part(pose: Floats, part: str) -> Floats:

@@ -160,7 +160,7 @@ def test_a_passive_motion_that_moves_other_bodies_is_refused_by_name() -> None:
         m.inverse_dynamics(m.home(), np.zeros(m.nv), np.zeros(m.nv))
     five = stewart().with_actuated([f"slide{k}" for k in range(5)])
     assert structure(five).uncontrolled
-    with pytest.raises(es.ModelError, match="uncontrolled, such as the motion of '(slide|base)5'"):
+    with pytest.raises(es.ModelError, match=r"uncontrolled, such as the motion of '(slide|base)5'"):
         five.inverse_dynamics(five.home(), np.zeros(five.nv), np.zeros(five.nv))
 
 

@@ -23,7 +23,7 @@ from eslabon.compiler.llvm import (
 )
 from eslabon.compiler.llvm.ir import STRAIGHT, splat, suffix, vector_type
 from eslabon.compiler.operators import Lookup, Pick
-from eslabon.compiler.program import MOVES, GraphError, Instruction, Program, starts
+from eslabon.compiler.program import MOVES, GraphError, Instruction, Move, Program, starts
 from eslabon.compiler.until import Until
 
 # Instructions in one LLVM function. Measured on 30 formulas of 1,000 to 10,000 of them: with 300 compile time is a sixth
@@ -240,7 +240,8 @@ class _Frame:
         done: dict[int, int] = {}
         at = {i.place[0]: k for k, i in enumerate(program.instructions) if i.name == "call"}
         for x in program.moves:
-            done[x.call] = max(done.get(x.call, 0), at.get(x.target, len(program.instructions)))
+            last = at.get(x.target, len(program.instructions))
+            done[x.source] = max(done.get(x.source, 0), last)  # of no use for inputs
         for k, i in enumerate(program.instructions):
             if i.name == "result":
                 done[i.place[0]] = max(done.get(i.place[0], 0), self._last.get(k, k))
@@ -295,27 +296,22 @@ class _Function:
         if self._family.has_untils and self._own == "@kernel":
             calls = until_loops.none_finished(self._words.width) + calls
         moves = self._moves()
-        if -1 in moves:
+        if f"{self._own}.moves" in moves:
             calls.append(f"  call void {self._own}.moves(ptr %scratch, ptr %target)")
-        loops = [
-            tables.moves(f"{self._own}.moves{call if call >= 0 else ''}", table, self._words.width)
-            for call, table in moves.items()
-        ]
+        loops = [tables.moves(name, table, self._words.width) for name, table in moves.items()]
         return "".join(
             [*self._repetitions(), *loops, STRAIGHT, *pieces, STRAIGHT, _define(self._own, calls)]
         )
 
-    def _moves(self) -> dict[int, list[tuple[int, int]]]:
-        """From where to where results go, by the call whose arguments they are; -1 is for outputs."""
-        made: dict[int, list[tuple[int, int]]] = {}
+    def _moves(self) -> dict[str, list[tuple[int, int]]]:
+        """From where to where numbers go, by the name of the loop: those of a call's arguments, or of outputs."""
+        made: dict[str, list[tuple[int, int]]] = {}
+        outputs, inputs = self._layout.outputs, self._layout.inputs
         for x in self._program.moves:
-            target = (
-                self._layout.outputs[-1 - x.target]
-                if x.target < 0
-                else self.frame.arguments[x.target]
-            )
-            place = self.frame.results[x.call] + x.position, target + x.place
-            made.setdefault(max(x.target, -1), []).append(place)
+            target = outputs[-1 - x.target] if x.target < 0 else self.frame.arguments[x.target]
+            source = inputs[-1 - x.source] if x.source < 0 else self.frame.results[x.source]
+            name = f"{self._own}.{_moved(x)}{x.target if x.target >= 0 else ''}"
+            made.setdefault(name, []).append((source + x.position, target + x.place))
         return made
 
     def _repetitions(self) -> list[str]:
@@ -395,6 +391,11 @@ def _cleared_arguments(program: Program) -> dict[int, _Zeros]:
     }
 
 
+def _moved(x: Move) -> str:
+    """Loops over results of calls and over inputs have names of their own."""
+    return "inputs" if x.source < 0 else "moves"
+
+
 class _Piece:
     """One stretch of instructions as one LLVM function; `names` are the values at hand in it."""
 
@@ -407,7 +408,7 @@ class _Piece:
         self._frame, self._words, self._functions = frame, words, functions
         self._names: dict[int, str] = {}
         self._turned: set[int] = set()
-        self._handed = {x.target for x in program.moves}
+        self._handed = {(_moved(x), x.target) for x in program.moves}
         self.lines: list[str] = []
 
     def instruction(self, k: int) -> None:
@@ -471,8 +472,9 @@ class _Piece:
                 f"  %{name}{k} = getelementptr {self._words.V}, ptr %scratch, i64 {place}"
             )
         callee, own = self._functions[self._program.functions[f].digest], self._own
-        if call in self._handed:
-            self.lines.append(f"  call void {own}.moves{call}(ptr %scratch, ptr %scratch)")
+        for what, at in (("moves", "%scratch"), ("inputs", "%source")):
+            if (what, call) in self._handed:
+                self.lines.append(f"  call void {own}.{what}{call}(ptr {at}, ptr %scratch)")
         given = f"ptr %s{k}, ptr %scratch, ptr %t{k}"
         if any(r.call == call for r in self._program.repeated):
             callee, given = f"{own}.repeat{call}", f"{given}, ptr %u{k}"

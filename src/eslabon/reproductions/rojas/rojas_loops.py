@@ -13,6 +13,7 @@ from eslabon.mechanism import Floats
 from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import THESIS, Row, Section
 from eslabon.reproductions.verdicts import greatest, statement
+from eslabon.solve.target import Target
 
 # 120, 180 and 240 degrees of the 7R loop and -120 and 120 of the Hexiflex are singular and left out.
 SEVEN = np.radians(np.r_[122:180:2, 182:239:2])
@@ -65,7 +66,7 @@ def seven_motion() -> tuple[Floats, Floats, Floats]:
 def seven() -> Section:
     q, v, a = seven_motion()
     chain, pose, twist, change = six_joint_task()
-    found = chain.complete(es.Target(pose=pose), twist, change, q + OFF, limits=False)
+    found = chain.complete(Target(pose=pose), twist, change, q + OFF, limits=False)
     angles, rates, accelerations = found
     c1, c2 = np.cos(angles[:, 0]), np.cos(angles[:, 1])
     many = f"worst of {len(SEVEN)} configurations"
@@ -159,6 +160,6 @@ def _five_joints(guess: Floats) -> tuple[Floats, Floats, Floats]:
     velocity[:, 0, 0], velocity[:, 0, 2] = s * RATE, -c * RATE  # P' stays
     acceleration[:, 0, 0] = c * RATE**2 + s * CHANGE
     acceleration[:, 0, 2] = s * RATE**2 - c * CHANGE
-    target = es.Target(points=[(-1, 0, 0), (0, 0, 0)], places=ends)
-    rates = (x.reshape(len(HEXIFLEX), 6) for x in (velocity, acceleration))
-    return chain.complete(target, *rates, guess)
+    target = Target(points=[(-1, 0, 0), (0, 0, 0)], places=ends)
+    first, second = (x.reshape(len(HEXIFLEX), 6) for x in (velocity, acceleration))
+    return chain.complete(target, first, second, guess)

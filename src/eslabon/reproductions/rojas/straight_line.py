@@ -25,6 +25,7 @@ from eslabon.reproductions.rojas.tables import (
     Instant,
 )
 from eslabon.reproductions.verdicts import as_printed, erratum, greatest, number, numbers, statement
+from eslabon.solve.target import Target
 
 # -- the accuracy of the print ----------------------------------------------------------------------------------------
 
@@ -81,7 +82,7 @@ def joints(y: Sequence[float], z: Sequence[float] = (Z, 0.0, 0.0)) -> Joints:
     pose = es.algebra.pose(ORIENTATION, [X, y[0], z[0]])
     twist, change = ([0.0, 0.0, 0.0, 0.0, y[order], z[order]] for order in (1, 2))
     m = robot()
-    made = m.complete(es.Target(pose=pose), twist, change, m.home(), limits=False, report=True)
+    made = m.complete(Target(pose=pose), twist, change, m.home(), limits=False, report=True)
     return Joints(made.q, made.v, made.a, float(made.condition))
 
 

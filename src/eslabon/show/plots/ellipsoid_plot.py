@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,14 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.errors import ModelError
 from eslabon.numerics.tolerances import RANK
-from eslabon.plotting import direction_name, drawing_plane, equal_axes, new_figure, panel_title
+from eslabon.plotting import (
+    direction_name,
+    drawing_plane,
+    equal_axes,
+    new_figure,
+    panel_title,
+    saved,
+)
 from eslabon.solve.singular.manipulability import Manipulability
 
 UNITS = {"translation": ("m/s", "N"), "rotation": ("rad/s", "N m")}
@@ -18,11 +26,14 @@ UNBOUNDED = 3.0  # finite semi-axes: how far one that has no end is drawn
 PART_OF_PATH = 0.12  # of a path's extent: the longest semi-axis drawn along it
 
 
-def figure(made: Manipulability, *, theme: str | None = None) -> Any:
+def figure(
+    made: Manipulability, *, theme: str | None = None, path: str | Path | None = None
+) -> Any:
     """See `Manipulability.plot`."""
     axes, lengths = _drawable(made)
     part = "translation" if made.part == "all" else made.part
-    return (_one if lengths.ndim == 1 else _along)(made, axes, lengths, part, theme)
+    draw = _one if lengths.ndim == 1 else _along
+    return saved(draw(made, axes, lengths, part, theme), path)
 
 
 def _drawable(made: Manipulability) -> tuple[Floats, Floats]:

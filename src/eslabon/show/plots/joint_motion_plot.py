@@ -21,5 +21,6 @@ def figure(motion: JointMotion, *, theme: str | None = None, path: str | Path | 
     most, least = np.max(motion.condition, initial=1.0), np.min(motion.condition, initial=np.inf)
     curves = {"condition number": motion.condition}
     drawn.append(InTime("conditioning", "", curves, log=bool(most > 10 * least)))
+    assert motion.t is not None  # `JointMotion.plot` has looked
     title = f"{motion.model.name} along a path"
     return saved(time_figure(motion.t, drawn, theme=theme, title=title), path)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eslabon.arguments import Floats
-from eslabon.plotting import axis_label, colour_map, new_figure, panel_title
-from eslabon.solve.workspace.map_grid import TURNS
+from eslabon.numerics.tolerances import ROUND_OFF
+from eslabon.plotting import axis_label, colour_map, new_figure, panel_title, saved
+from eslabon.solve.workspace.pose_coordinates import TURNS
 from eslabon.solve.workspace.workspace_map import KINDS, WorkspaceMap
 
 Curves = dict[str, list[Floats]]  # by kind
@@ -16,10 +19,21 @@ LOOKS = {"parallel": "singular", "serial": "boundary"}  # the role of their colo
 STYLES: dict[str, Any] = {"parallel": "-", "serial": (0, (4, 1.5))}
 SLICES = 6  # of a map over three coordinates
 ACROSS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 9: 3}  # panels in a row
+COLOURS = {
+    "parallel": "reciprocal condition number, parallel kind",
+    "serial": "dexterity: reciprocal condition number",
+}
 LEGENDS = {"parallel": "singular, parallel kind", "serial": "singular, serial kind"}
 
 
-def figure(space: WorkspaceMap, *, of: str, singular: bool = True, theme: str | None = None) -> Any:
+def figure(
+    space: WorkspaceMap,
+    *,
+    of: str = "serial",
+    singular: bool = True,
+    theme: str | None = None,
+    path: str | Path | None = None,
+) -> Any:
     """See `WorkspaceMap.plot`."""
     panels = _panels(space)
     across = ACROSS.get(len(panels), 4)
@@ -29,42 +43,47 @@ def figure(space: WorkspaceMap, *, of: str, singular: bool = True, theme: str | 
     grid = made.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
     for ax in grid[len(panels) :]:
         ax.remove()
-    most = max(
-        float(np.nanmax(np.where(own.reached, getattr(own, of), np.nan), initial=1e-3))
-        for _, own in panels
-    )
-    drawn, curves = (
-        None,
-        [
-            {kind: own.singular_curves(kind) for kind in KINDS} if singular else {}
-            for _, own in panels
-        ],
-    )
+    bounds = _bounds([own for _, own in panels], of)
+    curves: list[Curves] = [
+        {kind: own.singular_curves(kind) for kind in KINDS} if singular else {} for _, own in panels
+    ]
+    drawn = None
     for k, (title, own) in enumerate(panels):
-        drawn = _drawn(grid[k], own, of, most, curves[k])
+        drawn = _drawn(grid[k], own, of, bounds, curves[k])
         panel_title(grid[k], title)
         if k % across == 0:
             grid[k].set_ylabel(axis_label(*_axis(own, 1)))
         if k + across >= len(panels):
             grid[k].set_xlabel(axis_label(*_axis(own, 0)))
             grid[k].tick_params(labelbottom=True)
-    what = (
-        "dexterity: reciprocal condition number"
-        if of == "serial"
-        else "reciprocal condition number, parallel kind"
-    )
-    bar = made.colorbar(drawn, ax=list(grid[: len(panels)]), label=what, shrink=0.85, pad=0.02)
+    label = COLOURS.get(of) or axis_label(f"{of} of {space.frame}", space.unit(of))
+    bar = made.colorbar(drawn, ax=list(grid[: len(panels)]), label=label, shrink=0.85, pad=0.02)
     bar.outline.set_visible(False)
+    made.suptitle(_heading(space), color=made.theme.quiet)
+    _keys(made, [own for _, own in panels], curves)
+    return saved(made, path)
+
+
+def _bounds(maps: list[WorkspaceMap], of: str) -> tuple[float, float]:
+    """The values of the ends of the scale of colours: a condition number's begins at zero."""
+    values = np.concatenate([_layer(own, of)[own.reached] for own in maps])
+    if of in KINDS:
+        return 0.0, float(np.max(values, initial=1e-3))
+    return (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+
+
+def _layer(own: WorkspaceMap, of: str) -> Floats:
+    return np.asarray(own.layers[of] if of in own.layers else getattr(own, of))
+
+
+def _heading(space: WorkspaceMap) -> str:
     held = ", ".join(
         f"{name} = {x + 0.0:.3g} {space.unit(name)}"
         for name, x in space.fixed.items()
-        if abs(x) > 1e-12 or name not in TURNS
+        if abs(x) > ROUND_OFF or name not in TURNS
     )
     mode = f"mode {space.modes[0]}" if len(space.axes) == 3 else ""  # which panels do not name
-    told = [f"{space.name}: {space.frame}", *(x for x in (mode, held) if x)]
-    made.suptitle(", ".join(told), color=made.theme.quiet)
-    _keys(made, [own for _, own in panels], curves)
-    return made
+    return ", ".join([f"{space.name}: {space.frame}", *(x for x in (mode, held) if x)])
 
 
 def _panels(space: WorkspaceMap) -> list[tuple[str, WorkspaceMap]]:
@@ -96,10 +115,10 @@ def _is_equal(space: WorkspaceMap) -> bool:
 
 def _axis(own: WorkspaceMap, k: int) -> tuple[str, str]:
     name = list(own.axes)[k]
-    return (f"{name} of {own.frame}" if name in own.grid.asked.pose else name), own.unit(name)
+    return (f"{name} of {own.frame}" if name in own.grid.prescribed.pose else name), own.unit(name)
 
 
-def _drawn(ax: Any, own: WorkspaceMap, of: str, most: float, curves: Curves) -> Any:
+def _drawn(ax: Any, own: WorkspaceMap, of: str, bounds: tuple[float, float], curves: Curves) -> Any:
     """One mode over two coordinates."""
     from matplotlib.collections import LineCollection
 
@@ -107,25 +126,20 @@ def _drawn(ax: Any, own: WorkspaceMap, of: str, most: float, curves: Curves) -> 
     (_, low, high), (_, bottom, top) = own.grid.ranges
     ax.set_facecolor(theme.grid)
     ax.grid(visible=False)
-    values = np.where(own.reached[0], getattr(own, of)[0], np.nan).T
     drawn = ax.imshow(
-        values, extent=(low, high, bottom, top), origin="lower", cmap=colour_map(theme), vmin=0.0, vmax=most,
-        interpolation="nearest", aspect="equal" if _is_equal(own) else "auto",
-    )  # fmt: skip
+        np.where(own.reached[0], _layer(own, of)[0], np.nan).T,
+        extent=(low, high, bottom, top),
+        origin="lower",
+        cmap=colour_map(theme),
+        vmin=bounds[0],
+        vmax=bounds[1],
+        interpolation="nearest",
+        aspect="equal" if _is_equal(own) else "auto",
+    )
     beyond = own.closes[0] & ~own.reached[0]
     if beyond.any():
-        x, y = (
-            np.array([a[0] - d, *a, a[-1] + d])
-            for a, d in zip(own.grid.axes, own.grid.steps, strict=True)
-        )
-        inside = np.pad(
-            beyond.T.astype(float), 1, mode="edge"
-        )  # or half a cell is left out along the frame
-        hatched = ax.contourf(
-            x, y, inside, levels=[0.5, 1.5], colors=[theme.paper], hatches=["///"]
-        )
+        _hatch(ax, own, beyond)
         ax.set(xlim=(low, high), ylim=(bottom, top))
-        hatched.set(edgecolor=theme.quiet, linewidth=0.0)
     for kind, lines in curves.items():
         ax.add_collection(
             LineCollection(
@@ -137,6 +151,20 @@ def _drawn(ax: Any, own: WorkspaceMap, of: str, most: float, curves: Curves) -> 
             )
         )
     return drawn
+
+
+def _hatch(ax: Any, own: WorkspaceMap, cells: NDArray[np.bool_]) -> None:
+    theme = ax.get_figure(root=True).theme
+    x, y = (
+        np.array([a[0] - d, *a, a[-1] + d])
+        for a, d in zip(own.grid.axes, own.grid.steps, strict=True)
+    )
+    inside = np.pad(
+        cells.T.astype(float), 1, mode="edge"
+    )  # or half a cell is left out at the frame
+    levels: Any = {"levels": [0.5, 1.5], "colors": [theme.paper], "hatches": ["///"]}
+    hatched = ax.contourf(x, y, inside, **levels)
+    hatched.set(edgecolor=theme.quiet, linewidth=0.0)
 
 
 def _keys(made: Any, maps: list[WorkspaceMap], curves: list[Curves]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.formulas.quantities import quantity
 from eslabon.model.configuration import difference
 from eslabon.model.scale import velocity_scales
+from eslabon.numerics.tolerances import COINCIDENT, NEAR_SINGULAR, ROUND_OFF
 from eslabon.plotting import (
     colour_bar,
     colour_map,
@@ -20,6 +22,7 @@ from eslabon.plotting import (
     legend,
     new_figure,
     panel_title,
+    saved,
 )
 from eslabon.solve.ranges import Ranges
 from eslabon.solve.singular.conditions import conditions
@@ -27,14 +30,20 @@ from eslabon.solve.singular.singular_set import inputs, square_part
 from eslabon.solve.workspace.sampled_workspace import KINDS, Workspace
 
 GAP = 12.0  # typical distances between neighbours: a curve is not drawn across more
-NEARLY = 0.02  # a reciprocal condition number
 LOOKS = {
     "parallel": ("singular", "o"),
     "serial": ("boundary", "s"),
 }  # the role of their colour, and their marks
 
 
-def figure(space: Workspace, *, of: str, singular: bool = True, theme: str | None = None) -> Any:
+def figure(
+    space: Workspace,
+    *,
+    of: str | None = None,
+    singular: bool = True,
+    theme: str | None = None,
+    path: str | Path | None = None,
+) -> Any:
     """See `Workspace.plot`."""
     made = new_figure(theme, figsize=(7.2, 5.8))
     position = space.poses[:, :3, 3]
@@ -42,26 +51,22 @@ def figure(space: Workspace, *, of: str, singular: bool = True, theme: str | Non
     ax = made.add_subplot(
         **({"projection": "3d", "computed_zorder": False} if plane is None else {})
     )
-    values, label = _values(space, of)
+    values, label = _values(space, of or ("parallel" if space.m.closed else "serial"))
     colour_bar(ax, _cloud(ax, _shown(position, plane), values), label)
     points = [_shown(position, plane)]
+    pose = evaluate(space.m, quantity(space.m, "pose"), frame=space.frame)
     for kind in KINDS if singular else ():
         q, certain = _singular(space, kind)
         if len(q):
-            points.append(
-                _shown(
-                    evaluate(space.m, quantity(space.m, "pose"), frame=space.frame)(q)[:, :3, 3],
-                    plane,
-                )
-            )
+            points.append(_shown(pose(q)[:, :3, 3], plane))
             _draw_singular(ax, space, kind, q if certain else None, points[-1])
     names = ("x", "y", "z") if plane is None else tuple(direction_name(row) for row in plane)
     equal_axes(
         ax, np.concatenate(points), tuple(f"{name} of {space.frame}" for name in names), zoom=1.0
     )
     legend(ax, "below")
-    panel_title(ax, f"{space.name}: {space.reached:.0%} of {space.asked:,} samples reached")
-    return made
+    panel_title(ax, f"{space.name}: {space.reached:.0%} of {space.samples:,} samples reached")
+    return saved(made, path)
 
 
 def _cloud(ax: Any, points: Floats, values: Floats) -> Any:
@@ -86,7 +91,7 @@ def _singular(space: Workspace, kind: str) -> tuple[Floats, bool]:
     """Singular configurations and True; of a matrix without a determinant, such as that of an arm with a joint too many, the
     samples that are nearly singular, and False."""
     if kind == "serial" and square_part(space.m, space.frame) is None:
-        return space.q[space.conditions.serial < NEARLY], False
+        return space.q[space.conditions.serial < NEAR_SINGULAR], False
     return space.singular_configurations(kind), True
 
 
@@ -135,7 +140,7 @@ def _chains(space: Workspace, q: Floats) -> Floats:
 
     apart = _distances(space, q)
     tree = minimum_spanning_tree(apart).tocoo()
-    far = GAP * max(float(np.median(tree.data)) if tree.nnz else 0.0, 1e-9)
+    far = GAP * max(float(np.median(tree.data)) if tree.nnz else 0.0, COINCIDENT)
     pairs = np.stack([tree.row, tree.col], axis=-1)[tree.data <= far]
     links = coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=apart.shape)
     count, chain = connected_components(links, directed=False)
@@ -153,5 +158,5 @@ def _distances(space: Workspace, q: Floats) -> Floats:
     if m.nq == m.nv:
         away = np.where(Ranges.of(m).turning, 2 * np.sin(away / 2), away)
     apart = np.zeros((len(q), len(q)))
-    apart[rows, columns] = np.linalg.norm(away, axis=-1) + 1e-12  # the tree takes zero for none
+    apart[rows, columns] = np.linalg.norm(away, axis=-1) + ROUND_OFF  # the tree takes zero for none
     return apart + apart.T

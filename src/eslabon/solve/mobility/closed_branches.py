@@ -23,9 +23,15 @@ from eslabon.model import Model
 from eslabon.model.configuration import difference, integrate, velocity_units
 from eslabon.model.memory import per_model
 from eslabon.model.scale import velocity_scales
-from eslabon.solve.constraints.closed_configurations import close, close_from, unclosed
+from eslabon.numerics.tolerances import ROUND_OFF
+from eslabon.solve.constraints.closed_configurations import (
+    close,
+    close_from,
+    comparable_jacobian_at,
+    unclosed,
+)
 from eslabon.solve.mobility.joint_screws import JointScrews, joint_screws
-from eslabon.solve.mobility.subgroups import span
+from eslabon.solve.mobility.subgroups import rank, span
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -40,7 +46,8 @@ class BranchSearchSettings:
     walk : steps of a walk along the mechanism's own motions.
     stride : the length of such a step.
     disorder : how far each is led off at random, to leave a singular configuration by.
-    neighbours : small steps from a configuration, which show the branches that pass it.
+    neighbours : small steps from a configuration, which show whether it is regular.
+    of_singular : further small steps from one that is not, which show the branches that pass it.
     small : the length of such a step.
     kept : the part of a small step that must remain once the loops are closed again.
     starts : random starts of the search for branches elsewhere.
@@ -52,7 +59,8 @@ class BranchSearchSettings:
     walk: int = 6
     stride: float = 0.3
     disorder: float = 0.05
-    neighbours: int = 16
+    neighbours: int = 8
+    of_singular: int = 48
     small: float = 0.03
     kept: float = 0.1
     starts: int = 48
@@ -62,6 +70,7 @@ class BranchSearchSettings:
 
 
 SETTINGS = BranchSearchSettings()
+TINY = 1e-300  # keeps the quotient of zeros finite
 
 # Squares of extreme lengths (1e155 m) overflow on the way to a closed configuration. Such a way ends
 # as one that does not close, which is reported; NumPy need not warn of it as well.
@@ -106,6 +115,58 @@ class BranchMobility(Answer):
 
 
 @dataclass(frozen=True, eq=False)
+class ClosedConfiguration:
+    """A configuration that closes the loops, and its motions to first order.
+
+    Attributes
+    ----------
+    m, q : the mechanism and the configuration.
+    motions : an orthonormal basis of the velocities that keep the loops closed, as columns
+        (nv, dof), in rad/s or characteristic lengths a second.
+    margin : the smallest singular value of the closure Jacobian that is not zero: the distance from
+        a loss of rank.
+    """
+
+    m: Model
+    q: Floats
+    motions: Floats
+    margin: float
+
+    @property
+    def dof(self) -> int:
+        """The number of independent motions: the dimension of the closure Jacobian's null space."""
+        return self.motions.shape[1]
+
+    @cached_property
+    def screws(self) -> JointScrews:
+        """The screws of its joints."""
+        return joint_screws(self.m, self.q)
+
+    def moved(self, v: Floats) -> Floats:
+        """The configuration after a unit of time at comparable velocities."""
+        return integrate(self.m, self.q, v / velocity_scales(self.m))
+
+
+@_tolerates_overflow
+def closed_configurations(m: Model, q: Floats) -> list[ClosedConfiguration]:
+    """Closed configurations (k, nq) with their motions."""
+    return [_with_motions(m, x, J) for x, J in zip(q, comparable_jacobian_at(m, q), strict=True)]
+
+
+def _with_motions(m: Model, q: Floats, J: Floats) -> ClosedConfiguration:
+    if not np.isfinite(J).all():  # a length whose square overflows; screws have no squares
+        J = joint_screws(m, q).closing[:, : m.nv]
+    if not J.size:
+        return ClosedConfiguration(m, q, np.eye(m.nv), np.inf)
+    _, s, Vt = np.linalg.svd(J)
+    r = rank(s, scale=max(float(s.max(initial=0.0)), ROUND_OFF))
+    return ClosedConfiguration(m, q, Vt[r:].T, float(s[r - 1]) if r else np.inf)
+
+
+# --- around a configuration, and elsewhere --------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
 class Surroundings:
     """Closed configurations around one of them.
 
@@ -116,31 +177,31 @@ class Surroundings:
     walked : along a walk.
     """
 
-    here: JointScrews
-    near: tuple[JointScrews, ...]
-    walked: tuple[JointScrews, ...]
+    here: ClosedConfiguration
+    near: tuple[ClosedConfiguration, ...]
+    walked: tuple[ClosedConfiguration, ...] = ()
 
     @property
     def dof(self) -> int:
-        """The mobility beside the configuration: the least of the branches that pass it."""
+        """The mobility beside the configuration: the lowest of the branches that pass it."""
         return min((x.dof for x in self.near), default=self.here.dof)
 
-    @cached_property
-    def generic(self) -> JointScrews:
-        """A configuration of the branch, the one farthest from losing rank."""
-        return max(self.on_branch, key=lambda x: x.margin)
+    @property
+    def on_branch(self) -> tuple[ClosedConfiguration, ...]:
+        """Configurations with the mobility of the branch."""
+        around = tuple(x for x in (self.here, *self.walked) if x.dof == self.dof)
+        return around or tuple(x for x in self.near if x.dof == self.dof)[: SETTINGS.walk]
 
     @property
-    def on_branch(self) -> tuple[JointScrews, ...]:
-        """All configurations with the mobility of the branch."""
-        around = [x for x in (self.here, *self.walked) if x.dof == self.dof]
-        return tuple(around) or tuple(x for x in self.near if x.dof == self.dof)
+    def generic(self) -> ClosedConfiguration:
+        """The configuration of the branch that is farthest from losing rank."""
+        return max(self.on_branch, key=lambda x: x.margin)
 
     @property
     def is_regular(self) -> bool:
         """Whether the configuration is on one smooth branch of its own mobility."""
-        followed = len(self.near) == (SETTINGS.neighbours if self.here.dof else 0)
-        return followed and all(x.dof == self.here.dof for x in self.near)
+        steps = SETTINGS.neighbours if self.here.dof else 0
+        return len(self.near) == steps and all(x.dof == self.here.dof for x in self.near)
 
 
 @per_model
@@ -153,58 +214,66 @@ def surroundings(m: Model, q: tuple[float, ...] | None = None) -> Surroundings:
     AssemblyError
         When the loops cannot be closed from the home.
     """
-    here = joint_screws(m, close(m) if q is None else np.array(q))
+    (here,) = closed_configurations(m, np.array(close(m) if q is None else q, dtype=float)[None])
     if not m.closed:
-        return Surroundings(here, (), ())
+        return Surroundings(here, ())
     return Surroundings(here, neighbours(here), tuple(_walk(here)))
 
 
-def neighbours(here: JointScrews) -> tuple[JointScrews, ...]:
+def neighbours(here: ClosedConfiguration) -> tuple[ClosedConfiguration, ...]:
     """Closed configurations a small step off along motions of a configuration, and only those at
     which it arrives: a motion of first order alone leads back."""
-    motions = here.motions
-    if not motions.size:
+    if not here.dof:
         return ()
     rng = np.random.default_rng(0)
-    directions = rng.normal(size=(SETTINGS.neighbours, motions.shape[1]))
-    directions *= SETTINGS.small / np.linalg.norm(directions, axis=1, keepdims=True)
-    q = np.array([here.moved(motions @ x) for x in directions])
-    return tuple(
-        x for x in closed_from(here.m, q) if _apart(here, x) > SETTINGS.kept * SETTINGS.small
-    )
+    near = _small_steps(here, rng, SETTINGS.neighbours)
+    if not Surroundings(here, near).is_regular:
+        near += _small_steps(here, rng, SETTINGS.of_singular)
+    return near
 
 
-def _apart(one: JointScrews, other: JointScrews) -> float:
+def _small_steps(
+    here: ClosedConfiguration, rng: np.random.Generator, count: int
+) -> tuple[ClosedConfiguration, ...]:
+    q = np.array([here.moved(_random_motion(here, rng, SETTINGS.small)) for _ in range(count)])
+    lost = SETTINGS.kept * SETTINGS.small
+    return tuple(x for x in closed_from(here.m, q) if _apart(here, x) > lost)
+
+
+def _random_motion(at: ClosedConfiguration, rng: np.random.Generator, length: float) -> Floats:
+    """Velocities that keep the loops closed. They do not depend on the basis of the motions."""
+    v = at.motions @ (at.motions.T @ rng.normal(size=at.m.nv))
+    return v * (length / max(float(np.linalg.norm(v)), TINY))
+
+
+def _apart(one: ClosedConfiguration, other: ClosedConfiguration) -> float:
     steps = difference(one.m, other.q, one.q) * velocity_scales(one.m)
     return float(np.abs(steps).max(initial=0.0))
 
 
-def _walk(here: JointScrews) -> Iterator[JointScrews]:
+def _walk(here: ClosedConfiguration) -> Iterator[ClosedConfiguration]:
     rng, at = np.random.default_rng(0), here
     for _ in range(SETTINGS.walk):
-        u = at.motions @ rng.normal(size=at.motions.shape[1])
-        u *= SETTINGS.stride / max(float(np.linalg.norm(u)), 1e-9)
-        step = at.moved(u + SETTINGS.disorder * rng.normal(size=u.size))
+        v = _random_motion(at, rng, SETTINGS.stride)
+        step = at.moved(v + SETTINGS.disorder * rng.normal(size=v.size))
         for at in closed_from(here.m, step[None]):  # none across the border of the workspace
             yield at
 
 
-def elsewhere(m: Model, q: Floats) -> list[JointScrews]:
+def elsewhere(m: Model, q: Floats) -> list[ClosedConfiguration]:
     """Closed configurations from random starts, the same ones always; joint limits are not kept."""
     rng = np.random.default_rng(0)
-    scale = velocity_scales(m)
     turning = [np.pi if unit == "rad/s" else SETTINGS.slide for unit in velocity_units(m)]
-    away = rng.uniform(-1.0, 1.0, size=(SETTINGS.starts, m.nv)) * turning / scale
+    away = rng.uniform(-1.0, 1.0, size=(SETTINGS.starts, m.nv)) * turning / velocity_scales(m)
     return closed_from(m, integrate(m, np.broadcast_to(q, (SETTINGS.starts, m.nq)), away))
 
 
 @_tolerates_overflow
-def closed_from(m: Model, q: Floats) -> list[JointScrews]:
+def closed_from(m: Model, q: Floats) -> list[ClosedConfiguration]:
     """The closed configurations that starts (k, nq) lead to; those that do not close are left
     out."""
     found, error = close_from(m, q)
-    closed = ~unclosed(m, np.sqrt(error))
-    return [joint_screws(m, x) for x in found[closed]]
+    return closed_configurations(m, found[~unclosed(m, np.sqrt(error))])
 
 
 # --- branches -------------------------------------------------------------------------------------
@@ -218,7 +287,7 @@ def branches_here(around: Surroundings) -> tuple[BranchMobility, ...]:
 
 
 def branches_elsewhere(
-    found: Sequence[JointScrews], around: Surroundings
+    found: Sequence[ClosedConfiguration], around: Surroundings
 ) -> tuple[BranchMobility, ...]:
     """The branches of another mobility among configurations from random starts, each shown by a
     configuration that is regular."""
@@ -231,35 +300,33 @@ def branches_elsewhere(
     return tuple(made)
 
 
-def _by_dof(found: Sequence[JointScrews]) -> list[list[JointScrews]]:
+def _by_dof(found: Sequence[ClosedConfiguration]) -> list[list[ClosedConfiguration]]:
     """Configurations of one mobility together, the lowest first, those farthest from losing rank
     first."""
     ordered = sorted(found, key=lambda x: (x.dof, -x.margin))
     return [list(own) for _, own in groupby(ordered, key=lambda x: x.dof)]
 
 
-def _branch(own: Sequence[JointScrews], meets: bool) -> BranchMobility:
+def _branch(own: Sequence[ClosedConfiguration], meets: bool) -> BranchMobility:
     example = tuple(map(float, own[0].q))
     return BranchMobility(
         own[0].dof, meets, len(own), _tangent_spaces(own) if meets else None, example
     )
 
 
-def _regular(own: Sequence[JointScrews]) -> JointScrews | None:
+def _regular(own: Sequence[ClosedConfiguration]) -> ClosedConfiguration | None:
     """The first of some configurations at which the mobility is no exception."""
-    tried = (Surroundings(x, neighbours(x), ()) for x in own[: SETTINGS.examples])
+    tried = (Surroundings(x, neighbours(x)) for x in own[: SETTINGS.examples])
     return next((around.here for around in tried if around.is_regular), None)
 
 
-def _tangent_spaces(own: Sequence[JointScrews]) -> int | None:
+def _tangent_spaces(own: Sequence[ClosedConfiguration]) -> int | None:
     """The number of different tangent spaces at configurations a small step from one another; none
     where there are nearly as many as configurations."""
     spaces: list[Floats] = []
     for x in own:
-        tree = [x.places[j.name] for j in x.m.joints]
-        space = span(np.vstack([x.motions[place] for place in tree]))
-        if not any(_parallel(space, other) for other in spaces):
-            spaces.append(space)
+        if not any(_parallel(x.motions, other) for other in spaces):
+            spaces.append(x.motions)
     return len(spaces) if 2 * len(spaces) <= len(own) else None
 
 
@@ -272,17 +339,19 @@ def _parallel(A: Floats, B: Floats) -> bool:
 
 
 @_tolerates_overflow
-def infinitesimal_mobility(p: JointScrews, names: Sequence[str]) -> int:
+def infinitesimal_mobility(p: ClosedConfiguration, names: Sequence[str]) -> int:
     """How many of the motions that some joints have at a configuration are of first order only.
 
     A small step along each is brought back to a closed configuration. It remains if the mechanism
     moves that way, and is lost if the mobility is infinitesimal.
     """
     units = velocity_scales(p.m)
-    own = [k for name in names if name in p.speeds for k in range(p.m.nv)[p.m.velocities[name]]]
-    if not own or not p.motions.size:
+    own = [
+        k for name in names if name in p.m.velocities for k in range(p.m.nv)[p.m.velocities[name]]
+    ]
+    if not own or not p.dof:
         return 0
-    starts = np.array([p.moved(SETTINGS.small * u) for u in p.motions.T])
+    starts = np.array([p.moved(SETTINGS.small * v) for v in p.motions.T])
     ends, error = close_from(p.m, starts)
     ends[unclosed(p.m, np.sqrt(error))] = p.q
     steps, arrivals = (

@@ -17,11 +17,10 @@ import numpy as np
 
 from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import GROUND, Loop, Model
-from eslabon.model.configuration import integrate
 from eslabon.model.memory import per_model
 from eslabon.model.scale import characteristic_length
 from eslabon.numerics.spatial import RigidTransform
-from eslabon.solve.mobility.subgroups import kernel, rank, span, unit_columns
+from eslabon.solve.mobility.subgroups import column_lengths, kernel, rank, span, unit_columns
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -105,17 +104,6 @@ class JointScrews:
         block = self.closing[np.ix_(rows, columns.astype(int))]
         return rank(np.linalg.svd(block, compute_uv=False))
 
-    def velocities(self, u: Floats) -> Floats:
-        """The joint velocities v of a motion u of speeds along the screws."""
-        v = np.zeros(self.m.nv)
-        for j in self.m.joints:
-            v[self.m.velocities[j.name]] = u[self.places[j.name]] * self.speeds[j.name]
-        return v
-
-    def moved(self, u: Floats) -> Floats:
-        """The configuration after a unit of time at the speeds u along the screws."""
-        return integrate(self.m, self.q, self.velocities(u))
-
 
 @per_model
 def incidence(m: Model) -> dict[str, Floats]:
@@ -154,7 +142,7 @@ def joint_screws(m: Model, q: Floats) -> JointScrews:
     for j, place in zip(m.joints, outer, strict=True):
         motion = np.array(j.kind.motion(q[m.coordinates[j.name]]))
         seen = _seen(place, motion, centre, length)
-        speeds[j.name] = 1.0 / np.linalg.norm(seen, axis=0)
+        speeds[j.name] = 1.0 / column_lengths(seen)
         screws[j.name] = seen * speeds[j.name]
     for x, one, two in zip(m.loops, first, second, strict=True):
         seen = _seen(two, _cut_motion(x, one, two, length), centre, length)

@@ -13,8 +13,6 @@ from eslabon.answers import Answer, Block, Message
 from eslabon.arguments import text
 from eslabon.errors import ModelError, suggest
 from eslabon.model import Model
-from eslabon.model.configuration import integrate
-from eslabon.model.scale import velocity_scales
 from eslabon.numerics import hat
 from eslabon.solve.mobility.closed_branches import Surroundings, surroundings
 from eslabon.solve.mobility.joint_screws import JointScrews, joint_screws, joints_above
@@ -99,16 +97,18 @@ def bond(m: Model, first: str, second: str, q: Any = None) -> KinematicBond:
     linkage has one degree of freedom in the group E, that of a parallelogram one in T2.
 
     >>> import eslabon as es
-    >>> m = es.load("puma560")
-    >>> print(es.structure.bond(m, "link3", "link6").group)
-    S: rotation about a point, centred at (0.5963, -0.1501, -0.01435)
+    >>> print(es.structure.bond(es.load("scara"), "ground", "link2").group)
+    E: planar motion, normal to (0, 0, 1)
+    >>> found = es.load("parallelogram").bond("ground", "coupler")
+    >>> found.dof, found.name
+    (1, 'translation in a plane')
     """
     for body in (first, second):
         if text(body, "body") not in (known := joints_above(m)):
             raise ModelError(f"{m.name} has no body '{body}'{suggest(body, known)}")
     chosen = None if q is None else tuple(map(float, one_configuration(m, q, "bond")))
     around = surroundings(m, chosen)
-    at, found = around.here, _configurations(around)
+    at, found = around.here.screws, _configurations(around)
     twists = [_relative_twists(x, first, second) for x in found]
     moved = [_as_seen_at(at, x, first) @ own for x, own in zip(found, twists, strict=True)]
     group = classified(np.hstack(moved)).placed(at.centre, at.length)
@@ -120,11 +120,11 @@ def bond(m: Model, first: str, second: str, q: Any = None) -> KinematicBond:
 
 def _configurations(around: Surroundings) -> list[JointScrews]:
     """Configurations of one branch, enough of them for some to be regular."""
-    if around.here.m.closed:
-        return list(around.on_branch)
     m, rng = around.here.m, np.random.default_rng(0)
-    away = rng.normal(size=(SAMPLES, m.nv)) / velocity_scales(m)
-    return [around.here, *(joint_screws(m, integrate(m, around.here.q, x)) for x in away)]
+    if m.closed:
+        return [x.screws for x in around.on_branch]
+    away = rng.normal(size=(SAMPLES, m.nv))
+    return [around.here.screws, *(joint_screws(m, around.here.moved(x)) for x in away)]
 
 
 def _relative_twists(x: JointScrews, first: str, second: str) -> Floats:

@@ -81,7 +81,7 @@ def mobility(m: Model, q: Any = None) -> Mobility:
     rank of the closure Jacobian             7 - 4                 3
     planar_3rrr is a trivial chain with 3 degrees of freedom.
     The count in space gives -3: 2 loops move in E, so each repeats 3 constraints; 6 of the 10 are redundant.
-    A search from 48 random starts found no branch with another mobility among 48 closed configurations; that is no proof that there is none.
+    A search from 48 random starts met no other mobility among 48 closed configurations; that is no proof that there is none.
     """
     if q is None:
         return _mobility(m, None)
@@ -91,7 +91,7 @@ def mobility(m: Model, q: Any = None) -> Mobility:
 @per_model
 def _mobility(m: Model, q: tuple[float, ...] | None) -> Mobility:
     around, trouble = _surroundings(m, q)
-    p = joint_screws(m, m.home()) if around is None else around.generic
+    p = joint_screws(m, m.home()) if around is None else around.generic.screws
     network, joints = Network(m), all_joints(m)
     passive = passive_motions(p, network)
     loops = tuple(LoopReport(names, _subgroup(p, names)) for names in network.loops())
@@ -182,7 +182,7 @@ def _closed_chain(
         dof = joint_dof - p.rank_of(names)
         if dof > max(explained.dof, least):
             surplus = dof - max(explained.dof, least)
-            infinitesimal = min(infinitesimal_mobility(p, names), surplus)
+            infinitesimal = min(infinitesimal_mobility(around.generic, names), surplus)
         if dof - infinitesimal > max(explained.dof, least):
             explained, inactive = _without_inactive(p, around, network, names, explained)
         finite, groups = dof - infinitesimal, max(explained.dof, least)
@@ -209,7 +209,7 @@ def _without_inactive(
 ) -> tuple[Explained, tuple[str, ...]]:
     """What groups explain once degrees of freedom that never move are taken away, and the joints
     that have them."""
-    working = active_screws(around.on_branch, p)
+    working = active_screws([x.screws for x in around.on_branch], p)
     reduced = by_groups(network, names, working)
     inactive = tuple(x for x in names if working[x].shape[1] < p.screws[x].shape[1])
     return (reduced if reduced.dof > explained.dof else explained), inactive

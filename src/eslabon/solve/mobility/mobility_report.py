@@ -350,8 +350,8 @@ def _of_branches_elsewhere(r: Mobility) -> Iterator[str]:
         )
     elif r.closed:
         yield (
-            f"{search} found no branch with another mobility among {r.closed} closed "
-            "configurations; that is no proof that there is none."
+            f"{search} met no other mobility among {r.closed} closed configurations; that is no "
+            "proof that there is none."
         )
 
 

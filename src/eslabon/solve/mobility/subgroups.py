@@ -109,10 +109,15 @@ def unit_columns(A: Floats) -> Floats:
     """
     if not A.size:
         return A
-    largest = np.abs(A).max(axis=0)
-    A = A / np.where(largest > 0, largest, 1.0)
-    length = np.linalg.norm(A, axis=0)
+    length = column_lengths(A)
     return A / np.where(length > 0, length, 1.0)
+
+
+def column_lengths(A: Floats) -> Floats:
+    """The lengths of columns, whose squares may be no numbers."""
+    largest = np.abs(A).max(axis=0, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)
+    return unit * np.linalg.norm(A / unit, axis=0)
 
 
 def algebra(twists: Floats) -> Floats:

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats, positive
+from eslabon.compiler.evaluate import evaluate
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_units
 from eslabon.model.memory import per_model
-from eslabon.model.scale import characteristic_length, velocity_scales
+from eslabon.model.scale import velocity_scales
 from eslabon.numerics.tolerances import RANK
 from eslabon.solve.constraints.closed_configurations import comparable_jacobian_at
 from eslabon.solve.constraints.independent_coordinates import (
@@ -23,12 +24,23 @@ from eslabon.solve.constraints.independent_coordinates import (
     rank,
     redundancy_is_constant,
 )
-from eslabon.solve.designs import DESCRIBED, Designs, characteristic_lengths, velocity_scales_of
+from eslabon.solve.designs import (
+    DESCRIBED,
+    Designs,
+    characteristic_lengths,
+    row_scales_of,
+    velocity_scales_of,
+)
 from eslabon.solve.singular.parallel_condition import (
+    ERROR_MOTIONS,
+    ErrorMotions,
+    ErrorTerms,
     Measured,
     all_bodies,
-    comparable_twists_at,
+    ends_at_centres,
+    error_terms,
     joint_centres,
+    parallel_condition,
 )
 
 
@@ -60,25 +72,38 @@ def actuated_motions(
     if not m.closed:
         velocities = np.broadcast_to(np.eye(m.nv)[:, inputs], (k, m.nv, len(inputs)))
         return ActuatedMotions(velocities, scales, np.ones(k), np.full(k, m.nv), np.ones(k))
-    J = comparable_jacobian_at(m, q, designs)
-    mobility, free, V = _null_spaces(J, held_velocities(m))
-    V = V / np.broadcast_to(velocity_scales_of(m, designs), (k, m.nv))[..., None]
-    twists = comparable_twists_at(m, q, measured_bodies(m), unit, designs)
-    parallel, velocities = np.ones(k), np.zeros((k, m.nv, len(inputs)))
-    extra = free - int(np.sum([x not in held_velocities(m) for x in partition(m).independent]))
+    J, speeds = comparable_jacobian_at(m, q, designs), velocity_scales_of(m, designs)
+    mobility, free, V = _null_spaces(J, passive_velocities(m))
+    V, velocities = (
+        V / np.broadcast_to(speeds, (k, m.nv))[..., None],
+        np.zeros((k, m.nv, len(inputs))),
+    )
     for count in np.unique(free[free > 0]):
         lanes = np.flatnonzero(free == count)
         N, own = V[lanes][:, :, m.nv - count :], scales[lanes][:, :, None]
-        made = measured_motions(N[:, inputs] * own, twists[lanes] @ N)
-        number = inputs_count(m) + int(extra[lanes[0]])
-        parallel[lanes] = made.values[:, number - 1] if number <= made.values.shape[1] else 0.0
-        velocities[lanes] = N @ made.by_rates * np.swapaxes(own, -1, -2)
+        by_rates = np.linalg.pinv(N[:, inputs] * own, rcond=RANK)
+        velocities[lanes] = N @ by_rates * np.swapaxes(own, -1, -2)
+    in_units = J * speeds[..., None, :] / row_scales_of(m, designs)[..., None]
+    terms = error_terms_at(m, q, in_units, designs, unit)
+    parallel = parallel_condition(terms, measured_bodies(m))
     sign = np.ones(k)
     if redundancy_is_constant(m) and inputs_count(m) == len(inputs):
         p = partition(m)
         det = np.linalg.det(J[:, list(p.rows)][:, :, list(p.dependent)])
         sign = np.where(parallel > RANK, np.sign(det), 0.0)
     return ActuatedMotions(velocities, scales, parallel, mobility, sign)
+
+
+def error_terms_at(m: Model, q: Floats, J: Floats, designs: Designs, unit: Floats) -> ErrorTerms:
+    """The terms of the parallel condition, for the constraint Jacobian J in rad and m."""
+    measured = measured_bodies(m)
+    made = evaluate(m, ERROR_MOTIONS, designs.names, measured=measured)(q, *designs.inputs)
+    return error_terms(m, ErrorMotions(*made), J, measured, unit)
+
+
+def sliding(m: Model) -> Floats:
+    """Which velocities are in m/s."""
+    return np.array([unit == "m/s" for unit in velocity_units(m)], dtype=bool)
 
 
 def _null_spaces(J: Floats, held: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
@@ -94,24 +119,6 @@ def _null_spaces(J: Floats, held: tuple[int, ...]) -> tuple[Floats, Floats, Floa
     return mobility, nv - rank(sizes), np.swapaxes(Vt, -1, -2)
 
 
-class MeasuredMotions(NamedTuple):
-    """The least and other values of |u| / |v|, largest first, and the motions by rates of the inputs."""
-
-    values: Floats
-    by_rates: Floats
-
-
-def measured_motions(rates: Floats, twists: Floats) -> MeasuredMotions:
-    """Of motions whose rates of the inputs (k, inputs, n) and measured twists (k, rows, n) are given. What neither sees,
-    as the spin of a rod, is no motion."""
-    U, sizes, Wt = np.linalg.svd(np.concatenate([rates, twists], axis=1), full_matrices=False)
-    seen = sizes > RANK * sizes[:, :1]
-    top = np.where(seen[:, None, :], U[:, : rates.shape[1]], 0.0)
-    weights = np.where(seen, 1 / np.where(seen, sizes, 1.0), 0.0)
-    by_rates = np.swapaxes(Wt, -1, -2) * weights[:, None, :] @ np.linalg.pinv(top, rcond=RANK)
-    return MeasuredMotions(np.linalg.svd(top, compute_uv=False), by_rates)
-
-
 def input_velocities(m: Model) -> tuple[int, ...]:
     """The velocities of the actuators; where there are none, the independent ones."""
     return tuple(m.actuated_velocities) or partition(m).independent
@@ -119,7 +126,7 @@ def input_velocities(m: Model) -> tuple[int, ...]:
 
 def input_scales(m: Model, unit: Floats) -> Floats:
     """What makes the rates of the inputs comparable, (..., inputs): one over the unit of length for slides."""
-    slides = np.array(velocity_units(m))[list(input_velocities(m))] == "m/s"
+    slides = sliding(m)[list(input_velocities(m))]
     return np.where(slides, 1 / np.asarray(unit)[..., None], 1.0)
 
 
@@ -136,36 +143,35 @@ def passive_velocities(m: Model) -> tuple[int, ...]:
 
 
 @per_model
-def held_velocities(m: Model) -> tuple[int, ...]:
-    """The passive velocities that are at rest where only the actuators move a mechanism: none where all passive motions are
-    spins, which nothing sees."""
-    passive = passive_velocities(m)
-    if not passive or not m.closed:
-        return ()
-    return passive if _seen_motions(m, measured_bodies(m), ()) > inputs_count(m) else ()
-
-
-@per_model
 def measured_bodies(m: Model) -> Measured:
     """What the parallel condition measures: joint centres, or, where actuators move without these, all bodies."""
     if not m.closed:
         return Measured()
-    centres = joint_centres(m)
-    held = passive_velocities(m)
-    return centres if _seen_motions(m, centres, held) >= inputs_count(m) else all_bodies(m)
+    inputs, held = input_velocities(m), passive_velocities(m)
+    joints = tuple(place for place in ends_at_centres(m) if place.end == "second")
+    pivots = {k for x in joints if x.item == "joint" for k in range(m.nv)[m.velocities[x.name]]}
+    locked = tuple(k for k in inputs if k not in pivots)
+    passive = tuple(k for k in range(m.nv) if k not in {*inputs, *held})
+    twists, points = joint_centres(m)
+    made = Measured(twists, points, joints, locked, passive)
+    return made if _sees_the_actuators(m, made) else made._replace(twists=all_bodies(m), points=())
 
 
-def _seen_motions(m: Model, measured: Measured, held: tuple[int, ...]) -> int:
-    """How many motions that leave some velocities at rest show in what is measured, near home."""
+def _sees_the_actuators(m: Model, measured: Measured) -> bool:
+    """Whether all motions of the actuators show in what is measured, near home."""
+    if not measured.count:
+        return False
     q = np.stack(list(around(m)))
-    _, free, V = _null_spaces(comparable_jacobian_at(m, q), held)
-    twists = comparable_twists_at(m, q, measured, np.full(len(q), characteristic_length(m)))
+    _, free, V = _null_spaces(comparable_jacobian_at(m, q), passive_velocities(m))
+    twists = evaluate(m, ERROR_MOTIONS, measured=measured)(q)[0]
+    unit = np.full(len(q), float(characteristic_lengths(m, DESCRIBED)))
+    twists = twists / np.where(measured.is_length, unit[:, None], 1.0)[..., None]
     moved = twists @ (V / velocity_scales(m)[:, None])
     seen = [
         rank(np.linalg.svd(x[:, m.nv - n :], compute_uv=False))
         for x, n in zip(moved, free, strict=True)
     ]
-    return int(max(seen))
+    return bool(max(seen) >= inputs_count(m))
 
 
 def lengths_of_units(m: Model, designs: Designs, length: Any = None) -> Floats:

@@ -3,40 +3,50 @@ the derivative of the Jacobian, frozen or along the closed configuration."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.arguments import choice
-from eslabon.compiler.evaluate import evaluate
-from eslabon.displays import displayed
+from eslabon.answers import Answer, Block, Column, Table
+from eslabon.arguments import Floats, choice
+from eslabon.compiler.evaluate import evaluate, function_of
+from eslabon.compiler.formula import Formula, requested
 from eslabon.errors import SINGULAR_CHOICES, report_singularity
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
-from eslabon.numerics.tolerances import RANK
-from eslabon.solve.constraints.derivative_requests import derivative_at, parameters_of
+from eslabon.numerics.tolerances import COINCIDENT, INPUT_DIGITS, RANK
+from eslabon.solve.constraints.constraint_structure import constraint_structure
+from eslabon.solve.constraints.derivative_requests import derived, parameters_of
 from eslabon.solve.constraints.independent_coordinates import partition, retained_rows
-from eslabon.solve.designs import Designs, row_scales_of, velocity_scales_of
+from eslabon.solve.constraints.state_checks import checked
+from eslabon.solve.designs import Designs, row_scales_of
+from eslabon.solve.singular.actuated_motions import (
+    input_scales,
+    input_velocities,
+    lengths_of_units,
+    measured_bodies,
+    passive_velocities,
+)
 from eslabon.solve.singular.conditions import (
     PARTS,
     check_closed,
-    driven_motions,
     frame_if_any,
     in_designs,
-    lengths_of_units,
-    passive_velocities,
     reachable_twists,
 )
+from eslabon.solve.singular.parallel_condition import (
+    ERROR_MOTIONS,
+    ErrorMotions,
+    error_terms,
+    parallel_condition,
+    parallel_derivative,
+)
 
-Floats = np.ndarray
-SAME = 1e-9  # of the largest: singular values that count as one
 
-
-@displayed
-@dataclass(frozen=True, eq=False)
-class ConditionDerivatives:
+@dataclass(frozen=True, eq=False, repr=False)
+class ConditionDerivatives(Answer):
     """How the reciprocal condition numbers of `m.conditions` change, one for each configuration; by several parameters these are
     the last axis.
 
@@ -51,6 +61,13 @@ class ConditionDerivatives:
     parallel: Floats
     serial: Floats
     by: str | tuple[str, ...]
+
+    def contents(self) -> Iterator[Block]:
+        names = (self.by,) if isinstance(self.by, str) else self.by
+        values = [np.asarray(x) for x in (self.parallel, self.serial)]
+        several = [x if not isinstance(self.by, str) else x[..., None] for x in values]
+        rows = [(name, *(x[..., k] for x in several)) for k, name in enumerate(names)]
+        yield Table((Column("by"), Column("parallel"), Column("serial")), rows)
 
     def __repr__(self) -> str:
         by = self.by if isinstance(self.by, str) else ", ".join(self.by)
@@ -72,77 +89,128 @@ class Jacobians:
     held: Any
     designs: Designs
 
-    def of(self, name: str, **options: Any) -> tuple[Floats, Floats]:
+    def of(self, formula: Formula, **options: Any) -> tuple[Floats, Floats]:
         names, inputs = self.designs.names, self.designs.inputs
-        values = evaluate(self.m, quantity(self.m, name), parameters=names, **options)(
-            self.q, *inputs
-        )
-        given = dict(zip(names, inputs, strict=True))
-        return values, derivative_at(
-            self.m, name, self.by, self.along, self.held, given, self.q, **options
-        )
+        values = evaluate(self.m, formula, parameters=names, **options)(self.q, *inputs)
+        slopes, left = derived(self.m, formula, self.by, self.along, self.held)
+        request = requested(self.m, slopes, options, names, (), left, constraint_structure)
+        call = checked(self.m, request) if slopes.checks else function_of(self.m, request)
+        return values, call(self.q, *inputs)
 
 
 def condition_derivatives(
-    m: Model, by: Any, q: Any, *, frame: str | None = None, part: str = "all", along: str = "frozen", held: Any = None,
-    parameters: Mapping[str, Any] | None = None, singular: str | None = None, length: float | None = None,
-) -> ConditionDerivatives:  # fmt: skip
+    m: Model,
+    by: Any,
+    q: Any,
+    *,
+    frame: str | None = None,
+    part: str = "all",
+    along: str = "frozen",
+    held: Any = None,
+    parameters: Mapping[str, Any] | None = None,
+    singular: str | None = None,
+    length: float | None = None,
+) -> ConditionDerivatives:
     """The derivatives of the conditions of configurations `(..., nq)`; arguments as in `m.conditions` and `m.derivative`.
 
     At a singular configuration, and where singular values meet that part, there is none: an error, or NaN with
     `singular` "warn" or "ignore".
     """
     how = choice("error" if singular is None else singular, "singular", SINGULAR_CHOICES)
-    rows, chosen = PARTS[choice(part, "part", PARTS)], frame_if_any(m, frame)
-    named = parameters_of(m, by)
+    choice(part, "part", PARTS)
+    chosen, named = frame_if_any(m, frame), parameters_of(m, by)
     lead, flat, designs = in_designs(m, q, parameters)
     check_closed(m, flat, "the derivative of conditions", designs)
     known = Jacobians(m, flat, named, along, held, designs)
-    motions, moved, parallel = _driven(known, how)
-    serial = np.zeros((len(flat), moved.shape[-1]))
+    unit = np.broadcast_to(lengths_of_units(m, designs, length), (len(flat),))
+    parallel = _parallel(known, unit, how)
+    serial = np.zeros((len(flat), len(named)))
     if chosen is not None and m.nv:
-        unit = np.ones((len(flat), 6, 1))
-        unit[:, 3:] = lengths_of_units(m, designs, length)[..., None, None]
-        J, dJ = known.of("jacobian", frame=chosen, axes="aligned")
-        J, dJ = (J / unit)[:, rows], (dJ / unit[..., None])[:, rows]
-        changed = np.einsum("nijk,njl->nilk", dJ, motions) + np.einsum("nij,njlk->nilk", J, moved)
-        own = driven_motions(m, flat, designs).scales[:, None, :]
-        rank = reachable_twists(m, chosen, part).rank
-        serial = _slopes(m, "serial", J @ motions / own, changed / own[..., None], rank, how)
+        serial = _serial(known, _driven_motions(known), chosen, part, unit, how)
     shape = lead if isinstance(by, str) else (*lead, len(named))
     return ConditionDerivatives(
         parallel.reshape(shape)[()], serial.reshape(shape)[()], by if isinstance(by, str) else named
     )
 
 
-def _driven(known: Jacobians, how: str) -> tuple[Floats, Floats, Floats]:
-    """N with v = N times the driven independent velocities, its derivatives, and those of the parallel condition.
+class Motions(NamedTuple):
+    """N with v = N times the driven independent velocities, (k, nv, n), and its derivatives, (k, nv, n, parameters)."""
 
-    Of J N = 0 the derivative is J_e dN_e = -dJ N."""
+    N: Floats
+    dN: Floats
+
+
+def _driven_motions(known: Jacobians) -> Motions:
+    """Of J N = 0 the derivative is J_e dN_e = -dJ N."""
     m, p, n = known.m, partition(known.m), len(known.q)
-    i, e, count = list(p.independent), list(p.dependent), len(known.by)
-    N = np.zeros((n, m.nv, len(i)))
+    i, e = list(p.independent), list(p.dependent)
+    N, dN = np.zeros((n, m.nv, len(i))), np.zeros((n, m.nv, len(i), len(known.by)))
     N[:, i, range(len(i))] = 1.0
-    dN, parallel = np.zeros((n, m.nv, len(i), count)), np.zeros((n, count))
     if m.closed:
         own = row_scales_of(m, known.designs)[..., None]  # held, as the characteristic length is
-        J, dJ = known.of("constraint_jacobian")
-        J, dJ = (
-            (J * own)[:, list(retained_rows(m))],
-            (dJ * own[..., None])[:, list(retained_rows(m))],
-        )
-        speeds = np.broadcast_to(velocity_scales_of(m, known.designs), (n, m.nv))[:, None, e]
-        parallel = _slopes(
-            m, "parallel", J[:, :, e] / speeds, dJ[:, :, e] / speeds[..., None], None, how
-        )
+        J, dJ = known.of(quantity(m, "constraint_jacobian"))
+        kept = list(retained_rows(m))
+        J, dJ = (J * own)[:, kept], (dJ * own[..., None])[:, kept]
         inverse = np.linalg.pinv(J[:, :, e], rcond=RANK)
         N[:, e] = -inverse @ J[:, :, i]
         dN[:, e] = -np.einsum("nij,njlk->nilk", inverse, np.einsum("nijk,njl->nilk", dJ, N))
     driven = [k not in passive_velocities(m) for k in p.independent]
-    return N[:, :, driven], dN[:, :, driven], parallel
+    return Motions(N[:, :, driven], dN[:, :, driven])
 
 
-def _slopes(m: Model, kind: str, A: Floats, dA: Floats, number: int | None, how: str) -> Floats:
+def _moved(A: Floats, dA: Floats, motions: Motions) -> tuple[Floats, Floats]:
+    """A N and its derivatives."""
+    slopes = np.einsum("nijk,njl->nilk", dA, motions.N) + np.einsum("nij,njlk->nilk", A, motions.dN)
+    return A @ motions.N, slopes
+
+
+def _rates(known: Jacobians, motions: Motions, unit: Floats) -> tuple[Floats, Floats]:
+    """The comparable rates of the inputs in the motions N, and their derivatives."""
+    scales, inputs = input_scales(known.m, unit)[..., None], list(input_velocities(known.m))
+    return motions.N[:, inputs] * scales, motions.dN[:, inputs] * scales[..., None]
+
+
+def _parallel(known: Jacobians, unit: Floats, how: str) -> Floats:
+    """The derivatives of the parallel condition."""
+    m, measured = known.m, measured_bodies(known.m)
+    if not m.closed:
+        return np.zeros((len(known.q), len(known.by)))
+    J, dJ = known.of(quantity(m, "constraint_jacobian"))
+    made, changed = known.of(ERROR_MOTIONS, measured=measured)
+    x = error_terms(m, ErrorMotions(*made), J, measured, unit)
+    dx = error_terms(m, ErrorMotions(*changed), dJ, measured, unit)
+    slopes = parallel_derivative(x, dx, measured)
+    singular = parallel_condition(x, measured) <= RANK
+    slopes[singular] = np.nan
+    _report(m, "parallel", slopes, singular, np.isfinite(J).all(axis=(1, 2)), how)
+    return slopes
+
+
+def _serial(
+    known: Jacobians, motions: Motions, frame: str, part: str, unit: Floats, how: str
+) -> Floats:
+    """Those of the serial one: of the matrix J N A^+, where A^+ gives the motion for rates of the inputs. Its derivative is
+    -A^+ dA A^+ + (A^T A)^-1 dA^T (1 - A A^+)."""
+    m, rows = known.m, PARTS[part]
+    lengths = np.ones((len(known.q), 6, 1))
+    lengths[:, 3:] = unit[:, None, None]
+    J, dJ = known.of(quantity(m, "jacobian"), frame=frame, axes="aligned")
+    J, dJ = (J / lengths)[:, rows], (dJ / lengths[..., None])[:, rows]
+    JN, dJN = _moved(J, dJ, motions)
+    A, dA = _rates(known, motions, unit)
+    back = np.linalg.pinv(A, rcond=RANK)
+    rest = np.eye(A.shape[1]) - A @ back
+    both = back @ np.swapaxes(back, -1, -2)
+    dback = np.einsum("nij,nljk,nlm->nimk", both, dA, rest)
+    dback -= np.einsum("nij,njlk,nlm->nimk", back, dA, back)
+    slopes = np.einsum("nijk,njl->nilk", dJN, back) + np.einsum("nij,njlk->nilk", JN, dback)
+    rank = reachable_twists(m, frame, part).rank
+    return _slopes(m, "serial", JN @ back, slopes, rank, np.linalg.norm(J, axis=(1, 2)), how)
+
+
+def _slopes(
+    m: Model, kind: str, A: Floats, dA: Floats, number: int, size: Floats, how: str
+) -> Floats:
     """The derivatives of least over largest singular value, of the `number` that are other than zero in general."""
     U, sizes, Vt = np.linalg.svd(A, full_matrices=False)
     sizes = sizes[:, :number]
@@ -151,30 +219,33 @@ def _slopes(m: Model, kind: str, A: Floats, dA: Floats, number: int | None, how:
     inner = np.einsum("nji,njlk,nml->nimk", U, dA, Vt)  # u^T dA v of all pairs
     most, least = sizes[:, 0, None], sizes[:, -1, None]
     top, bottom = _of_value(sizes, inner, 0), _of_value(sizes, inner, sizes.shape[-1] - 1)
-    still = most[:, 0] <= RANK  # nothing moves at all
+    still = most[:, 0] <= RANK * size  # nothing moves at all
     with np.errstate(divide="ignore", invalid="ignore"):
         made = np.where(still[:, None], 0.0, (bottom - top * least / most) / most)
         kinks = ~still & ~(least[:, 0] > RANK * most[:, 0])
     made[kinks] = np.nan
-    if bad := np.flatnonzero(
-        np.isnan(made).any(axis=-1) & np.isfinite(A).all(axis=(1, 2))
-    ).tolist():
-        which = f" (configuration {bad[0]})" if len(A) > 1 else ""
-        why = (
-            "it is singular there"
-            if kinks[bad[0]]
-            else "singular values meet there that the parameter parts"
-        )
-        report_singularity(
-            how, f"the {kind} condition of {m.name} has no derivative at this configuration{which}: {why}. Take one beside it, or "
-            'let it be NaN with singular="ignore".')  # fmt: skip
+    _report(m, kind, made, kinks, np.isfinite(A).all(axis=(1, 2)), how)
     return made
+
+
+def _report(m: Model, kind: str, made: Floats, singular: Any, finite: Any, how: str) -> None:
+    """Report the first configuration that has no derivative."""
+    if bad := np.flatnonzero(np.isnan(made).any(axis=-1) & finite).tolist():
+        which = f" (configuration {bad[0]})" if len(made) > 1 else ""
+        why = "singular values meet there that the parameter parts"
+        if singular[bad[0]]:
+            why = "it is singular there"
+        report_singularity(
+            how,
+            f"the {kind} condition of {m.name} has no derivative at this configuration{which}: {why}. "
+            'Take one beside it, or let it be NaN with singular="ignore".',
+        )
 
 
 def _of_value(sizes: Floats, inner: Floats, place: int) -> Floats:
     """The derivatives of the singular value at a place; where others are the same, the one derivative that all have, or NaN."""
     made = inner[:, place, place].copy()
-    same = np.abs(sizes - sizes[:, place, None]) <= SAME * sizes[:, :1]
+    same = np.abs(sizes - sizes[:, place, None]) <= COINCIDENT * sizes[:, :1]
     for k in np.flatnonzero(same.sum(axis=-1) > 1):
         together = np.flatnonzero(same[k])
         for j in range(made.shape[-1]):
@@ -184,6 +255,6 @@ def _of_value(sizes: Floats, inner: Floats, place: int) -> Floats:
                 if np.isfinite(block).all()
                 else np.full(1, np.nan)
             )
-            alike = np.ptp(values) <= 1e-6 * max(float(np.abs(inner[k, ..., j]).max()), 1e-300)
+            alike = np.ptp(values) <= INPUT_DIGITS * float(np.abs(inner[k, ..., j]).max())
             made[k, j] = values.mean() if alike else np.nan
     return made

@@ -10,31 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.answers import figure
-from eslabon.arguments import choice, text
+from eslabon.answers import Answer, Block, Column, Table, figure
+from eslabon.arguments import Floats, choice, text
 from eslabon.compiler.evaluate import evaluate
-from eslabon.displays import displayed
 from eslabon.errors import ModelError, SingularityError
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.numerics.tolerances import RANK
-from eslabon.pages.notebook import attributes, beside, drawn
-from eslabon.plotting import saved
-from eslabon.solve.singular.conditions import (
-    PARTS,
-    check_closed,
-    driven_motions,
-    in_designs,
-    reachable_twists,
-)
+from eslabon.solve.singular.actuated_motions import actuated_motions, inputs_count
+from eslabon.solve.singular.conditions import PARTS, check_closed, in_designs, reachable_twists
 
-Floats = np.ndarray
+# the units of semi-axes, for a unit rate of the actuators
+UNITS = {"all": "rad/s, m/s", "rotation": "rad/s", "translation": "m/s"}
 
 
-@displayed(also=("volume", "measure", "forces"))
 @dataclass(frozen=True, eq=False, repr=False)
-class Manipulability:
+class Manipulability(Answer):
     """The ellipsoid of a frame's velocities T u, for rates u of the actuators with |u| <= 1.
 
     Attributes
@@ -97,11 +89,25 @@ class Manipulability:
         >>> [ax.get_xlabel() for ax in made.plot().axes]
         ['x [m/s]', 'x [N]']
         """
-        return saved(figure(self, theme=theme), path)
+        return figure(self, theme=theme, path=path)
 
-    def _pieces(self) -> Iterator[str]:
-        picture = drawn(self.plot) if self.lengths.ndim == 1 else ()
-        yield beside(*picture, *attributes(self))
+    def contents(self) -> Iterator[Block]:
+        if self.lengths.ndim > 1:
+            title = f"{prod(self.lengths.shape[:-1]):,} configurations of '{self.frame}'"
+            named = [("measure", self.measure), ("condition", np.asarray(self.condition))]
+            rows = [(name, x.min(), x.max()) for name, x in named if x.size]
+            yield Table((Column("attribute"), Column("least"), Column("greatest")), rows, title)
+            return
+        columns = (
+            Column("direction"),
+            Column("semi-axis", UNITS[self.part]),
+            Column("force ellipsoid"),
+        )
+        axes = zip(self.axes, self.lengths, self.forces, strict=True)
+        rows = [(direction, length, force) for direction, length, force in axes]
+        yield Table(columns, rows, f"velocity ellipsoid of '{self.frame}', {self.name}")
+        named = [("measure", float(self.measure)), ("volume", float(self.volume))]
+        yield Table((Column("attribute"), Column("value")), named)
 
     def __repr__(self) -> str:
         if self.lengths.ndim > 1:
@@ -118,7 +124,7 @@ def manipulability(
     rows = PARTS[choice(part, "part", PARTS)]
     lead, flat, designs = in_designs(m, q, parameters)
     check_closed(m, flat, "manipulability", designs)
-    made = driven_motions(m, flat, designs)
+    made = actuated_motions(m, flat, designs)
     bad = np.flatnonzero(made.parallel <= RANK)
     if len(bad):
         at = f" (configuration {bad[0]})" if len(flat) > 1 else ""
@@ -126,22 +132,20 @@ def manipulability(
             f"manipulability: {m.name} is at a parallel singular configuration{at}, where its actuators do not determine how it "
             "moves; m.singularity tells what they do not hold."
         )
-    inputs, k = made.motions, reachable_twists(m, chosen, part).rank
+    k = reachable_twists(m, chosen, part).rank
     if not k:
         what = {"all": "move", "rotation": "turn", "translation": "shift"}[part]
         raise ModelError(
             f"manipulability: no actuators {what} '{chosen}' of {m.name}; ask for another part or frame."
         )
-    driven = list(m.actuated_velocities)
-    if (
-        len(driven) > inputs.shape[-1]
-    ):  # actuators beyond the degrees of freedom share the unit of speed
-        inputs = inputs @ np.linalg.pinv(inputs[:, driven])
+    inputs = made.velocities
+    if len(m.actuated_velocities) > inputs_count(
+        m
+    ):  # surplus actuators share the unit of speed, in rad/s and m/s
+        inputs = actuated_motions(m, flat, designs, length=1.0).velocities
     own: dict[str, Any] = {"frame": chosen, "parameters": designs.names}
-    T = (
-        evaluate(m, quantity(m, "jacobian"), axes="aligned", **own)(flat, *designs.inputs)[:, rows]
-        @ inputs
-    )
+    J = evaluate(m, quantity(m, "jacobian"), axes="aligned", **own)(flat, *designs.inputs)
+    T = J[:, rows] @ inputs
     position = evaluate(m, quantity(m, "pose"), **own)(flat, *designs.inputs)[:, :3, 3]
     U, lengths, _ = np.linalg.svd(T)
     axes = np.swapaxes(U, -1, -2)[:, :k]

@@ -1,24 +1,31 @@
-"""The parallel kind of condition: how well the actuators hold a mechanism (Gosselin and Angeles,
-Singularity analysis of closed-loop kinematic chains, 1990, of the second type).
+"""The parallel kind of condition: how well locked actuators hold a mechanism (Gosselin and Angeles,
+Singularity analysis of closed-loop kinematic chains, 1990, their second kind).
 
-A motion v keeps the loops closed. It moves the actuators by the rates u and the bodies by twists,
-and its size is
+It is a property of the mechanism and not of its model, so no coordinates, cut joints or rows of
+constraints are compared. With all actuators locked every joint has a small error: its two bodies
+are off by a twist at the joint's centre. The passive joints give way until all loops close again,
+and the bodies move by
 
-    |v|^2 = |u|^2 + the mean of the squares of what is measured of the bodies.
+    H e = (T_e - T_p J_p^+ J_e) e,
 
-The parallel condition is the least |u| / |v| over all motions: from 1 at best to 0 where some motion
-leaves all actuators at rest, so that locked actuators do not hold the mechanism. With the motions
-v = N u that follow from the actuators it is 1 / |[1; T N]|, the reciprocal of the greatest singular
-value, where T v are the measured twists.
+where e are the errors of the joints and of the actuators, J_e v_e + J_p v_p = 0 closes the loops
+with errors, p stands for the passive velocities, and T gives the motion of the bodies. H grows
+without bound where locked actuators do not hold the mechanism (Voglewede and Ebert-Uphoff,
+Overarching framework for measuring closeness to singularities of parallel manipulators, 2005). The
+condition is
 
-What is measured belongs to the mechanism and not to its model. A body with three joint centres that
-are not in line, such as a platform, counts by its twist at their middle; every other joint centre
-that moves counts by its velocity. The centre of a joint is the point that both of its bodies have in
-common: of a hinge, a universal joint or a ball, whether it is cut or not, and the ends of a distance
-that is held. So a rod counts by its ends: it makes no difference whether a universal joint keeps it
-from spinning or two balls let it spin, whether it is a body or a distance, which joint of a loop is
-cut, how many rows say the same, and whether a universal joint is one joint or two hinges. Where the
-centres do not move with the actuators, as in spherical linkages, all bodies count by their twists.
+    1 / sqrt(1 + a^2),    a^2 = |H|^2 / number of joints with errors,
+
+by Frobenius' norm: from 1 at best to 0 at a parallel singular configuration, and smooth on the way.
+
+What is measured of the bodies: one with three joint centres that are not in line, such as a
+platform, counts by its twist at their middle; every other joint centre that moves counts by its
+velocity, the mean of its ends; a^2 has the mean of them all. The centre of a joint is the point
+that both of its bodies have in common: of a hinge, a universal joint or a ball, cut or not. So a
+rod counts by its ends, and it makes no difference whether a universal joint keeps it from spinning
+or two balls let it spin. Joints that slide have no centre and no errors but those of their
+actuators. Where the actuators move without any centre, as in spherical linkages, all bodies count by
+their twists.
 
 Rotations count in radians, lengths in units of a characteristic length.
 """
@@ -32,22 +39,20 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.formulas.inputs import Q
+from eslabon.formulas.kinematics.closure import row_names
 from eslabon.formulas.kinematics.tree import chain, joint_transform, on_body, placements
-from eslabon.formulas.small_matrices import extreme_singular_values
 from eslabon.model import GROUND, Model, Pose
-from eslabon.model.configuration import coordinates
-from eslabon.model.constraints import AtDistance, Point
+from eslabon.model.configuration import coordinates, velocity_units
+from eslabon.model.constraints import Point
 from eslabon.model.memory import per_model
-from eslabon.model.scale import characteristic_length
+from eslabon.model.scale import characteristic_length, row_units
 from eslabon.numerics.rigid_motions import hat
-from eslabon.numerics.scalars import Expression, casadi
+from eslabon.numerics.scalars import Expression, casadi, is_symbolic
 from eslabon.numerics.spatial import RigidTransform
-from eslabon.numerics.tolerances import INPUT_DIGITS
+from eslabon.numerics.tolerances import INPUT_DIGITS, RANK
 from eslabon.solve.constraints.independent_coordinates import generic
-from eslabon.solve.designs import DESCRIBED, Designs
 
 
 class Place(NamedTuple):
@@ -68,18 +73,37 @@ class Place(NamedTuple):
         return (joint.parent, joint.at) if self.end == "first" else (joint.child, Pose())
 
 
-class Measured(NamedTuple):
-    """What is measured of a mechanism's motion: the twists of bodies, each at the middle of some
-    places on it, and the velocities of single places. It has no numbers, so that all designs have
-    the same."""
+Ends = tuple[Place, ...]  # of joints and loops at one centre
 
-    twists: tuple[tuple[Place, ...], ...] = ()
-    points: tuple[Place, ...] = ()
+
+class Measured(NamedTuple):
+    """What is measured of a mechanism's motion, and which joints have errors. It has no numbers, so that all designs have
+    the same.
+
+    Attributes
+    ----------
+    twists : bodies that count by their twist, each by the centres on it.
+    points : centres that count by their velocity, each by its ends.
+    joints : joints and loops with errors, by their second ends.
+    locked : velocities of other actuators, which have errors of their own.
+    passive : velocities that give way.
+    """
+
+    twists: tuple[Ends, ...] = ()
+    points: tuple[Ends, ...] = ()
+    joints: Ends = ()
+    locked: tuple[int, ...] = ()
+    passive: tuple[int, ...] = ()
 
     @property
     def is_length(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Of each row, whether it is a velocity and no angular velocity."""
+        """Of each row of T, whether it is a velocity and no angular velocity."""
         return np.array([False] * 3 * len(self.twists) + [True] * 3 * self.count, dtype=bool)
+
+    @property
+    def error_is_length(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Of each error of a joint, whether it is a length and no angle."""
+        return np.array(([False] * 3 + [True] * 3) * len(self.joints), dtype=bool)
 
     @property
     def count(self) -> int:
@@ -91,42 +115,50 @@ class Measured(NamedTuple):
 
 
 @per_model
-def joint_centres(m: Model) -> Measured:
+def joint_centres(m: Model) -> tuple[tuple[Ends, ...], tuple[Ends, ...]]:
     """The bodies that count by their twist, and the joint centres that count by their velocity."""
     rigid = _Groups([GROUND, *(b.name for b in m.bodies)])
     for one, other in _welded(m):
         rigid.unite(one, other)
-    at = placements(m.nominal, generic(m))
-    where = {place: _position(m, at, place) for place in _ends_at_centres(m)}
-    centres = _Groups(where)
-    for name in dict.fromkeys((place.item, place.name) for place in where if _is_pivot(m, place)):
-        centres.unite(Place(*name, "first"), Place(*name, "second"))
-    near, body = INPUT_DIGITS * characteristic_length(m.nominal), {}
+    at = placements(m.nominal, generic(m.nominal))
+    where = {place: _position(m, at, place) for place in ends_at_centres(m)}
+    body = {place: rigid.of(place.frame(m)[0]) for place in where}
+    centres, near = _Groups(where), INPUT_DIGITS * characteristic_length(m.nominal)
     for place in where:
-        body[place] = rigid.of(place.frame(m)[0])
+        centres.unite(place._replace(end="first"), place)
     for one, other in combinations(where, 2):
         if body[one] == body[other] and np.linalg.norm(where[one] - where[other]) < near:
             centres.unite(one, other)
-    still = {centres.of(place) for place in where if body[place] == rigid.of(GROUND)}
-    twists, covered = [], set(still)
+    ground = rigid.of(GROUND)
+    covered = {centres.of(place) for place in where if body[place] == ground}
+    twists = []
     for group in dict.fromkeys(body.values()):
         own = {centres.of(place): place for place in where if body[place] == group}
-        if group != rigid.of(GROUND) and _span(np.array([where[p] for p in own.values()])) > near:
+        if group != ground and _width(np.array([where[x] for x in own.values()])) > near:
             twists.append(tuple(own.values()))
             covered |= own.keys()
-    points: dict[Place, Place] = {}
+    points: dict[Place, list[Place]] = {}
     for place in where:
-        centre, best = centres.of(place), points.get(centres.of(place), place)
-        if centre not in covered:
-            points[centre] = min(best, place, key=lambda p: len(chain(m, p.frame(m)[0])))
-    return Measured(tuple(twists), tuple(points.values()))
+        if centres.of(place) not in covered:
+            points.setdefault(centres.of(place), []).append(place)
+    return tuple(twists), tuple(map(tuple, points.values()))
 
 
-@per_model
-def all_bodies(m: Model) -> Measured:
-    """Every body that moves, by its twist at its joint."""
-    ends = (Place("joint", j.name, "second") for j in m.joints if j.nv)
-    return Measured(tuple((place,) for place in ends))
+def all_bodies(m: Model) -> tuple[Ends, ...]:
+    """Every body that moves, by its joint."""
+    return tuple((Place("joint", j.name, "second"),) for j in m.joints if j.nv)
+
+
+def ends_at_centres(m: Model) -> Iterator[Place]:
+    """The ends of joints and loops that have a centre."""
+    for joint in m.joints:
+        if joint.nv and Point() in joint.kind.constraints():
+            yield Place("joint", joint.name, "first")
+            yield Place("joint", joint.name, "second")
+    for loop in m.loops:
+        if loop.kind.dof and Point() in loop.kind.constraints():
+            yield Place("loop", loop.name, "first")
+            yield Place("loop", loop.name, "second")
 
 
 def _welded(m: Model) -> Iterator[tuple[str, str]]:
@@ -135,32 +167,13 @@ def _welded(m: Model) -> Iterator[tuple[str, str]]:
     yield from ((x.first.body, x.second.body) for x in m.loops if not x.kind.dof)
 
 
-def _ends_at_centres(m: Model) -> Iterator[Place]:
-    """The ends of joints and loops that are definite points of their bodies."""
-    for joint in m.joints:
-        if joint.nv and Point() in joint.kind.constraints():
-            yield Place("joint", joint.name, "first")
-            yield Place("joint", joint.name, "second")
-    for loop in m.loops:
-        held = loop.kind.constraints()
-        if loop.kind.dof and (Point() in held or any(isinstance(x, AtDistance) for x in held)):
-            yield Place("loop", loop.name, "first")
-            yield Place("loop", loop.name, "second")
-
-
-def _is_pivot(m: Model, place: Place) -> bool:
-    """Whether both ends are one point."""
-    kind = m.joint(place.name).kind if place.item == "joint" else m.loop(place.name).kind
-    return Point() in kind.constraints()
-
-
 def _position(m: Model, at: dict[str, RigidTransform], place: Place) -> Floats:
     body, pose = place.frame(m.nominal)
     return np.asarray(on_body(at, body, pose)[1], dtype=float).ravel()
 
 
-def _span(points: Floats) -> float:
-    """How far points are from one line at most."""
+def _width(points: Floats) -> float:
+    """How far points are from one line."""
     return float(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1:2].sum())
 
 
@@ -182,89 +195,200 @@ class _Groups:
 # -- in symbols ------------------------------------------------------------------------------------
 
 
-def measured_twists(m: Model, q: Expression, measured: Measured) -> Expression:
-    """T with T v the measured twists, angular velocities first, then velocities, in rad/s and m/s;
-    each over the root of their number."""
-    bodies = {place.frame(m)[0] for place in (*measured.points, *sum(measured.twists, ()))}
-    placed, turning, moving = _body_jacobians(m, q, bodies)
+class ErrorMotions(NamedTuple):
+    """T v + T_e e, the measured motion, and J_e e, what errors add to the constraints J v: T (rows, nv), T_e (rows, errors),
+    J_e (constraints, errors), all in rad and m."""
 
-    def velocity(place: Place) -> Expression:
-        body, at = place.frame(m)
-        arm = on_body(placed, body, at)[1] - placed[body][1]
-        return moving[body] - casadi.mtimes(hat(casadi.SX(arm)), turning[body])
-
-    angular = [turning[places[0].frame(m)[0]] for places in measured.twists]
-    middles = [sum(map(velocity, places)) / len(places) for places in measured.twists]
-    rows = casadi.vertcat(casadi.SX(0, m.nv), *angular, *middles, *map(velocity, measured.points))
-    return casadi.densify(rows) / np.sqrt(max(measured.count, 1))
+    twists: Any
+    twists_by_errors: Any
+    constraints_by_errors: Any
 
 
-def _body_jacobians(
-    m: Model, q: Expression, bodies: set[str]
-) -> tuple[dict[str, RigidTransform], dict[str, Expression], dict[str, Expression]]:
-    """Where bodies are, and the matrices of their angular velocities and of their origins'
-    velocities, in the ground's axes."""
-    needed = {joint.name for body in bodies for joint in chain(m, body)}
-    placed = {GROUND: RigidTransform(casadi.SX.eye(3), casadi.SX(3, 1))}
-    turning, moving = ({GROUND: casadi.SX(3, m.nv)} for _ in range(2))
-    for joint in m.joints:
-        if joint.name not in needed:
-            continue
-        here = placed[joint.parent] @ joint_transform(m, q, joint)
-        w, arm = turning[joint.parent], casadi.SX(here[1]) - placed[joint.parent][1]
-        v = moving[joint.parent] - casadi.mtimes(hat(arm), w)
+def error_motions(m: Model, q: Expression, measured: Measured) -> ErrorMotions:
+    """The motions of bodies by velocities and by errors of joints."""
+    ends = (*sum(measured.twists, ()), *sum(measured.points, ()), *_loop_ends(m))
+    moving = _Moving(m, q, {place.frame(m)[0] for place in ends}, measured.joints)
+    angular = [moving.turning[places[0].frame(m)[0]] for places in measured.twists]
+    middles = [moving.middle(places) for places in (*measured.twists, *measured.points)]
+    rows = casadi.vertcat(casadi.SX(0, moving.columns), *angular, *middles)
+    rows = rows / np.sqrt(max(measured.count, 1))
+    closing = [moving.opening(loop.name)[:, m.nv :] for loop in m.loops]
+    errors = casadi.vertcat(
+        casadi.SX(0, moving.columns - m.nv),
+        *closing,
+        casadi.SX(len(m.couplings), moving.columns - m.nv),
+    )
+    made = rows[:, : m.nv], rows[:, m.nv :], errors
+    return ErrorMotions(*map(casadi.densify, made))
+
+
+def _loop_ends(m: Model) -> Iterator[Place]:
+    for loop in m.loops:
+        yield Place("loop", loop.name, "first")
+        yield Place("loop", loop.name, "second")
+
+
+class _Moving:
+    """Where bodies are, and the matrices of their angular velocities and of their origins' velocities by velocities and errors
+    of joints, in the ground's axes."""
+
+    def __init__(self, m: Model, q: Expression, bodies: set[str], joints: Ends) -> None:
+        self.m, self.columns = m, m.nv + 6 * len(joints)
+        self.errors = {(x.item, x.name): m.nv + 6 * k for k, x in enumerate(joints)}
+        self.placed = {GROUND: RigidTransform(casadi.SX.eye(3), casadi.SX(3, 1))}
+        self.turning = {GROUND: casadi.SX(3, self.columns)}
+        self.moving = {GROUND: casadi.SX(3, self.columns)}
+        needed = {joint.name for body in bodies for joint in chain(m, body)}
+        for joint in m.joints:
+            if joint.name in needed:
+                self._carry(q, joint)
+
+    def _carry(self, q: Expression, joint: Any) -> None:
+        here = self.placed[joint.parent] @ joint_transform(self.m, q, joint)
+        R, p = (x if is_symbolic(x) else casadi.SX(x) for x in here)
+        w, v = self.turning[joint.parent], self.moving[joint.parent]
+        v = v - casadi.mtimes(hat(p - self.placed[joint.parent][1]), w)
+        own = casadi.SX(6, self.columns)
         if joint.nv:
-            own, columns = (
-                casadi.SX(joint.kind.motion(coordinates(m, q, joint))),
-                casadi.SX(6, m.nv),
-            )
-            columns[:, m.velocities[joint.name]] = own
-            w = w + casadi.mtimes(casadi.SX(here[0]), columns[:3, :])
-            v = v + casadi.mtimes(casadi.SX(here[0]), columns[3:, :])
-        placed[joint.child], turning[joint.child], moving[joint.child] = here, w, v
-    return placed, turning, moving
+            S = casadi.SX(joint.kind.motion(coordinates(self.m, q, joint)))
+            own[:, self.m.velocities[joint.name]] = casadi.mtimes(casadi.diagcat(R, R), S)
+        if (at := self.errors.get(("joint", joint.name))) is not None:
+            own[:, at : at + 6] = casadi.SX.eye(6)
+        self.placed[joint.child] = RigidTransform(R, p)
+        self.turning[joint.child], self.moving[joint.child] = w + own[:3, :], v + own[3:, :]
+
+    def velocity(self, place: Place) -> Expression:
+        """Of an end."""
+        body, at = place.frame(self.m)
+        return self._velocity(body, on_body(self.placed, body, at)[1])
+
+    def _velocity(self, body: str, point: Expression) -> Expression:
+        arm = casadi.SX(point) - self.placed[body][1]
+        return self.moving[body] - casadi.mtimes(hat(arm), self.turning[body])
+
+    def middle(self, places: Ends) -> Expression:
+        """The mean of several."""
+        return sum(map(self.velocity, places)) / len(places)
+
+    def opening(self, name: str) -> Expression:
+        """The rates of the rows of a closed loop: its covectors times the twist of the second frame against the first."""
+        loop = self.m.loop(name)
+        first, second = (x.body for x in (loop.first, loop.second))
+        one, other = (on_body(self.placed, x.body, x.at) for x in (loop.first, loop.second))
+        w = self.turning[second] - self.turning[first]
+        v = self._velocity(second, other[1]) - self._velocity(first, other[1])
+        back = casadi.SX(other[0]).T
+        twist = casadi.mtimes(casadi.diagcat(back, back), casadi.vertcat(w, v))
+        if (at := self.errors.get(("loop", name))) is not None:
+            twist[:, at : at + 6] = casadi.diagcat(back, back)
+        C = casadi.SX(loop.kind.covectors(*other.relative_to(one)))
+        return casadi.mtimes(C.T, twist)
 
 
-def parallel_condition(twists: Expression, motions: Expression) -> Expression:
-    """1 / |[1; T N]| in symbols: T of comparable rows, and N, the velocities of all joints by
-    comparable rates of the actuators, a column for each."""
-    moved = casadi.vertcat(casadi.SX.eye(motions.shape[1]), casadi.mtimes(twists, motions))
-    return 1 / extreme_singular_values(moved)[1]
-
-
-def comparable_twists(m: Model, q: Expression, measured: Measured, unit: Expression) -> Expression:
-    """T in rad/s and in units of a length per second."""
-    scales = [1 / unit if length else 1.0 for length in measured.is_length]
-    return casadi.mtimes(casadi.diag(casadi.vertcat(*scales)), measured_twists(m, q, measured))
-
-
-# -- in numbers ------------------------------------------------------------------------------------
-
-
-def _shape(m: Model, measured: Measured, **_: Any) -> tuple[int, int]:
+def _shape_of_twists(m: Model, measured: Measured, **_: Any) -> tuple[int, int]:
     return len(measured.is_length), m.nv
 
 
-MEASURED_TWISTS = Formula(
-    "measured_twists",
-    measured_twists,
+def _shape_of_errors(m: Model, measured: Measured, **_: Any) -> tuple[int, int]:
+    return len(measured.is_length), len(measured.error_is_length)
+
+
+def _shape_of_constraints(m: Model, measured: Measured, **_: Any) -> tuple[int, int]:
+    return len(row_names(m)), len(measured.error_is_length)
+
+
+def _listed(m: Model, q: Expression, measured: Measured) -> list[Expression]:
+    return list(error_motions(m, q, measured))
+
+
+ERROR_MOTIONS = Formula(
+    "error_motions",
+    _listed,
     (Q,),
-    (Argument("twists", _shape),),
+    (
+        Argument("twists", _shape_of_twists),
+        Argument("twists_by_errors", _shape_of_errors),
+        Argument("constraints_by_errors", _shape_of_constraints),
+    ),
     {"measured": Measured()},
     rare=True,
 )
 
 
-def comparable_twists_at(
-    m: Model, q: Floats, measured: Measured, unit: Floats, designs: Designs = DESCRIBED
-) -> Floats:
-    """T at configurations (k, nq), each of its own design, with its own unit of length."""
-    if not measured.count:
-        return np.zeros((len(q), 0, m.nv))
-    T = evaluate(m, MEASURED_TWISTS, designs.names, measured=measured)(q, *designs.inputs)
-    return np.asarray(T / row_units_of(measured, unit)[..., None])
+# -- comparable, and what follows ------------------------------------------------------------------
 
 
-def row_units_of(measured: Measured, unit: Floats) -> Floats:
-    """What each row is divided by: one for angular velocities, the unit of length for velocities."""
-    return np.where(measured.is_length, np.asarray(unit)[..., None], 1.0)
+class ErrorTerms(NamedTuple):
+    """T_p, T_e, J_p and J_e of the passive velocities and of all errors, in radians and in units of length; or their
+    derivatives."""
+
+    twists: Any
+    twists_by_errors: Any
+    constraints: Any
+    constraints_by_errors: Any
+
+
+def error_terms(
+    m: Model, made: ErrorMotions, J: Floats, measured: Measured, unit: Floats
+) -> ErrorTerms:
+    """The terms in numbers, (k, rows, columns), or their derivatives, which have one more axis, for the constraint Jacobian J
+    and a unit of length of each configuration."""
+
+    def scale(is_length: Any, inverse: bool, axis: int) -> Floats:
+        factors = np.where(is_length, np.asarray(unit)[:, None], 1.0)
+        shape = (len(factors), *(factors.shape[1] if k == axis else 1 for k in range(1, J.ndim)))
+        return np.reshape(1 / factors if inverse else factors, shape)
+
+    slides = np.array([x == "m/s" for x in velocity_units(m)], dtype=bool)
+    lengths = np.array([x == "m" for x in row_units(m)], dtype=bool)
+    per_row, per_constraint = scale(measured.is_length, True, 1), scale(lengths, True, 1)
+    speed, error = scale(slides, False, 2), scale(measured.error_is_length, False, 2)
+    T, C = made.twists * per_row * speed, J * per_constraint * speed
+    locked, passive = list(measured.locked), list(measured.passive)
+    T_e, C_e = (
+        made.twists_by_errors * per_row * error,
+        made.constraints_by_errors * per_constraint * error,
+    )
+    return ErrorTerms(
+        T[:, :, passive],
+        np.concatenate([T_e, T[:, :, locked]], axis=2),
+        C[:, :, passive],
+        np.concatenate([C_e, C[:, :, locked]], axis=2),
+    )
+
+
+def parallel_condition(x: ErrorTerms, measured: Measured) -> Floats:
+    """The condition of configurations, zero where the passive velocities are not determined."""
+    joints = max(len(measured.joints) + len(measured.locked), 1)
+    U, sizes, Vt = np.linalg.svd(x.constraints, full_matrices=False)
+    if not sizes.shape[-1]:
+        return np.ones(len(x.constraints))
+    held = sizes[:, -1] > RANK * sizes[:, 0]
+    weights = 1 / np.where(held[:, None], sizes, 1.0)
+    follow = (
+        np.swapaxes(Vt, -1, -2)
+        * weights[:, None, :]
+        @ (np.swapaxes(U, -1, -2) @ x.constraints_by_errors)
+    )
+    H = x.twists_by_errors - x.twists @ follow
+    condition = 1 / np.sqrt(1 + np.square(H).sum(axis=(1, 2)) / joints)
+    enough = x.constraints.shape[1] >= x.constraints.shape[2]
+    return np.where(held & enough, condition, 0.0)
+
+
+def parallel_derivative(x: ErrorTerms, dx: ErrorTerms, measured: Measured) -> Floats:
+    """The derivatives (k, parameters) of the condition, for those of the terms: of the passive motion X = J_p^+ J_e it is
+    dX = J_p^+ (dJ_e - dJ_p X) + (J_p^T J_p)^-1 dJ_p^T (J_e - J_p X)."""
+    joints = max(len(measured.joints) + len(measured.locked), 1)
+    inverse = np.linalg.pinv(x.constraints, rcond=RANK)
+    X = inverse @ x.constraints_by_errors
+    left = x.constraints_by_errors - x.constraints @ X
+    both = inverse @ np.swapaxes(inverse, -1, -2)
+    change = dx.constraints_by_errors - np.einsum("nijk,njl->nilk", dx.constraints, X)
+    dX = np.einsum("nij,njlk->nilk", inverse, change)
+    dX += np.einsum("nij,nljk,nlm->nimk", both, dx.constraints, left)
+    H = x.twists_by_errors - x.twists @ X
+    dH = dx.twists_by_errors - np.einsum("nijk,njl->nilk", dx.twists, X)
+    dH -= np.einsum("nij,njlk->nilk", x.twists, dX)
+    condition = 1 / np.sqrt(1 + np.square(H).sum(axis=(1, 2)) / joints)
+    return np.asarray(-(condition[:, None] ** 3) * np.einsum("nij,nijk->nk", H, dH) / joints)

@@ -8,6 +8,7 @@ singular configuration is where they cannot.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,25 +17,39 @@ from eslabon.arguments import Floats
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
 from eslabon.model.scale import velocity_scales
-from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
-from eslabon.solve.assembly.closing_formulas import solve_closure
-from eslabon.solve.assembly.prescription import Prescription
-from eslabon.solve.constraints.closed_configurations import jacobian_at
+from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, RANK, SINGULAR
+from eslabon.solve.constraints.closed_configurations import close_from, comparable_jacobian_at
 from eslabon.solve.constraints.independent_coordinates import partition
-from eslabon.solve.ranges import Ranges
-from eslabon.solve.singular.conditions import conditions, passive_velocities, reachable_twists
+from eslabon.solve.singular.actuated_motions import inputs_count
+from eslabon.solve.singular.conditions import conditions, reachable_twists
 
-MOST = {
-    1: 400,
-    2: 400,
-}  # configurations to begin with, by the number of inputs: enough for a curve without gaps
-FEW = 150  # of more inputs, where they make a surface
-STEP = 0.01  # of the joints, in rad or parts of the mechanism's size: how slopes are seen
-FAR = 0.4  # how far the joints go in a round
-ROUNDS = 6  # of going on the steepest way
-TURNS = 20  # of regula falsi
-ZERO = 1e-6  # of a reciprocal condition number: a singular configuration
-APART = 1e-3  # of the parallel kind's: what is singular in both ways is of that kind
+
+@dataclass(frozen=True)
+class SingularSetSettings:
+    """How singular configurations are searched for.
+
+    Attributes
+    ----------
+    starts : configurations to begin with, by the number of inputs: enough for a curve without gaps.
+    starts_of_surface : of more inputs, where they make a surface.
+    beside : how far off slopes are seen, in rad or metres over L.
+    stride : how far the joints go in a round, at most, in the same units.
+    rounds : of going on the steepest way.
+    bisections : of regula falsi, at most.
+    apart : a reciprocal condition number of the parallel kind, above which a configuration that is singular in the serial way
+        is of that kind alone.
+    """
+
+    starts: tuple[tuple[int, int], ...] = ((1, 400), (2, 400))
+    starts_of_surface: int = 150
+    beside: float = 0.01
+    stride: float = 0.4
+    rounds: int = 6
+    bisections: int = 20
+    apart: float = 1e-3
+
+
+SETTINGS = SingularSetSettings()
 
 
 def square_part(m: Model, frame: str) -> str | None:
@@ -49,8 +64,8 @@ def square_part(m: Model, frame: str) -> str | None:
 
 
 def inputs(m: Model) -> int:
-    """How many velocities are driven."""
-    return len(partition(m).independent) - len(passive_velocities(m))
+    """How many rates are driven independently."""
+    return inputs_count(m)
 
 
 def singular_configurations(m: Model, q: Floats, kind: str, frame: str) -> Floats:
@@ -63,9 +78,10 @@ def singular_configurations(m: Model, q: Floats, kind: str, frame: str) -> Float
         return np.empty((0, m.nq))
     value = Signed(m, kind, frame, part or "all")
     f = value(q)[0]
-    near = np.argsort(np.abs(f))[: MOST.get(inputs(m), FEW)]
+    most = dict(SETTINGS.starts).get(inputs(m), SETTINGS.starts_of_surface)
+    near = np.argsort(np.abs(f))[:most]
     q, f, found = q[near], f[near], [np.empty((0, m.nq))]
-    for _ in range(ROUNDS):
+    for _ in range(SETTINGS.rounds):
         way, far = _steepest(value, q, f)
         there = way(far)
         after = value(there)
@@ -107,11 +123,16 @@ class Signed(NamedTuple):
         good = np.isfinite(q).all(axis=-1)
         if good.any():
             made = conditions(self.m, q[good], self.frame, self.part)
-            parallel[good] = made.parallel * made.sign
+            parallel[good] = _unsaturated(made.parallel) * made.sign
             own[good] = (
                 parallel[good] if self.kind == "parallel" else made.serial * made.serial_sign
             )
         return Values(own, parallel)
+
+
+def _unsaturated(x: Floats) -> Floats:
+    """The tangent of an angle whose sine is given: of a parallel condition 1 / |T N|, which grows on where that nears one."""
+    return x / np.sqrt(np.maximum(1 - x**2, RANK))
 
 
 class Way(NamedTuple):
@@ -129,34 +150,36 @@ class Way(NamedTuple):
         q = np.asarray(integrate(self.m, self.q, far[:, None] * self.v))
         if not self.m.closed or not len(q):
             return q
-        found, error = solve_closure(self.m, Prescription(()), Ranges.of(self.m).unlimited, q)
-        return np.where((error <= ACCEPTED_VIOLATION)[:, None], found, np.nan)
+        found, error = close_from(self.m, q)
+        return np.where((np.sqrt(error) <= ACCEPTED_VIOLATION)[:, None], found, np.nan)
 
 
 def _tangents(m: Model, q: Floats) -> Floats:
     """Velocities that keep the loops closed, (n, nv, freedoms), each of unit size in rad and parts of the mechanism's size."""
     if not m.closed:
         return np.broadcast_to(np.diag(1 / velocity_scales(m)), (len(q), m.nv, m.nv))
-    _, values, Vt = np.linalg.svd(jacobian_at(m, q) / velocity_scales(m))
-    count = m.nv - int((values > 1e-9 * values[:, :1]).sum(axis=-1).max())
+    Vt, count = np.linalg.svd(comparable_jacobian_at(m, q))[2], len(partition(m).independent)
     return np.swapaxes(Vt[:, m.nv - count :], -1, -2) / velocity_scales(m)[:, None]
 
 
 def _steepest(value: Signed, q: Floats, f: Floats) -> tuple[Way, Floats]:
     """The motions by which |f| falls fastest, and how far it seems to be until zero."""
-    tangents, beside = _tangents(value.m, q), np.full(len(q), STEP)
+    tangents, beside = _tangents(value.m, q), np.full(len(q), SETTINGS.beside)
     ways = [Way(value.m, q, tangents[..., k]) for k in range(tangents.shape[-1])]
-    slope = np.stack([np.abs(value(way(beside)).own) - np.abs(f) for way in ways], axis=-1) / STEP
+    slope = (
+        np.stack([np.abs(value(way(beside)).own) - np.abs(f) for way in ways], axis=-1)
+        / SETTINGS.beside
+    )
     slope = np.nan_to_num(slope)
     size = np.maximum(np.linalg.norm(slope, axis=-1), np.finfo(float).tiny)
     v: Floats = -np.einsum("nvk,nk->nv", tangents, slope) / size[:, None]
-    return Way(value.m, q, v), np.minimum(1.2 * np.abs(f) / size, FAR)
+    return Way(value.m, q, v), np.minimum(1.2 * np.abs(f) / size, SETTINGS.stride)
 
 
 def _between(value: Signed, way: Way, high: Floats, a: Floats, b: Floats) -> Floats:
     """The configurations on the way at which the value is zero, which has the signs of a and b at its ends."""
     low, left = np.zeros(len(high)), np.ones(len(high), dtype=bool)
-    for _ in range(TURNS):
+    for _ in range(SETTINGS.bisections):
         if not left.any():
             break
         k = np.flatnonzero(left)
@@ -167,10 +190,10 @@ def _between(value: Signed, way: Way, high: Floats, a: Floats, b: Floats) -> Flo
         )  # on the side of the last turn: the other end counts half, so that it moves too
         a[k], low[k] = np.where(same, a[k] / 2, b[k]), np.where(same, low[k], high[k])
         b[k], high[k] = f, middle
-        left[k] = np.abs(f) > ZERO / 100
+        left[k] = np.abs(f) > SINGULAR / 100
     q = way(high)
     found = value(q)
-    good = np.abs(found.own) < ZERO
+    good = np.abs(found.own) < SINGULAR
     if value.kind == "serial":
-        good &= np.abs(found.parallel) > APART
+        good &= np.abs(found.parallel) > SETTINGS.apart
     return q[good]

@@ -13,17 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import choice, positive
+from eslabon.answers import Answer, Block, Column, Table, fields_table
+from eslabon.arguments import Floats, choice, positive
 from eslabon.compiler.evaluate import evaluate
-from eslabon.displays import displayed
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.scale import characteristic_length, velocity_scales
-from eslabon.numerics.least_squares import TINY
-from eslabon.numerics.tolerances import RANK
-from eslabon.pages import listing
-from eslabon.pages.notebook import attributes, folded
+from eslabon.numerics.tolerances import COINCIDENT, RANK, ROUND_OFF
 from eslabon.solve.constraints.closed_configurations import jacobian_at
 from eslabon.solve.constraints.independent_coordinates import beside, generic, partition
 from eslabon.solve.singular.conditions import (
@@ -35,17 +32,34 @@ from eslabon.solve.singular.conditions import (
     scaled_twists,
 )
 
-Floats = np.ndarray
 
-TOLERANCE = 1e-5  # of the size of a Jacobian: a singular value that is what assembly leaves of a configuration that is meant to be singular
-NEIGHBOURS, FAR = 4, 1e-3  # configurations to compare with, and how far off they are: rad, or m
-MOVES = 1e-6  # of the greatest part of a motion: what is less is round-off
-SHOWN = 1e-4  # of a twist: what words leave out
+@dataclass(frozen=True)
+class SingularitySettings:
+    """How lost and gained motions are found and described.
+
+    Attributes
+    ----------
+    tolerance : singular values, over the size of a Jacobian, that count as zero: what assembly leaves of a configuration
+        that is meant to be singular.
+    neighbours, distance : how many configurations are compared with, and how far off they are, in rad or metres over L.
+    moves : the least share of a motion that names a joint.
+    shown : the least share of a twist that is described.
+    decimals : of directions, and of places over L.
+    """
+
+    tolerance: float = 1e-5
+    neighbours: int = 4
+    distance: float = 1e-3
+    moves: float = 1e-6
+    shown: float = 1e-4
+    decimals: int = 6
 
 
-@displayed
+SETTINGS = SingularitySettings()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Singularity:
+class Singularity(Answer):
     """What a configuration cannot do that those beside it can, and what its actuators do not hold.
 
     Attributes
@@ -79,7 +93,8 @@ class Singularity:
     gained_twists: Floats
     self_motions: Floats
     locked: tuple[str, ...]
-    tolerance: float = TOLERANCE
+    length: float  # the characteristic length, in m
+    tolerance: float = SETTINGS.tolerance
 
     @property
     def near(self) -> float:
@@ -95,37 +110,48 @@ class Singularity:
     def words(self) -> tuple[str, ...]:
         """All of it in sentences."""
         has = "has" if self.exact else "has all but"
-        told = [
-            f"'{self.frame}' {has} lost its {in_words(twist, self.origin)}" for twist in self.lost
-        ]
+        sentences = [f"'{self.frame}' {has} lost its {self._motion(x)}" for x in self.lost]
         for motion, twist in zip(self.gained, self.gained_twists, strict=True):
-            moved = f", a {in_words(twist, self.origin)} of '{self.frame}'" if np.any(twist) else ""
-            told.append(f"locked actuators do not hold {self._joints(motion)}{moved}")
-        told += [
+            moved = f", a {self._motion(twist)} of '{self.frame}'" if np.any(twist) else ""
+            sentences.append(f"locked actuators do not hold {self._joints(motion)}{moved}")
+        sentences += [
             f"{self._joints(motion)} can move without moving '{self.frame}'"
             for motion in self.self_motions
         ]
-        told += [f"{', '.join(self.locked)} cannot move"] if self.locked else []
-        return tuple(told)
+        sentences += [f"{', '.join(self.locked)} cannot move"] if self.locked else []
+        return tuple(sentences)
+
+    def _motion(self, twist: Floats) -> str:
+        return in_words(twist, self.origin, self.length)
 
     def _joints(self, motion: Floats) -> str:
-        moving = np.flatnonzero(np.abs(motion) > MOVES * np.abs(motion).max())
+        moving = np.flatnonzero(np.abs(motion) > SETTINGS.moves * np.abs(motion).max())
         return ", ".join(self.velocities[k] for k in moving)
 
-    def _pieces(self) -> Iterator[str]:
-        yield listing(self.words)
-        yield folded("attributes", *attributes(self))
+    def contents(self) -> Iterator[Block]:
+        if self.words:
+            rows = [(sentence,) for sentence in self.words]
+            yield Table((Column("what is singular", kind="prose"),), rows)
+        yield fields_table(self)
+
+    def __str__(self) -> str:
+        return repr(self)
 
     def __repr__(self) -> str:
-        zero = (
-            f"; less than {self.tolerance:g} counts as zero" if self.tolerance > TOLERANCE else ""
-        )
+        zero = ""
+        if self.tolerance > SETTINGS.tolerance:
+            zero = f"; less than {self.tolerance:g} counts as zero"
         head = f"<Singularity of {self.name}: parallel {self.parallel:.2g}, serial {self.serial:.2g}{zero}>"
         return "\n  ".join([head, *self.words])
 
 
 def singularity(
-    m: Model, q: Any, frame: str | None = None, part: str = "all", *, tolerance: float = TOLERANCE
+    m: Model,
+    q: Any,
+    frame: str | None = None,
+    part: str = "all",
+    *,
+    tolerance: float = SETTINGS.tolerance,
 ) -> Singularity:
     """What is lost and gained at a configuration.
 
@@ -136,37 +162,34 @@ def singularity(
     chosen = frame_if_any(m, frame)
     rng = np.random.default_rng(0)
     here = _Motions.at(m, q, chosen, rows, tolerance)
-    others = [_Motions.at(m, beside(m, q, rng, FAR), chosen, rows, RANK) for _ in range(NEIGHBOURS)]
+    others = [
+        _Motions.at(m, beside(m, q, rng, SETTINGS.distance), chosen, rows, RANK)
+        for _ in range(SETTINGS.neighbours)
+    ]
     lost = _lost(here, others, tolerance) if chosen is not None else np.zeros((0, 6))
-    lengths = np.repeat([1.0, characteristic_length(m)], 3)
-    whole = np.zeros((len(lost), 6))
+    L, origin, twists = characteristic_length(m), np.zeros(3), np.zeros((6, m.nv))
+    if chosen is not None:
+        origin = evaluate(m, quantity(m, "pose"), frame=chosen)(q)[:3, 3]
+        twists = scaled_twists(m, q, chosen) / velocity_scales(m) if m.nv else twists
+    lengths, whole = np.repeat([1.0, L], 3), np.zeros((len(lost), 6))
     if len(lost):
         whole[:, rows] = lost
     found = conditions(m, q, chosen, part)
-    J = (
-        np.zeros((6, m.nv))
-        if chosen is None or not m.nv
-        else evaluate(m, quantity(m, "jacobian"), frame=chosen, axes="aligned")(q)
-    )
-    gained = here.gained / velocity_scales(m)
+    moving = set.union(*(x.moving for x in others)) - here.moving
     return Singularity(
         name=m.name,
         frame=chosen,
-        origin=np.zeros(3)
-        if chosen is None
-        else evaluate(m, quantity(m, "pose"), frame=chosen)(q)[:3, 3],
+        origin=origin,
         velocities=velocity_names(m),
         parallel=float(found.parallel),
         serial=float(found.serial),
-        lost=_unit(whole * lengths, first=True),
-        carried=_unit(whole / lengths, first=False),
-        gained=gained,
-        gained_twists=_cleaned(gained @ J.T),
+        lost=_unit(_cleaned(whole) * lengths, first=True),
+        carried=_unit(_cleaned(whole) / lengths, first=False),
+        gained=here.gained / velocity_scales(m),
+        gained_twists=_cleaned(here.gained @ twists.T) * lengths,
         self_motions=here.self_motions / velocity_scales(m),
-        locked=tuple(
-            velocity_names(m)[k]
-            for k in sorted(set.union(*(x.moving for x in others)) - here.moving)
-        ),
+        locked=tuple(velocity_names(m)[k] for k in sorted(moving)),
+        length=float(L),
         tolerance=tolerance,
     )
 
@@ -183,13 +206,8 @@ class _Motions:
     @staticmethod
     def at(m: Model, q: Floats, frame: str | None, rows: slice, tolerance: float) -> _Motions:
         J = jacobian_at(m, q) / velocity_scales(m)
-        J = (
-            J[
-                (usual := np.linalg.norm(jacobian_at(m, generic(m)) / velocity_scales(m), axis=1))
-                > 0
-            ]
-            / usual[usual > 0, None]
-        )
+        usual = np.linalg.norm(jacobian_at(m, generic(m)) / velocity_scales(m), axis=1)
+        J = J[usual > ROUND_OFF] / usual[usual > ROUND_OFF, None]
         unit = np.eye(m.nv)
         closing = np.concatenate([J, unit[list(passive_velocities(m))]])
         free = _null_space(closing, tolerance)
@@ -199,7 +217,7 @@ class _Motions:
             if frame is None
             else scaled_twists(m, q, frame)[rows] / velocity_scales(m)
         )
-        twists = own @ free.T / max(float(np.linalg.norm(own)), TINY)
+        twists = own @ free.T / (float(np.linalg.norm(own)) or 1.0)
         still = _null_space(twists, tolerance) @ free if frame is not None else np.zeros((0, m.nv))
         return _Motions(
             twists,
@@ -250,12 +268,11 @@ def _sparse(basis: Floats) -> Floats:
 
 def _cleaned(rows: Floats) -> Floats:
     """Without the round-off where there should be zeros."""
-    return np.where(np.abs(rows) > 1e-9 * np.abs(rows).max(initial=0.0), rows, 0.0)
+    return np.where(np.abs(rows) > COINCIDENT * np.abs(rows).max(initial=0.0), rows, 0.0)
 
 
 def _unit(rows: Floats, first: bool) -> Floats:
     """Twists (first) or wrenches (second) scaled to a unit turn or force, or to a unit of the other part where that is zero."""
-    rows = _cleaned(rows)
     parts = [
         np.linalg.norm(rows[:, k : k + 3], axis=1, keepdims=True)
         for k in ((0, 3) if first else (3, 0))
@@ -263,19 +280,21 @@ def _unit(rows: Floats, first: bool) -> Floats:
     return rows / np.where(parts[0] > 0, parts[0], parts[1])
 
 
-def in_words(twist: Floats, origin: Floats) -> str:
-    """A twist in the ground's axes at a frame's origin, as a translation, a rotation or a screw motion.
+def in_words(twist: Floats, origin: Floats, length: float = 1.0) -> str:
+    """A twist in the ground's axes at a frame's origin, as a translation, a rotation or a screw motion; `length` is what
+    makes lengths comparable with angles.
 
     >>> in_words(np.array([0, 0, 2.0, 0, -2.0, 0]), np.zeros(3))
     'rotation about (0, 0, 1) through (1, 0, 0)'
     """
     turn, way = twist[:3], twist[3:]
-    speed = float(np.linalg.norm(turn))
-    if speed <= SHOWN * np.linalg.norm(way):
+    speed, shift = float(np.linalg.norm(turn)), float(np.linalg.norm(way)) / length
+    if speed <= SETTINGS.shown * shift:
         return f"translation along {_direction(way)}"
-    through = f"{_direction(turn)} through {_numbers(origin + np.cross(turn, way) / speed**2)}"
+    place = origin + np.cross(turn, way) / speed**2
+    through = f"{_direction(turn)} through {_numbers(place, length)}"
     pitch = turn @ way / speed**2
-    if abs(pitch) * speed <= SHOWN * max(float(np.linalg.norm(way)), speed):
+    if abs(pitch) / length * speed <= SETTINGS.shown * max(shift, speed):
         return f"rotation about {through}"
     return f"screw motion about {through} with pitch {pitch:.4g} m/rad"
 
@@ -286,5 +305,6 @@ def _direction(x: Floats) -> str:
     return _numbers(unit * np.sign(unit[np.argmax(np.abs(unit).round(9))]))
 
 
-def _numbers(x: Floats) -> str:
-    return f"({', '.join(f'{value + 0.0:.4g}' for value in np.round(x, 6))})"
+def _numbers(x: Floats, length: float = 1.0) -> str:
+    rounded = np.round(x / length, SETTINGS.decimals) * length
+    return f"({', '.join(f'{value + 0.0:.4g}' for value in rounded)})"

@@ -1,13 +1,38 @@
-"""Singular curves of a map over two coordinates: contour lines through a grid of numbers."""
+"""Regions and curves of a map: cells of equal signs that touch, and contour lines through a grid of
+numbers."""
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eslabon.arguments import Floats
 from eslabon.errors import MissingDependencyError
+
+
+def regions(reached: NDArray[np.bool_], *signs: NDArray[np.int8]) -> NDArray[np.int32]:
+    """Connected cells that are reached and have equal signs, none of them 0, numbered from 1, the
+    largest region first; 0 elsewhere.
+
+    >>> reached = np.ones((1, 5), dtype=bool)
+    >>> regions(reached, np.array([[1, -1, -1, 0, 1]], dtype=np.int8))
+    array([[2, 1, 1, 0, 3]], dtype=int32)
+    """
+    from scipy.ndimage import label
+
+    numbers, last = np.zeros(reached.shape, dtype=np.int32), 0
+    for values in product((-1, 1), repeat=len(signs)):
+        equal = [sign == value for sign, value in zip(signs, values, strict=True)]
+        labels, count = label(np.logical_and.reduce([reached, *equal]))
+        numbers[labels > 0] = labels[labels > 0] + last
+        last += count
+    sizes = np.bincount(numbers.ravel(), minlength=last + 1)[1:]
+    place = np.zeros(last + 1, dtype=np.int32)
+    place[1 + np.argsort(-sizes, kind="stable")] = 1 + np.arange(last)
+    return place[numbers]
 
 
 def sign_curves(axes: tuple[Floats, ...], value: Floats) -> list[Floats]:

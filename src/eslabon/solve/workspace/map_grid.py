@@ -1,4 +1,5 @@
-"""What a map is over: coordinates of a frame's pose and of joints, some fixed, two or three in ranges on a regular grid."""
+"""What a map is over: coordinates of a frame's pose and of joints. Some have one value, two or three
+have ranges, in which poses lie on a regular grid."""
 
 from __future__ import annotations
 
@@ -6,41 +7,70 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eslabon.arguments import Floats, count, finite, known_words, mapping
-from eslabon.compiler.evaluate import evaluate
 from eslabon.errors import InputError, ModelError, format_value
 from eslabon.formulas.kinematics.frames import chosen_frame
-from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_columns, coordinate_names
-from eslabon.model.plane_of_motion import plane_directions
-from eslabon.numerics.rotations import rpy_from_rotation
-from eslabon.solve.assembly.prescription import home
-from eslabon.solve.singular.conditions import reachable_twists
+from eslabon.model.scale import characteristic_length
+from eslabon.numerics.tolerances import ROUND_OFF
+from eslabon.solve.prescribed import home
+from eslabon.solve.workspace.pose_coordinates import (
+    POSE,
+    POSITION,
+    TURNS,
+    constant_turns,
+    pose_coordinates_at,
+)
 
-POSITION, TURNS = ("x", "y", "z"), ("roll", "pitch", "yaw")
-POSE = (*POSITION, "angle", *TURNS)
-ROUND_OFF = 1e-12
-SHAPES = {2: 200, 3: 40}  # poses along each of so many coordinates, if not said
+
+@dataclass(frozen=True)
+class GridSettings:
+    """What is taken where the caller says nothing.
+
+    Attributes
+    ----------
+    shapes : poses along each coordinate, by the number of coordinates in ranges.
+    poses : of a map, at most.
+    """
+
+    shapes: tuple[tuple[int, int], ...] = ((2, 200), (3, 40))
+    poses: int = 4_000_000
 
 
-class Asked(NamedTuple):
-    """What is prescribed, in this order: coordinates of a frame's pose by name, and coordinates of joints by place."""
+SETTINGS = GridSettings()
 
-    frame: str
-    pose: tuple[str, ...]
-    joints: tuple[int, ...]
+
+@dataclass(frozen=True)
+class PrescribedCoordinates:
+    """What is prescribed, in this order: coordinates of a frame's pose by name, and coordinates of
+    joints by their places in q."""
+
+    frame: str = ""
+    pose: tuple[str, ...] = ()
+    joints: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return len(self.pose) + len(self.joints)
+
+    def values(self, m: Model, q: Floats) -> Floats:
+        """The values (..., size) that configurations (..., nq) have."""
+        pose = pose_coordinates_at(m, self.frame, self.pose, q)
+        return np.concatenate([pose, q[..., list(self.joints)]], axis=-1)
 
 
 @dataclass(frozen=True)
 class MapGrid:
-    """Prescribed values: a number for each coordinate that is fixed, and the centres of equal cells of those in ranges."""
+    """Prescribed values: one for each coordinate that is fixed, and the centres of equal cells along
+    those in ranges."""
 
-    asked: Asked
+    prescribed: PrescribedCoordinates
     names: tuple[str, ...]  # of all that is prescribed, in its order
     units: tuple[str, ...]
     fixed: tuple[float, ...]  # NaN for those in ranges
@@ -59,107 +89,102 @@ class MapGrid:
     @cached_property
     def axes(self) -> tuple[Floats, ...]:
         """The values along each coordinate in a range."""
-        pairs = zip(self.ranges, self.shape, strict=True)
         return tuple(
             low + (np.arange(n, dtype=float) + 0.5) * ((high - low) / n)
-            for (_, low, high), n in pairs
+            for (_, low, high), n in zip(self.ranges, self.shape, strict=True)
         )
 
     @property
     def steps(self) -> tuple[float, ...]:
         """The sides of a cell."""
-        return tuple(
-            (high - low) / n for (_, low, high), n in zip(self.ranges, self.shape, strict=True)
-        )
+        pairs = zip(self.ranges, self.shape, strict=True)
+        return tuple((high - low) / n for (_, low, high), n in pairs)
 
     def finer(self, times: tuple[int, ...]) -> MapGrid:
-        """A grid with so many times the cells; odd times have the centres of these cells among theirs."""
+        """A grid with so many times the cells. Odd times have the centres of these cells among
+        theirs."""
         return replace(self, shape=tuple(n * k for n, k in zip(self.shape, times, strict=True)))
 
-    def values(self, cells: Any) -> Floats:
+    def values(self, cells: NDArray[np.intp]) -> Floats:
         """What is prescribed at cells, by their flat places: (k, coordinates)."""
-        made = np.empty((len(cells), len(self.names)))
-        made[:] = self.fixed
-        for axis, place, index in zip(
-            self.axes, self.varied, np.unravel_index(cells, self.shape), strict=True
-        ):
-            made[:, place] = axis[index]
-        return made
+        values = np.empty((len(cells), len(self.names)))
+        values[:] = self.fixed
+        places = np.unravel_index(cells, self.shape)
+        for axis, column, place in zip(self.axes, self.varied, places, strict=True):
+            values[:, column] = axis[place]
+        return values
 
 
-def map_grid(m: Model, frame: str | None, over: Any, shape: Any, most: int) -> MapGrid:
-    """The grid that is asked for, checked."""
+def map_grid(
+    m: Model, frame: str | None, over: Any, shape: Any, most: int = SETTINGS.poses
+) -> MapGrid:
+    """The grid of what a caller gives as `over` and `shape`, checked."""
     given = mapping(over, "over")
-    own = {name: k for k, name in enumerate(coordinate_names(m))}
-    chosen = _frame_of(m, frame, given)
-    known_words(
-        given,
-        (*POSE, *own),
-        f"over names coordinates of the pose of '{chosen}' or joints of {m.name}, not",
-    )
-    if "angle" in given and set(given) & set(TURNS):
-        raise ModelError("over takes 'angle', in the plane, or roll, pitch and yaw, not both.")
-    turning = set(given) & set(TURNS) or (set(given) & set(POSITION) and _only_shifts(m, chosen))
-    pose = tuple(name for name in POSE if name in given or (name in TURNS and turning))
-    joints = tuple(own[name] for name in given if name not in POSE)
-    asked = Asked(chosen, pose, joints)
-    names = (*pose, *(name for name in given if name not in POSE))
-    _check_joints(m, asked, names[len(pose) :])
-    here = values_at(m, asked, home(m))
-    here = np.where(np.abs(here) < ROUND_OFF, 0.0, here)
+    if not given:
+        raise ModelError(
+            "over says what the map is over: two or three coordinates in ranges, others fixed, as "
+            'in over={"x": (-0.1, 0.1), "y": (-0.1, 0.1), "angle": 0.0}.'
+        )
+    chosen = chosen_frame(m, frame).name
+    prescribed = _prescribed(m, chosen, given)
+    names = (*prescribed.pose, *(name for name in given if name not in POSE))
     fixed, ranges = [], {}
-    for k, name in enumerate(names):
-        low, high = _range(name, given.get(name, here[k]))
+    for name, at_home in zip(names, home_values(m, prescribed), strict=True):
+        low, high = _range(name, given.get(name, at_home))
         fixed.append(low if low == high else np.nan)
         if low != high:
             ranges[name] = (name, low, high)
-    columns = coordinate_columns(m)
-    units = tuple(
-        "m" if name in POSITION else "rad" if name in POSE else columns[own[name]].unit
-        for name in names
-    )
     ordered = tuple(ranges[name] for name in given if name in ranges)
-    return MapGrid(
-        asked, names, units, tuple(fixed), ordered, _shape(shape, [r[0] for r in ordered], most)
-    )
+    poses = _shape(shape, [name for name, _, _ in ordered], most)
+    return MapGrid(prescribed, names, _units(m, prescribed), tuple(fixed), ordered, poses)
 
 
-def values_at(m: Model, asked: Asked, q: Floats) -> Floats:
-    """What configurations (..., nq) give for that which is prescribed."""
-    T = np.asarray(evaluate(m, quantity(m, "pose"), frame=asked.frame)(q))
-    R, p = T[..., :3, :3], T[..., :3, 3]
-    first, second = np.array(plane_directions(m))
-    pose = {name: p[..., k] for k, name in enumerate(POSITION)}
-    pose["angle"] = np.arctan2((R @ first) @ second, (R @ first) @ first)
-    turns = np.asarray(rpy_from_rotation(R)) if TURNS[0] in asked.pose else np.zeros(p.shape)
-    pose |= {name: turns[..., k] for k, name in enumerate(TURNS)}
-    return np.stack(
-        [*(pose[name] for name in asked.pose), *(q[..., k] for k in asked.joints)], axis=-1
-    )
-
-
-def _frame_of(m: Model, frame: str | None, given: Mapping[str, Any]) -> str:
-    if not given:
-        raise ModelError(
-            "over says what the map is over: two or three coordinates in ranges, others fixed, as in "
-            'over={"x": (-0.1, 0.1), "y": (-0.1, 0.1), "angle": 0.0}.'
-        )
-    return chosen_frame(m, frame).name
-
-
-def _only_shifts(m: Model, frame: str) -> bool:
-    """Whether a frame keeps its orientation, as the platform of a delta robot does: then home's is prescribed, too."""
-    return reachable_twists(m, frame, "rotation").rank == 0
-
-
-def _check_joints(m: Model, asked: Asked, names: Sequence[str]) -> None:
-    """Quaternions are no coordinates to make a grid of."""
-    columns = coordinate_columns(m)
-    for name, k in zip(names, asked.joints, strict=True):
-        if m.joint(columns[k].joint).kind.has_quaternion:
+def _prescribed(m: Model, frame: str, given: Mapping[str, Any]) -> PrescribedCoordinates:
+    """The coordinates that are named, and the turns of the frame that the loops keep constant: with
+    these, legs follow from the platform one by one."""
+    places = {name: k for k, name in enumerate(coordinate_names(m))}
+    what = f"over names coordinates of the pose of '{frame}' or joints of {m.name}, not"
+    known_words(given, (*POSE, *places), what)
+    if "angle" in given and set(given) & set(TURNS):
+        raise ModelError("over takes 'angle', in the plane, or roll, pitch and yaw, not both.")
+    named = {name for name in given if name in POSE}
+    if named and "angle" not in named:
+        named |= set(constant_turns(m, frame))
+    joints = tuple(places[name] for name in given if name not in POSE)
+    for k in joints:
+        column = coordinate_columns(m)[k]
+        if m.joint(column.joint).kind.has_quaternion:
+            name = coordinate_names(m)[k]
             raise ModelError(
                 f"'{name}' is a component of a quaternion, and no coordinate for a map."
             )
+    if named & set(TURNS) == {"pitch"}:
+        _check_pitch(given["pitch"])
+    return PrescribedCoordinates(frame, tuple(x for x in POSE if x in named), joints)
+
+
+def _check_pitch(value: Any) -> None:
+    """Beyond a quarter turn a pitch is the same as one within, with roll and yaw half a turn
+    further: it tells nothing alone."""
+    if np.abs(_range("pitch", value)).max() > np.pi / 2:
+        raise ModelError(
+            "a pitch without roll and yaw is between -90 and 90 degrees; "
+            f"over['pitch'] is {format_value(value)}. Give roll or yaw too, or stay within."
+        )
+
+
+def home_values(m: Model, prescribed: PrescribedCoordinates) -> Floats:
+    """The values at home, without round-off."""
+    values = prescribed.values(m, home(m))
+    units = _units(m, prescribed)
+    sizes = np.where(np.array(units, dtype=str) == "m", characteristic_length(m), 1.0)
+    return np.where(np.abs(values) < ROUND_OFF * sizes, 0.0, values)
+
+
+def _units(m: Model, prescribed: PrescribedCoordinates) -> tuple[str, ...]:
+    columns = coordinate_columns(m)
+    pose = tuple("m" if name in POSITION else "rad" for name in prescribed.pose)
+    return (*pose, *(columns[k].unit for k in prescribed.joints))
 
 
 def _range(name: str, value: Any) -> tuple[float, float]:
@@ -172,25 +197,31 @@ def _range(name: str, value: Any) -> tuple[float, float]:
         return float(pair), float(pair)
     if pair.shape != (2,) or not pair[0] < pair[1]:
         raise ModelError(
-            f"over['{name}'] is a number, or a lower and a greater upper value; it is {format_value(value)}."
+            f"over['{name}'] is a number, or a lower and a greater upper value; "
+            f"it is {format_value(value)}."
         )
     return float(pair[0]), float(pair[1])
 
 
 def _shape(shape: Any, names: Sequence[str], most: int) -> tuple[int, ...]:
-    if len(names) not in SHAPES:
-        told = ", ".join(names) or "none"
+    """The number of poses along each coordinate, checked."""
+    usual = dict(SETTINGS.shapes).get(len(names))
+    if usual is None:
+        listed = ", ".join(names) or "none"
         raise ModelError(
-            f"a map is over two or three coordinates in ranges; over has {len(names)} ({told})."
+            f"a map is over two or three coordinates in ranges; over has {len(names)} ({listed})."
         )
-    given = SHAPES[len(names)] if shape is None else shape
+    given = usual if shape is None else shape
     each = list(given) if isinstance(given, tuple | list) else [given] * len(names)
     if len(each) != len(names):
-        raise InputError(f"shape is how many poses along each of {', '.join(names)}, or one number for all; it is {format_value(shape)}.")  # fmt: skip
-    made = tuple(count(n, "shape", 2) for n in each)
-    if prod(made) > most:
         raise InputError(
-            f"a map of {' x '.join(map(str, made))} poses has {prod(made):,}, more than most={most:,}; take fewer, make maps of parts "
-            "of the ranges, or pass a greater most."
+            f"shape is how many poses along each of {', '.join(names)}, or one number for all; "
+            f"it is {format_value(shape)}."
         )
-    return made
+    poses = tuple(count(n, "shape", 2) for n in each)
+    if prod(poses) > most:
+        raise InputError(
+            f"a map of {' x '.join(map(str, poses))} poses has {prod(poses):,}, more than "
+            f"most={most:,}; take fewer, make maps of parts of the ranges, or pass a greater most."
+        )
+    return poses

@@ -1,7 +1,10 @@
-"""Working modes: the branches of the inverse kinematics of a mechanism over a lattice of poses, found from many starts."""
+"""Working modes: the branches of the inverse kinematics of a mechanism over a lattice of poses,
+found from many starts. This is a search: a mode that exists in a small region may be missed."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cmp_to_key
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -12,301 +15,358 @@ from eslabon.arguments import names as names_of
 from eslabon.errors import AssemblyError, ModelError
 from eslabon.model import Model
 from eslabon.model.configuration import difference, integrate
-from eslabon.model.scale import characteristic_length
-from eslabon.solve.assembly.assemble import Assembly
-from eslabon.solve.assembly.prescription import Prescription, home
+from eslabon.model.scale import characteristic_length, velocity_scales
+from eslabon.numerics.tolerances import DISTINCT
+from eslabon.solve.constraints.closed_configurations import close
+from eslabon.solve.prescribed import home
 from eslabon.solve.ranges import Ranges
-from eslabon.solve.workspace.map_branches import Branch, Steps, apart, spread
-from eslabon.solve.workspace.map_grid import POSITION, values_at
+from eslabon.solve.workspace.map_branches import Branch, Mask, Places, PoseSolver, differ, flood
+from eslabon.solve.workspace.pose_coordinates import POSITION
 from eslabon.solve.workspace.pose_equations import Blocks
 
-STARTS = 8  # at each of so many poses
-POSES = 600
-MANY = 200  # starts at one pose near home
-PATIENCE = 14  # rounds of Newton's method from a start
-LEG_POSES, LEG_STARTS = 4, 16  # poses of a mode, and starts of each of its blocks there
-MOST = 64  # modes
-NEAREST = 8  # nodes that a configuration is led to, if it cannot be led to the nearest
-NEAR, SHORTEST = (
-    0.3,
-    1 / 256,
-)  # how far joints go in a step there, and the shortest step, in parts of the way
+
+@dataclass(frozen=True)
+class ModeSettings:
+    """How working modes are searched for.
+
+    Attributes
+    ----------
+    poses, starts : poses all over the lattice, about so many, and starts at each.
+    home_starts : starts at one pose near home.
+    rounds : calls of Newton's method from a start.
+    leg_poses, leg_starts : poses of a mode, and starts of each of its blocks there.
+    modes : at most.
+    nearest : nodes that a configuration is led to, one after the other, until one is reached.
+    stride, shortest : how far joints move in a step on the way there, in radians or lengths over L,
+        and the shortest step, in parts of the way.
+    lanes : configurations that are compared with limits at a time.
+    """
+
+    poses: int = 600
+    starts: int = 8
+    home_starts: int = 200
+    rounds: int = 14
+    leg_poses: int = 4
+    leg_starts: int = 16
+    modes: int = 64
+    nearest: int = 8
+    stride: float = 0.3
+    shortest: float = 1 / 256
+    lanes: int = 1 << 17
+
+
+SETTINGS = ModeSettings()
 
 
 class Seeds(NamedTuple):
-    """Configurations that close at nodes of a lattice, all different at each node, with the signs of their blocks."""
+    """Configurations that close at nodes of a lattice, all different at each node, with the signs of
+    their blocks."""
 
-    node: Any
+    node: Places
     q: Floats
     code: Floats
     features: Floats
 
-    def of(self, chosen: Any) -> Seeds:
-        return Seeds(*(x[chosen] for x in self))
+    def take(self, rows: Any) -> Seeds:
+        return Seeds(*(x[rows] for x in self))
 
 
-def seeds(steps: Steps, strides: tuple[int, ...]) -> Seeds:
-    """Closed configurations at poses spread over the coarsest lattice and at one near home, from home and from starts all over the
-    joints' ranges."""
-    m, lattice, ranges = (
-        steps.m,
-        Branch(steps.grid, strides, 0, 0.0),
-        Ranges.of(steps.m, characteristic_length(steps.m)),
-    )
+# -- starts ----------------------------------------------------------------------------------------
+
+
+def first_seeds(solver: PoseSolver, strides: tuple[int, ...]) -> Seeds:
+    """Closed configurations at poses spread over the coarsest lattice and at one near home, from
+    home and from starts all over the joints' ranges."""
+    m, lattice = solver.m, Branch(solver.grid, strides, 0)
     nodes = _spread_nodes(lattice.shape)
-    begin, node = [np.tile(home(m), (len(nodes), 1))], [nodes, np.tile(nodes, STARTS)]
-    if (first := led(steps, lattice, home(m))) is not None:
-        begin.append(first[1][None])
-        node += [np.array([first[0]]), np.full(MANY, first[0])]
-        node[1], node[2] = node[2], node[1]
-    drawn = ranges.spread(sum(map(len, node)) - sum(map(len, begin)))
-    begin.append(np.random.default_rng(0).permutation(drawn))
-    return _converged(steps, lattice, np.concatenate(begin), np.concatenate(node))
+    begin, node = [np.tile(home(m), (len(nodes), 1))], [nodes]
+    if (near := lead_to_node(solver, lattice, home(m))) is not None:
+        begin.append(near[1][None])
+        node += [np.array([near[0]]), np.full(SETTINGS.home_starts, near[0])]
+        node.insert(2, np.tile(nodes, SETTINGS.starts))
+    else:
+        node.append(np.tile(nodes, SETTINGS.starts))
+    begin.append(_random_starts(m, sum(map(len, node)) - sum(map(len, begin))))
+    return _converged(solver, lattice, np.concatenate(begin), np.concatenate(node))
 
 
-def _converged(steps: Steps, lattice: Branch, q: Floats, node: Any) -> Seeds:
+def leg_seeds(solver: PoseSolver, branch: Branch, limits: bool) -> Seeds:
+    """Configurations at poses of a branch from starts in which the joints of one block, such as
+    those of a leg, are elsewhere."""
+    m, known = solver.m, np.flatnonzero(branch.known)
+    known = known[within_limits(m, branch.q[known], limits)]
+    blocks = [list(own) for own in solver.blocks.columns if len(own) > 1]
+    if len(blocks) == 1 or not len(known):  # of one block all starts were tried already
+        blocks = []
+    spread = np.linspace(0, len(known) - 1, SETTINGS.leg_poses + 2).round().astype(int)[1:-1]
+    nodes = known[spread] if blocks else known[:0]
+    node = np.tile(np.repeat(nodes, SETTINGS.leg_starts), len(blocks))
+    away = np.array(difference(m, _random_starts(m, len(node)), branch.q[node]))
+    each = len(nodes) * SETTINGS.leg_starts
+    for k, own in enumerate(blocks):
+        others = [i for i in range(m.nv) if i not in own]
+        away[k * each : (k + 1) * each, others] = 0.0
+    found = _converged(solver, branch, np.asarray(integrate(m, branch.q[node], away)), node)
+    return found.take(within_limits(m, found.q, limits))
+
+
+def _random_starts(m: Model, count: int) -> Floats:
+    """Configurations all over the joints' ranges, the same every time, in no order."""
+    spread = Ranges.of(m, characteristic_length(m)).spread(count)
+    return np.random.default_rng(0).permutation(spread)
+
+
+def _spread_nodes(shape: tuple[int, ...]) -> Places:
+    """Flat places of nodes, not many more than wanted, evenly over a lattice."""
+    thin = 1
+    while np.prod([-(-n // thin) for n in shape]) > 2 * SETTINGS.poses:
+        thin += 1
+    axes = [np.arange((n - 1) % thin // 2, n, thin) for n in shape]
+    return np.ravel_multi_index(np.meshgrid(*axes, indexing="ij"), shape).ravel()
+
+
+def _converged(solver: PoseSolver, lattice: Branch, q: Floats, node: Places) -> Seeds:
     """Where starts lead that converge at their nodes, all different."""
-    found = steps.towards(q, lattice.values(node), PATIENCE)
-    good = np.flatnonzero(found.good)
-    q = _near_home(steps, found.q[good])
-    return _different(Seeds(node[good], q, found.code[good], steps.features(q)), steps.m)
+    found = solver.solve(q, lattice.values(node), SETTINGS.rounds)
+    good = np.flatnonzero(found.converged)
+    q = _near_home(solver, found.q[good])
+    seeds = Seeds(node[good], q, found.code[good], solver.features(q))
+    seeds = seeds.take(np.lexsort((distance_from_home(solver.m, q), seeds.node)))
+    kept: list[int] = []
+    ends = [0, *(np.flatnonzero(np.diff(seeds.node)) + 1), len(seeds.node)]
+    for first, last in pairwise(ends):
+        own: list[int] = []
+        for k in range(first, last):
+            if not own or differ(seeds.features[own], seeds.features[k]).all():
+                own.append(k)
+        kept += own
+    return seeds.take(kept)
 
 
-def _inside(steps: Steps, q: Floats, limits: bool) -> Any:
-    ranges = Ranges.of(steps.m)
-    return ranges.contain(ranges.turned(q, q)) if limits else np.ones(len(q), dtype=bool)
-
-
-def _near_home(steps: Steps, q: Floats) -> Floats:
+def _near_home(solver: PoseSolver, q: Floats) -> Floats:
     """The same with angles within half a turn of home's, but for prescribed ones."""
-    middle = np.broadcast_to(home(steps.m), q.shape)
-    made = np.array(integrate(steps.m, middle, difference(steps.m, q, middle)))
-    joints = list(steps.grid.asked.joints)
-    made[:, joints] = q[:, joints]
-    return made
+    middle = np.broadcast_to(home(solver.m), q.shape)
+    near = np.array(integrate(solver.m, middle, difference(solver.m, q, middle)))
+    joints = list(solver.grid.prescribed.joints)
+    near[:, joints] = q[:, joints]
+    return near
 
 
-def led(steps: Steps, lattice: Branch, q: Floats) -> tuple[int, Floats] | None:
-    """A node near the pose of a closed configuration, and the configuration there on the same branch, if a straight way leads there."""
-    asked, grid = steps.grid.asked, steps.grid
-    here = values_at(steps.m, asked, q)
+def distance_from_home(m: Model, q: Floats) -> Floats:
+    """How far the joints of configurations (k, nq) are from home at most, in radians or lengths over
+    L."""
+    away = difference(m, q, np.broadcast_to(home(m), q.shape)) * velocity_scales(m)
+    return np.asarray(np.abs(away).max(axis=-1, initial=0.0))
+
+
+def within_limits(m: Model, q: Floats, limits: bool = True) -> Mask:
+    """Whether configurations are within the joints' limits, if these count."""
+    ranges, inside = Ranges.of(m), np.ones(len(q), dtype=bool)
+    if limits and (np.isfinite(ranges.lower) | np.isfinite(ranges.upper)).any():
+        for k in range(0, len(q), SETTINGS.lanes):
+            some = q[k : k + SETTINGS.lanes]
+            inside[k : k + SETTINGS.lanes] = ranges.contain(ranges.turned(some, some))
+    return inside
+
+
+# -- from a configuration to a node ----------------------------------------------------------------
+
+
+def lead_to_node(solver: PoseSolver, lattice: Branch, q: Floats) -> tuple[int, Floats] | None:
+    """A node near the pose of a closed configuration, and the configuration there on the same
+    branch, if a straight way leads there."""
+    grid = solver.grid
+    here = grid.prescribed.values(solver.m, q)
     way = lattice.values(np.arange(len(lattice.known))) - here
-    turns = [k for k, name in enumerate(asked.pose) if name not in POSITION]
+    turns = [k for k, name in enumerate(grid.prescribed.pose) if name not in POSITION]
     way[:, turns] = (way[:, turns] + np.pi) % (2 * np.pi) - np.pi
     spans = [high - low for _, low, high in grid.ranges]
     order = np.argsort(np.abs(way[:, list(grid.varied)] / spans).max(axis=-1), kind="stable")
-    for node in order[:NEAREST]:
-        there = _continued(steps, q, here, way[node])
+    for node in order[: SETTINGS.nearest]:
+        there = _continued(solver, q, here, way[node])
         if there is not None:
             return int(node), there
     return None
 
 
-def _continued(steps: Steps, q: Floats, here: Floats, way: Floats) -> Floats | None:
-    """The configuration at the end of a straight way of prescribed values, by steps in which no joint goes far."""
-    code = steps.towards(q[None], here[None]).code[0]
+def _continued(solver: PoseSolver, q: Floats, here: Floats, way: Floats) -> Floats | None:
+    """The configuration at the end of a straight way of prescribed values, by steps in which no
+    joint moves far."""
+    code = solver.solve(q[None], here[None]).code[0]
     share, step = 0.0, 1.0
     while share < 1.0:
-        found = steps.towards(q[None], (here + min(1.0, share + step) * way)[None])
-        if found.good[0] and found.moved[0] <= NEAR and found.code[0] == code:
+        found = solver.solve(q[None], (here + min(1.0, share + step) * way)[None])
+        if found.converged[0] and found.moved[0] <= SETTINGS.stride and found.code[0] == code:
             q, share, step = found.q[0], share + step, 2 * step
-        elif step > SHORTEST:
+        elif step > SETTINGS.shortest:
             step /= 2
         else:
             return None
     return q
 
 
-def _spread_nodes(shape: tuple[int, ...]) -> Any:
-    """Flat places of nodes, not many more than `POSES`, evenly over a lattice."""
-    thin = 1
-    while np.prod([-(-n // thin) for n in shape]) > 2 * POSES:
-        thin += 1
-    axes = [np.arange((n - 1) % thin // 2, n, thin) for n in shape]
-    return np.ravel_multi_index(np.meshgrid(*axes, indexing="ij"), shape).ravel()
+# -- branches --------------------------------------------------------------------------------------
 
 
-def _different(found: Seeds, m: Model) -> Seeds:
-    """Of configurations that are the same at a node the one nearest home."""
-    far = np.abs(difference(m, found.q, np.broadcast_to(home(m), found.q.shape))).max(
-        axis=-1, initial=0.0
-    )
-    found = found.of(np.lexsort((far, found.node)))
-    kept: list[int] = []
-    ends = [0, *(np.flatnonzero(np.diff(found.node)) + 1), len(found.node)]
-    for first, last in pairwise(ends):
-        own: list[int] = []
-        for k in range(first, last):
-            if not own or apart(found.features[own], found.features[k]).all():
-                own.append(k)
-        kept += own
-    return found.of(kept)
+def working_modes(solver: PoseSolver, strides: tuple[int, ...], limits: bool) -> list[Branch]:
+    """A branch for each working mode over the coarsest lattice, the one that comes nearest to home
+    first.
 
-
-def working_modes(steps: Steps, strides: tuple[int, ...], limits: bool) -> list[Branch]:
-    """A branch for each working mode, over the coarsest lattice.
-
-    Legs are bent anew in each mode that is found, until that gives none which is not known yet: where there are many joints, few
-    starts of all of them at once converge. What is found beyond limits counts if its branch leads to poses within them.
+    Legs are bent otherwise in each mode that is found, until that gives none which is not known yet:
+    where there are many joints, few starts of all of them at once converge. What is found beyond
+    limits counts if its branch leads to poses within them.
     """
     branches: list[Branch] = []
-    found = seeds(steps, strides)
-    inside = _inside(steps, found.q, limits)
-    _begin(steps, strides, branches, found.of(inside))
-    _begin(steps, strides, branches, _left(steps, branches, found.of(~inside)), limits)
+    seeds = first_seeds(solver, strides)
+    inside = within_limits(solver.m, seeds.q, limits)
+    _add_branches(solver, strides, branches, seeds.take(inside))
+    beyond = _on_no_branch(solver, branches, seeds.take(~inside))
+    _add_branches(solver, strides, branches, beyond, limits)
     for branch in branches:  # which grows on the way
-        _begin(steps, strides, branches, _left(steps, branches, bent_anew(steps, branch, limits)))
-    return branches
+        seeds = _on_no_branch(solver, branches, leg_seeds(solver, branch, limits))
+        _add_branches(solver, strides, branches, seeds)
+    return _ordered(solver, branches)
 
 
-def _begin(
-    steps: Steps,
+def _ordered(solver: PoseSolver, branches: list[Branch]) -> list[Branch]:
+    """The branch that comes nearest to home first. Those that come equally near, as in symmetric
+    mechanisms, are ordered by their signs, plus before minus, then by where joints stand at a pose
+    that both have: round-off has no part in it."""
+    m = solver.m
+    near = [float(distance_from_home(m, x.q[x.known]).min()) for x in branches]
+
+    def compare(i: int, j: int) -> int:
+        first, second = branches[i], branches[j]
+        if abs(near[i] - near[j]) > DISTINCT:
+            return -1 if near[i] < near[j] else 1
+        if differing := int(first.code) ^ int(second.code):
+            return -1 if int(first.code) & (differing & -differing) else 1
+        both = np.flatnonzero(first.known & second.known)[:1]
+        apart = (solver.features(first.q[both]) - solver.features(second.q[both])).ravel()
+        distinct = apart[np.abs(apart) > DISTINCT]
+        return 0 if not len(distinct) else -1 if distinct[0] > 0 else 1
+
+    return [branches[k] for k in sorted(range(len(branches)), key=cmp_to_key(compare))]
+
+
+def _add_branches(
+    solver: PoseSolver,
     strides: tuple[int, ...],
     branches: list[Branch],
-    found: Seeds,
+    seeds: Seeds,
     limits: bool = False,
 ) -> None:
-    """More branches for what was found; with `limits` those that are somewhere within them.
+    """More branches from seeds; with `limits` those that are somewhere within them.
 
-    The pose with the most configurations begins a branch with each; what is found elsewhere and is on no branch yet goes on one with
-    the same signs, in a region that is not connected with the first, or begins another. That may turn out to be a known one whose
-    coordinates are others, as a universal joint has two pairs of angles for each direction.
+    The pose with the most configurations begins a branch with each. A seed elsewhere that is on no
+    branch yet goes on one with the same signs, in a region that is not connected with the first, or
+    begins another. That may turn out to be a known one whose coordinates are others, as a universal
+    joint has two pairs of angles for each direction.
     """
-    beyond: list[Branch] = []
-    while len(found.node):
-        node = _most_common(found.node)
-        for k in np.flatnonzero(found.node == node):
-            branch = next(
-                (s for s in branches + beyond if s.code == found.code[k] and not s.known[node]),
-                None,
-            )
+    m, beyond = solver.m, list[Branch]()
+    while len(seeds.node) and len(beyond) <= SETTINGS.modes:
+        node = _most_common(seeds.node)
+        for k in np.flatnonzero(seeds.node == node):
+            known, code = branches + beyond, float(seeds.code[k])
+            branch = next((b for b in known if b.code == code and not b.known[node]), None)
             is_new = branch is None
-            branch = branch or Branch(steps.grid, strides, steps.m.nq, float(found.code[k]))
-            branch.put(node, found.q[k])
-            spread(branch, steps, alike(branches + beyond, branch))
-            if is_new and not any(coincide(steps, branch, other) for other in branches + beyond):
-                (
-                    branches if _inside(steps, branch.q[branch.known], limits).any() else beyond
-                ).append(branch)
-        if len(beyond) > MOST:
-            break
-        if len(branches) > MOST:
+            branch = branch or Branch(solver.grid, strides, m.nq, code)
+            branch.put(node, seeds.q[k])
+            others = [b for b in known if b is not branch and b.code == code]
+            flood(branch, solver, tuple(others))
+            if is_new and not any(coincide(solver, branch, other) for other in known):
+                inside = within_limits(m, branch.q[branch.known], limits).any()
+                (branches if inside else beyond).append(branch)
+        if len(branches) > SETTINGS.modes:
             raise ModelError(
-                f"{steps.m.name} has more than {MOST} working modes over this map; give one configuration or its mode as modes=."
+                f"{m.name} has more than {SETTINGS.modes} working modes over this map; give one "
+                "configuration or its mode as modes=."
             )
-        found = _left(steps, branches + beyond, found.of(found.node != node))
+        seeds = _on_no_branch(solver, branches + beyond, seeds.take(seeds.node != node))
 
 
-def coincide(steps: Steps, first: Branch, second: Branch) -> bool:
-    """Whether two branches are mostly the same configurations where both are known; at folds different ones meet."""
+def coincide(solver: PoseSolver, first: Branch, second: Branch) -> bool:
+    """Whether two branches are mostly the same configurations where both are known; at folds
+    different ones meet."""
     both = np.flatnonzero(first.known & second.known)
-    if not len(both):
-        return False
-    return bool(apart(steps.features(first.q[both]), steps.features(second.q[both])).mean() < 0.5)
+    return bool(len(both)) and bool(solver.differ(first.q[both], second.q[both]).mean() < 0.5)
 
 
-def bent_anew(steps: Steps, branch: Branch, limits: bool) -> Seeds:
-    """Configurations at poses of a branch from starts in which the joints of one block, such as those of a leg, are elsewhere."""
-    m, known = steps.m, np.flatnonzero(branch.known)
-    known = known[_inside(steps, branch.q[known], limits)]
-    blocks = [list(own) for own in steps.blocks.columns if len(own) > 1]
-    if len(blocks) == 1 or not len(known):  # of one block all starts were tried already
-        blocks = []
-    nodes = (
-        known[np.linspace(0, len(known) - 1, LEG_POSES + 2).round().astype(int)[1:-1]]
-        if blocks
-        else known[:0]
-    )
-    node = np.tile(np.repeat(nodes, LEG_STARTS), len(blocks))
-    drawn = np.random.default_rng(0).permutation(
-        Ranges.of(m, characteristic_length(m)).spread(len(node))
-    )
-    way = np.array(difference(m, drawn, branch.q[node]))
-    for k, own in enumerate(blocks):
-        others = [i for i in range(m.nv) if i not in own]
-        way[k * len(nodes) * LEG_STARTS :][: len(nodes) * LEG_STARTS, others] = 0.0
-    found = _converged(steps, branch, np.asarray(integrate(m, branch.q[node], way)), node)
-    return found.of(_inside(steps, found.q, limits))
-
-
-def named(branches: list[Branch], blocks: Blocks) -> list[str]:
-    """A name for each mode: the signs of the determinants of blocks of several joints; a number more where they do not tell modes
-    from one another."""
-    signs = [k for k, own in enumerate(blocks.columns) if len(own) > 1]
-    made: list[str] = []
+def _on_no_branch(solver: PoseSolver, branches: list[Branch], seeds: Seeds) -> Seeds:
+    new = np.ones(len(seeds.node), dtype=bool)
     for branch in branches:
-        name = "".join("+" if int(branch.code) >> k & 1 else "-" for k in signs) or "+"
-        count = sum(x.split()[0] == name for x in made)
-        made.append(f"{name} {count + 1}" if count else name)
-    return made
+        both = np.flatnonzero(new & branch.known[seeds.node])
+        if len(both):
+            there = solver.features(branch.q[seeds.node[both]])
+            new[both] = differ(seeds.features[both], there)
+    return seeds.take(new)
 
 
-def chosen(
-    steps: Steps, branches: dict[str, Branch], modes: Any, strides: tuple[int, ...]
-) -> dict[str, Branch]:
-    """Those that are asked for: all, some by name, or the one that a configuration is on."""
-    if isinstance(modes, str) and modes == "all":
-        return branches
-    if isinstance(modes, str) or (
-        isinstance(modes, list | tuple) and modes and all(isinstance(x, str) for x in modes)
-    ):
-        made: dict[str, Branch] = {}
-        for name in names_of(modes, "modes"):
-            if name in branches:
-                made[name] = branches[name]
-            else:
-                known_words(
-                    [name],
-                    ["all", *branches, *steps.m.modes],
-                    f"{steps.m.name} has no working mode",
-                )
-                made[name] = _through(steps, branches, steps.m.configuration(name), strides)
-        return made
-    q = states(modes, "modes", steps.m.nq, steps.m.name)
-    if q.ndim != 1:
-        raise ModelError(
-            f"modes is 'all', names of working modes, or one configuration; it has shape {q.shape}."
-        )
-    through = _through(steps, branches, q, strides)
-    return {next((name for name, x in branches.items() if x is through), "of the guess"): through}
-
-
-def _through(
-    steps: Steps, branches: dict[str, Branch], q: Floats, strides: tuple[int, ...]
-) -> Branch:
-    """The branch that a configuration is on."""
-    m, lattice = steps.m, Branch(steps.grid, strides, 0, 0.0)
-    closed = Assembly(m, Prescription(), Ranges.of(m).unlimited).started(q[None])[0]
-    found = led(steps, lattice, closed)
-    if found is None:
-        raise AssemblyError(f"no straight way leads from this configuration of {m.name} to the poses of the map; give one nearer to them.")  # fmt: skip
-    node, there = found
-    features = steps.features(there[None])
-    for branch in branches.values():
-        if branch.known[node] and not apart(steps.features(branch.q[node][None]), features)[0]:
-            return branch
-    code = float(steps.towards(there[None], lattice.values(np.array([node]))).code[0])
-    made = Branch(steps.grid, strides, m.nq, code)
-    made.put(node, there)
-    spread(made, steps)
-    return made
-
-
-def alike(branches: list[Branch], branch: Branch) -> tuple[Branch, ...]:
-    """Other branches with the same signs."""
-    return tuple(s for s in branches if s is not branch and s.code == branch.code)
-
-
-def _most_common(nodes: Any) -> int:
+def _most_common(nodes: Places) -> int:
     values, counts = np.unique(nodes, return_counts=True)
     return int(values[np.argmax(counts)])
 
 
-def _left(steps: Steps, branches: list[Branch], found: Seeds) -> Seeds:
-    """What is on no branch."""
-    new = np.ones(len(found.node), dtype=bool)
+# -- names and choice ------------------------------------------------------------------------------
+
+
+def mode_names(branches: list[Branch], blocks: Blocks) -> list[str]:
+    """A name for each mode: the signs of the determinants of blocks of several joints; a number more
+    where they do not tell modes from one another."""
+    signs = [k for k, own in enumerate(blocks.columns) if len(own) > 1]
+    names: list[str] = []
     for branch in branches:
-        both = np.flatnonzero(new & branch.known[found.node])
-        if len(both):
-            new[both] = apart(found.features[both], steps.features(branch.q[found.node[both]]))
-    return found.of(new)
+        name = "".join("+" if int(branch.code) >> k & 1 else "-" for k in signs) or "+"
+        count = sum(x.split()[0] == name for x in names)
+        names.append(f"{name} {count + 1}" if count else name)
+    return names
+
+
+def select_modes(
+    solver: PoseSolver, branches: dict[str, Branch], modes: Any, strides: tuple[int, ...]
+) -> dict[str, Branch]:
+    """All modes, some by name, or the one that a configuration is on."""
+    if isinstance(modes, str) and modes == "all":
+        return branches
+    m = solver.m
+    if isinstance(modes, str) or (
+        isinstance(modes, list | tuple) and modes and all(isinstance(x, str) for x in modes)
+    ):
+        selected: dict[str, Branch] = {}
+        for name in names_of(modes, "modes"):
+            known_words([name], ["all", *branches, *m.modes], f"{m.name} has no working mode")
+            selected[name] = (
+                branches[name]
+                if name in branches
+                else _branch_of(solver, branches, m.configuration(name), strides)
+            )
+        return selected
+    q = states(modes, "modes", m.nq, m.name)
+    if q.ndim != 1:
+        raise ModelError(
+            f"modes is 'all', names of working modes, or one configuration; it has shape {q.shape}."
+        )
+    branch = _branch_of(solver, branches, q, strides)
+    return {next((name for name, x in branches.items() if x is branch), "of the guess"): branch}
+
+
+def _branch_of(
+    solver: PoseSolver, branches: dict[str, Branch], q: Floats, strides: tuple[int, ...]
+) -> Branch:
+    """The branch that a configuration is on."""
+    m, lattice = solver.m, Branch(solver.grid, strides, 0)
+    found = lead_to_node(solver, lattice, close(m, q) if m.closed else q)
+    if found is None:
+        raise AssemblyError(
+            f"no straight way leads from this configuration of {m.name} to the poses of the map; "
+            "give one nearer to them."
+        )
+    node, there = found
+    for branch in branches.values():
+        if branch.known[node] and not solver.differ(branch.q[node][None], there[None])[0]:
+            return branch
+    code = solver.solve(there[None], lattice.values(np.array([node]))).code[0]
+    own = Branch(solver.grid, strides, m.nq, float(code))
+    own.put(node, there)
+    flood(own, solver)
+    return own

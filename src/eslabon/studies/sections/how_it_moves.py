@@ -209,11 +209,11 @@ def _workspace(subject: Subject, page: Section) -> None:
         )
         kinds = ["parallel", "serial"] if m.closed else ["serial"]
         told = [(kind, float(np.min(getattr(space.conditions, kind)))) for kind in kinds]
-        page.data["workspace"] = {"reached": space.reached, "asked": space.asked, **dict(told)}
+        page.data["workspace"] = {"reached": space.reached, "asked": space.samples, **dict(told)}
         page.say(
             "The actuated joints were set to {asked} combinations spread evenly over their limits{ranges}; {reached:.0%} of them are reached from the "
             "start without passing a singular configuration.",
-            asked=space.asked, reached=space.reached,
+            asked=space.samples, reached=space.reached,
             ranges=" (for joints without limits: a whole turn, or some of the mechanism's size)" if _unlimited(m, joints) else "",
         )  # fmt: skip
         position = space.poses[:, :3, 3]

@@ -9,7 +9,7 @@ import pytest
 import eslabon as es
 from eslabon.compiler import native
 from eslabon.formulas.small_matrices import extreme_singular_values, triangular
-from eslabon.solve.workspace.map_conditions import judged
+from eslabon.solve.workspace.map_conditions import condition_numbers
 from traced_graph import traced_graph
 
 FIVE_BAR = {"x": (-0.1, 0.2), "y": (-0.15, 0.15)}
@@ -80,7 +80,7 @@ def test_singular_values_and_signs_are_those_of_lapack(shape, rng):
 def test_native_conditions_are_those_of_the_verb(name, frame, part, rng):
     m = es.load(name)
     q = m.workspace(frame, samples=40).q if m.closed else rng.uniform(-3, 3, (40, 6))
-    found, exact = judged(m, q, frame, part), m.conditions(q, frame, part)
+    found, exact = condition_numbers(m, q, frame, part), m.conditions(q, frame, part)
     for own in found._fields:
         np.testing.assert_allclose(getattr(found, own), getattr(exact, own), atol=1e-11)
 
@@ -409,7 +409,7 @@ def test_a_coarse_map_is_a_part_of_a_fine_one(five_bar):
 
 def test_modes_with_the_same_signs_are_told_apart_by_continuity():
     m = es.load("puma560")
-    over = {"x": (-1.0, 1.0), "y": (-1.0, 1.0), "z": 0.1, "roll": 0.0, "pitch": 0.4}
+    over = {"x": (-1.0, 1.0), "y": (-1.0, 1.0), "z": 0.1, "roll": 0.0, "pitch": 0.4, "yaw": 0.0}
     found = m.workspace_map("tool", over=over, shape=25, configurations=True, limits=False)
     assert len(found.modes) == 8
     at = found.closes.all(axis=0)

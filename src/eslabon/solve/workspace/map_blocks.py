@@ -1,0 +1,155 @@
+"""Whether what a map prescribes determines a mechanism, and how the equations fall into blocks."""
+
+from __future__ import annotations
+
+from graphlib import TopologicalSorter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eslabon.arguments import Floats
+from eslabon.compiler.evaluate import evaluate
+from eslabon.errors import ModelError
+from eslabon.formulas.kinematics.closure import row_names
+from eslabon.model import Model
+from eslabon.model.memory import per_model
+from eslabon.model.scale import characteristic_length
+from eslabon.numerics.tolerances import RANK, ROUND_OFF, SINGULAR
+from eslabon.solve.constraints.independent_coordinates import (
+    around,
+    partition,
+    redundancy_is_constant,
+)
+from eslabon.solve.ranges import Ranges
+from eslabon.solve.singular.conditions import passive_velocities
+from eslabon.solve.workspace.map_grid import MapGrid, PrescribedCoordinates
+from eslabon.solve.workspace.pose_coordinates import POSE, TURNS
+from eslabon.solve.workspace.pose_equations import SLOPES, Blocks
+
+PATTERN_SAMPLES = 8  # configurations at which an entry of A that vanishes everywhere is found
+
+
+def checked_blocks(m: Model, grid: MapGrid) -> Blocks:
+    """The blocks of what a grid prescribes, which must be independent along every coordinate in a
+    range, and complete."""
+    if m.closed and not redundancy_is_constant(m):
+        raise ModelError(
+            f"which loop constraints of {m.name} are redundant depends on its configuration; "
+            "a map cannot be made of it."
+        )
+    _check_independent(m, grid)
+    blocks = blocks_of(m, grid.prescribed)
+    _check_complete(m, grid, blocks)
+    return blocks
+
+
+def _check_independent(m: Model, grid: MapGrid) -> None:
+    """Whether the mechanism can move along each coordinate in a range while all others stay: in
+    most configurations, since at a few of them it may do more or less."""
+    A, by_values = _slopes_around(m, grid.prescribed)
+    loops = np.zeros((*by_values.shape[:-2], len(row_names(m)), by_values.shape[-1]))
+    wanted = np.concatenate([loops, -by_values], axis=-2)
+    reached = A @ np.linalg.pinv(A, rcond=RANK) @ wanted
+    missed = np.linalg.norm(reached - wanted, axis=-2) / np.linalg.norm(wanted, axis=-2)
+    for k in grid.varied:
+        if np.median(missed[:, k]) > SINGULAR:
+            name = grid.names[k]
+            others = ", ".join(x for x in grid.names if x != name)
+            raise ModelError(
+                f"{m.name} cannot move along '{name}' while {others} of "
+                f"'{grid.prescribed.frame}' stay as they are; leave one of these out of over."
+            )
+
+
+def _check_complete(m: Model, grid: MapGrid, blocks: Blocks) -> None:
+    """Whether no degree of freedom is left open."""
+    if missing := len(_unknown(m)) - blocks.size:
+        clashing = TURNS if "angle" in grid.names else ("angle",) * bool({*TURNS} & {*grid.names})
+        others = ", ".join(x for x in POSE if x not in (*grid.names, *clashing))
+        raise ModelError(
+            f"over leaves {missing} degree{'s' * (missing > 1)} of freedom of {m.name} open; fix or "
+            f"vary more of the pose of '{grid.prescribed.frame}' ({others}), or joints."
+        )
+
+
+def _unknown(m: Model) -> list[int]:
+    """The velocities that are solved for: all but those of passive motions, which stay."""
+    return [k for k in range(m.nv) if k not in passive_velocities(m)]
+
+
+def _slopes_around(m: Model, prescribed: PrescribedCoordinates) -> tuple[Floats, Floats]:
+    """A and the derivative by the prescribed values at closed configurations."""
+    q = np.stack(list(around(m)))
+    A, by_values = evaluate(m, SLOPES, prescribed=prescribed)(q, prescribed.values(m, q))
+    return np.asarray(A), np.asarray(by_values)
+
+
+@per_model
+def blocks_of(m: Model, prescribed: PrescribedCoordinates) -> Blocks:
+    """Independent rows of A and its block triangular form. What is prescribed comes first, from
+    which legs follow one by one. Where rows are missing, so are columns."""
+    unknown, count = _unknown(m), len(row_names(m))
+    A, by_values = _slopes_around(m, prescribed)
+    candidates = [*range(count, count + by_values.shape[1]), *partition(m).rows]
+    tried = (independent_rows(B[candidates][:, unknown]) for B in A)
+    rows = [candidates[k] for k in max(tried, key=len)]
+    if len(rows) < len(unknown):
+        return Blocks((tuple(rows),), (tuple(unknown[: len(rows)]),))
+    parts = triangular_form(_pattern(m, prescribed)[rows][:, unknown])
+    return Blocks(
+        tuple(tuple(rows[i] for i in own) for own, _ in parts),
+        tuple(tuple(unknown[j] for j in own) for _, own in parts),
+    )
+
+
+def _pattern(m: Model, prescribed: PrescribedCoordinates) -> NDArray[np.bool_]:
+    """The entries of A that are not zero everywhere, closed or not."""
+    q = Ranges.of(m, characteristic_length(m)).unlimited.spread(PATTERN_SAMPLES)
+    x = np.random.default_rng(0).uniform(-1, 1, (len(q), prescribed.size))
+    A = np.abs(np.asarray(evaluate(m, SLOPES, prescribed=prescribed)(q, x)[0])).max(axis=0)
+    return np.greater(A, ROUND_OFF * A.max(initial=0.0))
+
+
+def independent_rows(A: Floats) -> list[int]:
+    """The first rows that are independent of those before them; round-off against the largest row
+    is none.
+
+    >>> independent_rows(np.array([[1.0, 2.0], [2.0, 4.0], [0.0, 1.0]]))
+    [0, 2]
+    """
+    rows: list[int] = []
+    basis, largest = np.zeros((0, A.shape[1])), np.linalg.norm(A, axis=1).max(initial=0.0)
+    for k, row in enumerate(A):
+        left = row - basis.T @ (basis @ row)
+        left = left - basis.T @ (basis @ left)
+        if (size := np.linalg.norm(left)) > RANK * largest:
+            rows.append(k)
+            basis = np.vstack([basis, left / size])
+    return rows
+
+
+def triangular_form(pattern: NDArray[np.bool_]) -> list[tuple[list[int], list[int]]]:
+    """The diagonal blocks of a square matrix with these entries, each after those that it follows
+    from: rows and columns.
+
+    >>> triangular_form(np.array([[1, 1, 1], [0, 1, 0], [1, 0, 1]], dtype=bool))
+    [([1], [1]), ([0, 2], [0, 2])]
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
+
+    row_of = maximum_bipartite_matching(csr_array(pattern), perm_type="row")
+    depends = csr_array(pattern[row_of])  # (j, k): the equation of unknown j has unknown k in it
+    _, label = connected_components(depends, connection="strong")
+    before: dict[int, set[int]] = {int(k): set() for k in label}
+    for j, k in zip(*depends.nonzero(), strict=True):
+        if label[j] != label[k]:
+            before[int(label[j])].add(int(label[k]))
+    order, sorter = [], TopologicalSorter(before)
+    sorter.prepare()
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready(), key=lambda part: int(np.argmax(label == part)))
+        order += ready
+        sorter.done(*ready)
+    columns = [np.flatnonzero(label == part) for part in order]
+    return [(sorted(int(row_of[j]) for j in own), [int(j) for j in own]) for own in columns]
