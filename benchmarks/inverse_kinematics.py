@@ -17,8 +17,6 @@ from models import Oracle, models
 from report import Row, same
 from timing import Timing, side_by_side
 
-from eslabon.solve.inverse import inverse_kinematics
-
 POSES, ALONE, RESTARTS = 1000, 200, 32
 LOOSE = 1e-6
 
@@ -79,16 +77,12 @@ def _one_model(name: str, m) -> list[Row]:
     same(f"{name} pose in the toolbox", m.pose(starts[0, 0]), toolbox.fkine(starts[0, 0]).A)
 
     def ours(limits: bool, restarts: int, guess: bool = True) -> Callable[[], list]:
-        options = {"guess": starts[:, 0]} if guess else {}
-        return lambda: (
-            inverse_kinematics(m, T, limits=limits, restarts=restarts, threads=1, **options).q
-        )
+        options = {"limits": limits, "restarts": restarts, "threads": 1, "report": True}
+        return lambda: m.inverse_kinematics(T, starts[:, 0] if guess else None, **options).q
 
     def ours_alone(limits: bool, restarts: int) -> Callable[[], list]:
-        options = {"limits": limits, "restarts": restarts, "strict": False}
-        return lambda: [
-            inverse_kinematics(m, T[k], starts[k, 0], **options).q for k in range(ALONE)
-        ]
+        options = {"limits": limits, "restarts": restarts, "report": True}
+        return lambda: [m.inverse_kinematics(T[k], starts[k, 0], **options).q for k in range(ALONE)]
 
     def theirs(limits: bool, restarts: int, poses: int) -> Callable[[], list]:
         options = {
