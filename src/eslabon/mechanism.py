@@ -66,9 +66,9 @@ if TYPE_CHECKING:
     from eslabon.simulate.simulated_motion import Motion
     from eslabon.solve.assembly_modes import AssemblyModes
     from eslabon.solve.configurations import Configurations
-    from eslabon.solve.inverse.iteration import Iterations
     from eslabon.solve.joint_motion import JointMotion
     from eslabon.solve.mobility import KinematicBond, Mobility
+    from eslabon.solve.newton_gauss import Iterations
     from eslabon.solve.path_following import Followed
     from eslabon.solve.singular.conditions import Conditions
     from eslabon.solve.singular.manipulability import Manipulability
@@ -584,7 +584,7 @@ class Mechanism(model.Model):
         >>> bool(found.residual[0] > 0.1), bool(found.residual[-1] < 1e-12)
         (True, True)
         """
-        from eslabon.solve.inverse.iteration import newton_gauss
+        from eslabon.solve.newton_gauss import newton_gauss
 
         known_options("newton_gauss", newton_gauss, options)
         return newton_gauss(self, pose, guess, frame, **options)
@@ -599,7 +599,7 @@ class Mechanism(model.Model):
         >>> bool(m.conditions(m.well_conditioned()).serial > m.conditions(m.home()).serial)
         True
         """
-        from eslabon.solve.inverse import well_conditioned
+        from eslabon.solve.singular.well_conditioned import well_conditioned
 
         return well_conditioned(self, frame, limits=limits)
 

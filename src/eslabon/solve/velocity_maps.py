@@ -30,11 +30,11 @@ from eslabon.model.scale import row_scales, velocity_scales
 from eslabon.numerics.tolerances import RANK, ROUND_OFF, SINGULAR
 from eslabon.solve.batches import flattened
 from eslabon.solve.constraints.closed_configurations import jacobian_at
+from eslabon.solve.constraints.closure_violation import check_closed
 from eslabon.solve.constraints.independent_coordinates import generic, velocities_of
 from eslabon.solve.mobility.closed_branches import surroundings
 from eslabon.solve.mobility.closed_chains import Network
 from eslabon.solve.mobility.passive_motions import passive_motions
-from eslabon.solve.singular.conditions import check_closed
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 PASSIVE = ("refuse", "minimum_norm")
