@@ -301,7 +301,9 @@ def test_modes_of_each_design():
     np.testing.assert_allclose(modes[2], own.assembly_modes([2.0, 1.0]), atol=1e-9)
     one = m.assembly_modes([2.0, 1.0], parameters={"L2": 0.05, "L3": 0.095})
     np.testing.assert_allclose(one, modes[2], atol=1e-9)
-    with pytest.raises(es.ModelError, match=r"one design at a time.*\[m.variant\(L3=x\).assembly_modes"):
+    with pytest.raises(
+        es.ModelError, match=r"one design at a time.*\[m.variant\(L3=x\).assembly_modes"
+    ):
         m.assembly_modes([3.1, 0.0], parameters={"L3": [0.1, 0.072]})
 
 
