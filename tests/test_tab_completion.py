@@ -50,7 +50,7 @@ def offered():
         ("es.control.", {"lqr", "computed_torque", "modal"}),
         ("es.paths.", {"quintic", "joint_path", "line"}),
         ("m.", {"pose", "inverse_dynamics", "simulate", "parameters", "workspace", "home"}),
-        ("m.inv", {"inverse_dynamics", "inverse_kinematics", "inverse_motion"}),
+        ("m.inv", {"inverse_dynamics", "inverse_kinematics"}),
         ("m.joints[0].", {"name", "kind", "parent", "limits"}),
         ("motion.", {"t", "q", "energy", "plot", "save"}),
         ("motion.energy.", {"kinetic", "potential", "total"}),

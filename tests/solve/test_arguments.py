@@ -64,7 +64,7 @@ def trees():
         "points": (lambda **k: m.inverse_kinematics(es.Target(**k)), {"places": T[None, :3, 3], "points": [[0.0, 0.0, 0.0]]}),
         "follow": (lambda **k: m.follow(**k), {
             "path": path, "guess": q, "frame": "tool", "times": [0.0, 1.0], "axis": "x", "limits": True, "tolerance": 1e-9,
-            "report": False, "singular": "warn", "part": "pose"}),
+            "report": False, "singular": "warn", "part": "axis"}),
         "conditions": (lambda **k: m.conditions(**k), {"q": q, "frame": "tool", "part": "all"}),
         "singularity": (lambda **k: m.singularity(**k), {"q": q, "frame": "tool", "part": "all", "tolerance": 1e-5}),
         "manipulability": (lambda **k: m.manipulability(**k), {"q": q, "frame": "tool", "part": "all"}),
@@ -83,9 +83,9 @@ def trees():
 # What has a meaning after all.
 MEANS = {
     "nothing": {"guess", "frame", "ranges", "v", "a", "axis", "position", "threads", "times", "singular", "velocity", "acceleration", "twist", "dtype"},
-    "number": {"weight", "samples", "solutions", "tolerance", "threads", "restarts", "iterations"},
-    "negative": set(), "fraction": {"tolerance", "weight"}, "true": {"limits", "report", "continuation"},
-    "table": set(), "empty": set(), "text": set(),
+    "number": {"value", "weight", "samples", "solutions", "tolerance", "threads", "restarts", "iterations"},
+    "negative": {"value"}, "fraction": {"tolerance", "value", "weight"}, "true": {"value", "limits", "report", "continuation"},
+    "table": set(), "empty": {"value"}, "cube": {"value"}, "text": set(),
 }  # fmt: skip
 
 

@@ -177,12 +177,17 @@ class Session:
         m, ranges = self.m, Ranges.of(self.m)
         motion = follow(m, given, self.q[None], rows[None])
         inside = ranges.contain(motion.q[0])
-        ends = [len(rows), *np.flatnonzero(motion.lost[0])[:1], *(c.row for c in motion.crossings)]
-        singular, limited = int(min(ends)), int(np.argmin(np.append(inside, False)))
+        crossed = min((c.row for c in motion.crossings), default=len(rows))
+        lost = int(np.argmax(np.append(motion.lost[0], True)))
+        singular, limited = min(crossed, lost), int(np.argmin(np.append(inside, False)))
         last = min(singular, limited)
         q = motion.q[0, last - 1] if last else self.q
         if last == len(rows):
             return q, ""
+        if lost < min(
+            crossed, limited
+        ):  # the row that was not reached has where the way to it ended
+            q = motion.q[0, lost]
         if limited < singular:
             return q, f"beyond it, {ranges.outside(motion.q[0, limited])}"
         if motion.lost[0, last]:  # as far as the way leads
