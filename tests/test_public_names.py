@@ -16,6 +16,7 @@ ROOMS = (
     "plotting",
     "reproductions",
     "simulate",
+    "solve.mobility",
     "studies",
     "viewer",
 )
@@ -25,6 +26,7 @@ DATA = (
     "PALETTE",
     "REPRESENTATIONS",
     "ROLES",
+    "SUBGROUPS",
     "THEMES",
 )  # constants have a comment, not a docstring
 

@@ -443,6 +443,13 @@ CHANGES = (
 
 LOOPS = (
     Call("mobility", "mobility", lambda c: c.m.mobility(), mobility),
+    Call("bond", "bond", lambda c: {
+        body.name: str(c.m.bond("ground", body.name).group) for body in c.m.bodies[-2:]}),
+    Call("actuation_map", "actuation_map", lambda c: c.m.actuation_map(c.q,
+        c.motors(c.v, True), passive="minimum_norm"), fields("N", "condition", "gamma", "rate"),
+        **SOLVER),
+    Call("link_jacobian", "link_jacobian", lambda c: c.m.link_jacobian(c.q, c.frame,
+        passive="minimum_norm"), **SOLVER),
     Call("assemble", "assemble", lambda c: c.m.assemble(c.motors(c.q), **c.timed), **SOLVER),
     Call("assemble.near", "assemble", lambda c: c.m.assemble(c.motors(c.q) + 0.03, c.q, **c.timed),
         **SOLVER),

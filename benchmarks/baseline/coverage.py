@@ -24,6 +24,7 @@ EXCEPTIONS: dict[str, str] = {
     "Mechanism.plot": SHOWS, "Mechanism.animate": SHOWS, "Mechanism.topology_svg": SHOWS,
     "BondGraph.draw": SHOWS,
     "es.view": SHOWS, "es.study": SHOWS, "es.plotting": SHOWS,
+    "es.structure": "its names are those of `mobility`, `bond` and `dof`",
     "es.reproductions": "its verdicts are committed with it, and tests compare them",
     "Mechanism.digest": "a fingerprint for the cache, which every rebuild changes",
     **{f"{owner}.{name}": "for the compiler, which asks every owner of formulas for it"

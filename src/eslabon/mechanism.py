@@ -66,19 +66,19 @@ if TYPE_CHECKING:
     from eslabon.simulate.simulated_motion import Motion
     from eslabon.solve.assembly_modes import AssemblyModes
     from eslabon.solve.configurations import Configurations
-    from eslabon.solve.inverse.iteration import Iterations
     from eslabon.solve.joint_motion import JointMotion
     from eslabon.solve.mobility import KinematicBond, Mobility
+    from eslabon.solve.newton_gauss import Iterations
     from eslabon.solve.path_following import Followed
     from eslabon.solve.singular.conditions import Conditions
     from eslabon.solve.singular.manipulability import Manipulability
     from eslabon.solve.singular.singularity import Singularity
     from eslabon.solve.solve_options import SolveOptions
+    from eslabon.solve.velocity_maps import ActuationMap
     from eslabon.solve.workspace.sampled_workspace import Workspace
     from eslabon.solve.workspace.workspace_map import WorkspaceMap
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-CLOSED = 1e-6  # metres or radians: a home that closes the loops
 
 
 class Mechanism(model.Model):
@@ -584,7 +584,7 @@ class Mechanism(model.Model):
         >>> bool(found.residual[0] > 0.1), bool(found.residual[-1] < 1e-12)
         (True, True)
         """
-        from eslabon.solve.inverse.iteration import newton_gauss
+        from eslabon.solve.newton_gauss import newton_gauss
 
         known_options("newton_gauss", newton_gauss, options)
         return newton_gauss(self, pose, guess, frame, **options)
@@ -599,7 +599,7 @@ class Mechanism(model.Model):
         >>> bool(m.conditions(m.well_conditioned()).serial > m.conditions(m.home()).serial)
         True
         """
-        from eslabon.solve.inverse import well_conditioned
+        from eslabon.solve.singular.well_conditioned import well_conditioned
 
         return well_conditioned(self, frame, limits=limits)
 
@@ -796,6 +796,59 @@ class Mechanism(model.Model):
 
         return assembly_modes(self, given, report=report, limits=limits, t=t, parameters=parameters)
 
+    def actuation_map(
+        self,
+        q: ArrayLike,
+        va: ArrayLike | None = None,
+        *,
+        joints: Sequence[str] | None = None,
+        passive: str = "refuse",
+        singular: str = "error",
+    ) -> ActuationMap:
+        """How all velocities follow from those of the actuated joints at closed configurations:
+        `.N` with v = N va, and `.rho`, its rows of passive joints (Yime, eqs. 32 and 44). With `va`
+        also `.gamma`, the right-hand side of J a = gamma, and `.rate` with a = N aa + rate (eqs.
+        33-36).
+
+        `joints` names others than the actuated ones. Motions that they do not determine are
+        refused, or the least possible with passive="minimum_norm". `singular` is "error", "warn" or
+        "ignore".
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> found = m.actuation_map(m.assemble([2.0, 1.0]), va=[1.0, 0.5])
+        >>> found.passive, found.rho.shape, found.N.shape
+        (('theta3', 'theta4'), (2, 2), (4, 2))
+        """
+        from eslabon.solve.velocity_maps import actuation_map
+
+        return actuation_map(self, q, va, joints=joints, passive=passive, singular=singular)
+
+    def link_jacobian(
+        self,
+        q: ArrayLike,
+        body: str | None = None,
+        axes: str = "body",
+        *,
+        joints: Sequence[str] | None = None,
+        passive: str = "refuse",
+        singular: str = "error",
+    ) -> Floats:
+        """The Jacobian of a body or frame by the velocities of the actuated joints, `(..., 6, nu)`:
+        twist = J va (Yime, eqs. 41, 45 and 46). `axes` as in `jacobian`, the rest as in
+        `actuation_map`.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> m.link_jacobian(m.assemble([2.0, 1.0]), "point", axes="aligned")[3:5].round(4)
+        array([[-0.0276, -0.0275],
+               [-0.0254,  0.0273]])
+        """
+        from eslabon.solve.velocity_maps import link_jacobian
+
+        options = {"joints": joints, "passive": passive, "singular": singular}
+        return link_jacobian(self, q, body, axes, **options)
+
     def independent_coordinates(self, q: ArrayLike | None = None) -> tuple[str, ...]:
         """Which velocities elimination takes as independent, by name: near home the actuated ones as far as they can be, or
         those from which the others follow best at a configuration (coordinate partitioning by pivoting).
@@ -872,8 +925,9 @@ class Mechanism(model.Model):
         guess: ArrayLike | str | None = None, *, limits: bool = True, progress: bool | None = None,
     ) -> Workspace:  # fmt: skip
         """Where a frame can go and how near to singular it is there: configurations `.q`, `.poses` and `.conditions`
-        spread over what the actuated joints may do (their limits, or `ranges` by name), and a `.plot()` of them. A bar shows
-        on a terminal after a second, unless progress=False.
+        spread over what the actuated joints may do (their limits, or `ranges` by name), the share `.reached` of the samples,
+        and a `.plot()` of them. No sample depends on the others. A bar shows on a terminal after a second, unless
+        progress=False.
 
         >>> import eslabon as es
         >>> es.load("five_bar").workspace(samples=200)
@@ -894,7 +948,8 @@ class Mechanism(model.Model):
         `.components`, `.singular_curves(kind)`, `.plot()`.
 
         `over` gives two or three coordinates ranges and fixes others: "x", "y", "z", "angle" (in the plane of the mechanism) or
-        "roll", "pitch", "yaw" of the frame, or joints by name. `shape` is how many poses there are along each. `modes` is "all",
+        "roll", "pitch", "yaw" of the frame, or joints by name. Exactly these are prescribed; coordinates of the pose that are not
+        named follow from the loops, and `.layers` has them. `shape` is how many poses there are along each. `modes` is "all",
         names of working modes, or a configuration on the one that is wanted. `part` of the frame's twist is as in `conditions`; left
         out, that which as many actuators move. With limits=False joints may be anywhere; configurations=True keeps `.q`;
         `parameters` are those of one design. A grid of more than `most` poses is refused.
@@ -1652,8 +1707,11 @@ def _closure_warnings(m: Mechanism) -> Iterator[ModelWarning]:
 
 def _closure_at_home(m: Mechanism) -> Iterator[ModelWarning]:
     """Whether home closes the loops, and how many degrees of freedom they leave."""
+    from eslabon.model.scale import row_scales
+    from eslabon.solve.constraints.closure_violation import accepts, violation_of
+
     residual = np.abs(m.constraint(m.home()))
-    if residual.max(initial=0.0) > CLOSED:
+    if not accepts(violation_of(residual * row_scales(m))):
         q = m.project(m.home())
         near = [f"{name} = {x:.4g}" for name, x in m.named(q).items() if isinstance(x, float)]
         yield ModelWarning(

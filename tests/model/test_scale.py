@@ -113,3 +113,11 @@ def test_scaled_rows_and_velocities_do_not_depend_on_the_unit_of_length(name, li
             seen = big.constraint(scaled_coordinates(m, away, factor)) * row_scales(big)
             assert np.abs(phi).max() > 1e-6
             np.testing.assert_allclose(seen, phi, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-155, 1e155, 1e300])
+def test_lengths_whose_squares_are_no_numbers(factor):
+    """A length of 3 and 4 at right angles, so large or small that its square over- or underflows."""
+    b = es.Builder("extreme").body("a").body("b").joint("j", "revolute", "ground", "a")
+    m = b.joint("k", "revolute", "a", "b", (3 * factor, 4 * factor, 0)).build()
+    assert characteristic_length(m) == pytest.approx(5 * factor, rel=1e-14)

@@ -326,7 +326,7 @@ def test_the_hexiflex_as_a_five_axis_problem(degrees):
     assert np.isclose((1 + np.cos(q[0])) * (1 + np.cos(q[1])), 1.0)
     fixed = hexiflex_line(beta)[1]
     stretched = fixed + 1.001 * (hexiflex_line(beta) - fixed)
-    with pytest.raises(es.InputError, match=r"1 m apart on the rigid frame, their places 1\.001 m"):
+    with pytest.raises(es.InputError, match=r"1\.001 m apart, and the points of the body 1 m"):
         m.inverse_kinematics(es.Target(points=tool, places=stretched))
 
 

@@ -32,8 +32,10 @@ from eslabon.cli.typed import (
 )
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.model.configuration import angles, coordinate_columns, coordinate_names
+from eslabon.model.scale import row_scales
 from eslabon.plotting import save_figure
 from eslabon.sheets import Sheet
+from eslabon.solve.constraints.closure_violation import accepts, violation_of
 from eslabon.solve.target import Target
 
 POSE = ("x [m]", "y [m]", "z [m]", "roll [deg]", "pitch [deg]", "yaw [deg]")
@@ -88,8 +90,9 @@ def pose(
     name = chosen_frame(m, frame).name
     row = pose_rows(T)
     notes = []
-    if m.closed and not (violation := abs(m.constraint(values, **at)).max(initial=0.0)) <= 1e-6:
-        notes.append(f"This configuration violates loop closure by {violation:.3g} (m or rad).")
+    left = abs(m.constraint(values, **at)) if m.closed else np.zeros(0)
+    if not accepts(violation_of(left * row_scales(m))):
+        notes.append(f"This configuration violates loop closure by {left.max():.3g} (m or rad).")
     parts: list[Any] = [
         Sheet(
             f"pose of {name}",

@@ -29,12 +29,12 @@ from eslabon.linear.measured import state_names
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, normalize
 from eslabon.numerics.scalars import casadi, concatenate
-from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
 from eslabon.simulate.controller_memory import within
-from eslabon.simulate.projection import VIOLATIONS, project
+from eslabon.simulate.projection import project
 from eslabon.simulate.run_options import effort_limits
 from eslabon.simulate.sampling import Sampled, sampled
 from eslabon.simulate.traced_laws import Traced
+from eslabon.solve.constraints.closure_violation import VIOLATIONS, accepts
 from eslabon.solve.constraints.constraint_structure import structure
 from eslabon.solve.constraints.independent_coordinates import partition_by
 from eslabon.solve.constraints.massless_motions import refuse_massless
@@ -219,10 +219,7 @@ class ExtendedKalmanFilter:
         q = normalize(m, states(q0, "q0", m.nq, m.name))
         v = np.zeros(m.nv) if v0 is None else states(v0, "v0", m.nv, m.name, "velocities")
         x = project(m, project(m, concatenate(q, v)))
-        if (
-            m.closed
-            and not (worst := float(np.max(evaluate(m, VIOLATIONS)(x)[0]))) <= ACCEPTED_VIOLATION
-        ):
+        if m.closed and not accepts(worst := float(np.max(evaluate(m, VIOLATIONS)(x)[0]))):
             raise AssemblyError(f"q0 violates loop closure of {m.name} by {worst:.3g} (rad, or lengths of its size) even when projected; assemble it from "
                 "the actuated joints.")  # fmt: skip
         P = covariance_of(covariance, "covariance", self.design.n, "states")

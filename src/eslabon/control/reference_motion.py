@@ -17,7 +17,6 @@ from eslabon.errors import AssemblyError, InputError, ModelError, format_value
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import coordinate_velocities, difference, integrate, normalize
 from eslabon.numerics.scalars import casadi
-from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
 from eslabon.paths.joint_path import JointPath
 from eslabon.paths.path import Path
 
@@ -188,9 +187,10 @@ def _require_closed(m: Model, whole: bool, q: Floats) -> None:
     if not whole or not m.closed or m.rheonomic:
         return
     from eslabon.solve.constraints.closed_configurations import residuals_at
+    from eslabon.solve.constraints.closure_violation import accepts, violation_of
 
-    worst = max(float(np.abs(residuals_at(m, x)).max(initial=0.0)) for x in q.reshape(-1, m.nq))
-    if worst > ACCEPTED_VIOLATION:
+    worst = float(violation_of(residuals_at(m, q.reshape(-1, m.nq))).max(initial=0.0))
+    if not accepts(worst):
         raise AssemblyError(
             f"the reference violates loop closure of {m.name} by {worst:.3g} (rad, or lengths of its size); take it from m.assemble, "
             "m.complete or m.follow, or give the actuated coordinates alone."

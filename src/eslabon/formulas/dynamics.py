@@ -62,7 +62,7 @@ def prescribed_motion(s: MotionState, a: Expression) -> Motion:
         return Motion(a, zeros(0), [])
     a, needed = s.prescribed(a)
     effort = s.effort(needed)
-    return Motion(a, effort.reaction, s.checks(effort.condition, s.acceleration_gap(a)))
+    return Motion(a, effort.reaction, s.checks(effort.condition, a))
 
 
 def prefers_articulated_bodies(s: MotionState) -> bool:
@@ -117,7 +117,7 @@ def inverse_dynamics(
     effort = s.effort(s.prescribed(a).forces, weights)
     if not s.m.closed:
         return [effort.forces]
-    return [effort.forces, *s.checks(effort.condition, s.acceleration_gap(a))]
+    return [effort.forces, *s.checks(effort.condition, a)]
 
 
 def hybrid_dynamics(s: MotionState, a: Expression) -> list[Expression]:

@@ -152,18 +152,17 @@ class MotionState:
         """J a - gamma, by which accelerations violate the constraints."""
         return self.closure.J @ a - self.closure.gamma
 
-    def violation(self, *gaps: Expression) -> Expression:
-        """How far the state, and what else is given, is from keeping the loops closed."""
-        return violation(self.closure.phi, self.closure.J @ self.v + self.closure.rate, *gaps)
-
-    def checks(self, condition: Expression, *gaps: Expression) -> list[Expression]:
-        """What a quantity returns after its values; with loops first by how much they are
-        violated."""
+    def checks(self, condition: Expression, a: Expression | None = None) -> list[Expression]:
+        """What a quantity returns after its values; with loops first by how much the state, and
+        given accelerations, violate them."""
         if not self.m.closed:
             return [condition]
         if not self.partition.rows:  # of loops that hold nothing it is that of M alone
             condition = joint_condition(casadi.SX(1), condition)
-        return [self.violation(*gaps), condition]
+        known, v = self.closure, self.v
+        moving = [] if a is None else [self.acceleration_gap(a), a]
+        violated = closure.violation(self.m, known.phi, known.J @ v + known.rate, v, *moving)
+        return [violated, condition]
 
     @cached_property
     def constrained_mass(self) -> ConstrainedMass:
@@ -261,11 +260,6 @@ class StateFunction:
         chosen = {x.name: options.pop(x.name) for x in fields(Method) if x.name in options}
         state = MotionState(m, q, v, Method(**chosen), external or {})
         return self.function(state, *first, *others, **options)
-
-
-def violation(*residuals: Expression) -> Expression:
-    """How far comparable residuals are from zero, by their length: a NaN in any entry shows."""
-    return casadi.norm_2(casadi.densify(casadi.vertcat(*residuals)))
 
 
 def constraint_method(name: str | None) -> ConstraintMethod:

@@ -32,8 +32,8 @@ from eslabon.linear.steady_search import (
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_columns
 from eslabon.model.scale import characteristic_length
-from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
 from eslabon.solve.configurations import distinct
+from eslabon.solve.constraints.closure_violation import accepts, violation_of
 from eslabon.solve.constraints.independent_coordinates import generic, rank_at
 from eslabon.solve.designs import designs_of
 from eslabon.solve.ranges import Ranges
@@ -154,8 +154,8 @@ class _Search:
 
     def held(self) -> Equilibrium:
         """The forces that hold configurations."""
-        violation = self.system.balance(self.given.q).violation
-        if (violation > ACCEPTED_VIOLATION).any():
+        violation = violation_of(self.system.balance(self.given.q).phi)
+        if not np.all(accepts(violation)):
             raise AssemblyError(
                 f"equilibrium: the configuration violates loop closure of {self.m.name} by {violation.max():.3g} (rad, or lengths of its size)"
                 f"{self._which(violation.argmax())}; close it with m.assemble or m.project."

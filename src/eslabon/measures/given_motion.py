@@ -21,10 +21,10 @@ from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import values_by_joint
 from eslabon.paths.joint_path import JointPath
 from eslabon.paths.path import Path, Samples
+from eslabon.solve.constraints.closure_violation import check_closed
 from eslabon.solve.designs import depended_on, limiting
 from eslabon.solve.determinacy import determinacy
 from eslabon.solve.problem import Problem
-from eslabon.solve.singular.conditions import check_closed
 from eslabon.solve.solve_options import PASSIVE
 from eslabon.solve.target import Target
 from eslabon.solve.workspace.sampled_workspace import spanning_joints

@@ -20,7 +20,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 
-def count_nonzero_values(sizes: Floats, tolerance: float = RANK) -> Integers:
+def count_nonzero_values(sizes: np.ndarray, tolerance: float = RANK) -> Integers:
     """How many singular values, or pivots, (..., k) of a matrix are not zero.
 
     >>> count_nonzero_values(np.array([[2.0, 1e-9], [1e-13, 1e-14]]))
@@ -36,8 +36,7 @@ def rank(A: Floats, tolerance: float = RANK) -> Integers:
     >>> int(rank(np.array([[1.0, 2.0], [2.0, 4.0]])))
     1
     """
-    sizes: Floats = np.linalg.svd(A, compute_uv=False)
-    return count_nonzero_values(sizes, tolerance)
+    return count_nonzero_values(np.linalg.svd(A, compute_uv=False), tolerance)
 
 
 def range_and_null_spaces(

@@ -18,7 +18,7 @@ from eslabon.formulas.kinematics import closure
 from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.mechanism import Mechanism
-from eslabon.model.configuration import lengths_of_quaternions
+from eslabon.model.configuration import difference, lengths_of_quaternions
 from eslabon.model.scale import velocity_scales
 from eslabon.numerics.scalars import casadi
 from eslabon.optimize.design_quantities import DesignState, said_by
@@ -166,8 +166,8 @@ def _function(name: str, inputs: list[Any], outputs: list[Any]) -> Any:
 class Loops:
     """The equations of the loops at an instant: Phi = 0, J v = 0, J v' = gamma, B u + J^T lambda = f.
 
-    Of passive spins the program seeks the motion of minimum norm; the forces are those with the
-    accelerations that spins have by themselves.
+    Passive spins stand still in the program, which would not determine them otherwise; the forces
+    are those with the accelerations that spins have by themselves.
     """
 
     def __init__(self, own: Driven, q: Any, v: Any, a: Any) -> None:
@@ -211,17 +211,23 @@ class Loops:
             if self.square
             else casadi.SX(0, 1)
         )
-        still = [self.spins.T @ x for x in (self.v, self.a)]
         return casadi.vertcat(
-            self.phi, *lengths, self.J @ self.v, self.J @ self.a - self.gamma, balance, *still
+            self.phi,
+            *lengths,
+            self.J @ self.v,
+            self.J @ self.a - self.gamma,
+            balance,
+            *self.spinning(),
         )
 
-    @property
-    def spins(self) -> Any:
-        """Covectors of passive spins, on which velocities and accelerations of minimum norm vanish."""
-        if not self.partition.spins:
-            return casadi.SX(self.m.nv, 0)
-        return casadi.diag(casadi.SX(velocity_scales(self.m) ** 2)) @ self.state.spin_motions
+    def spinning(self) -> list[Any]:
+        """The turns, velocities and accelerations of passive spins, which the program keeps at zero."""
+        spins = list(self.partition.spins)
+        if not spins:
+            return []
+        metric = casadi.diag(casadi.SX(velocity_scales(self.m) ** 2))
+        turned = difference(self.m, self.q, generic(self.m))[spins, :]
+        return [turned, *(self.state.spin_motions.T @ metric @ x for x in (self.v, self.a))]
 
     def terms(self) -> list[Any]:
         """The reactions, and the size of the terms of each equation."""
@@ -230,7 +236,7 @@ class Loops:
         balance = f if self.square else casadi.SX(0, 1)
         reactions = OrthogonalFactors(J).solve_transposed(f) if self.square else casadi.SX(0, 1)
         ones = casadi.SX.ones(self.phi.numel() + len(lengths_of_quaternions(self.m, self.q)))
-        still = casadi.SX.ones(2 * len(self.partition.spins))
+        still = casadi.SX.ones(3 * len(self.partition.spins))
         return [reactions, casadi.fabs(casadi.vertcat(ones, J @ v, J @ a, balance, still))]
 
 

@@ -15,10 +15,10 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Argument, Formula
+from eslabon.compiler.formula import Formula
 from eslabon.formulas.dynamics import mass_matrix
 from eslabon.formulas.kinematics.ball_loops import aligned_loops
-from eslabon.formulas.kinematics.closure import equations, row_names
+from eslabon.formulas.kinematics.closure import equations
 from eslabon.formulas.kinematics.symbols import symmetric
 from eslabon.formulas.linear_solvers import factors
 from eslabon.formulas.motion_state import MotionState
@@ -27,6 +27,7 @@ from eslabon.model.configuration import coordinate_rates, normalize
 from eslabon.model.validation import TIME
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.solve.constraints.closed_configurations import CLOSURE
+from eslabon.solve.constraints.closure_violation import STATE
 from eslabon.solve.constraints.independent_coordinates import (
     partition,
     redundancy_is_constant,
@@ -86,17 +87,7 @@ def _least_change(m: Model, q: Expression, J: Expression) -> Callable[[Expressio
     return lambda change: tree.outward(tree.over_pivots(across @ solver.solve(change)))
 
 
-def violations(m: Model, x: Expression) -> list[Expression]:
-    """The largest of Phi and the largest of J v + Phi_t."""
-    phi, J, _, rate = equations(m, x[: m.nq], None, tuple(range(len(row_names(m)))))
-    return [casadi.norm_inf(casadi.densify(y)) for y in (phi, J @ x[m.nq :] + rate)]
-
-
-_X = Argument("x", lambda m: (m.nq + m.nv,))
-PROJECTED = Formula("projected", projected, (_X,), (_X,), rare=True)
-VIOLATIONS = Formula(
-    "violations", violations, (_X,), (Argument("position", ()), Argument("velocity", ())), rare=True
-)
+PROJECTED = Formula("projected", projected, (STATE,), (STATE,), rare=True)
 
 
 def at_time(

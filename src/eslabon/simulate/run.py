@@ -19,7 +19,7 @@ from eslabon.simulate.adaptive import Event
 from eslabon.simulate.called import Called, RaisedError
 from eslabon.simulate.control import Control, as_control
 from eslabon.simulate.controller_memory import within
-from eslabon.simulate.projection import VIOLATIONS, at_time
+from eslabon.simulate.projection import at_time
 from eslabon.simulate.run_errors import (
     Interrupted,
     SimulationError,
@@ -32,6 +32,7 @@ from eslabon.simulate.singular_passages import Passages
 from eslabon.simulate.stops import Stops, stops_of
 from eslabon.simulate.system import System, forces_along
 from eslabon.simulate.traced_laws import Law
+from eslabon.solve.constraints.closure_violation import VIOLATIONS
 
 UNMET = 1e-8  # rad or m: a miss of implicit equations that the user hears of
 

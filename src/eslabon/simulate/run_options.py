@@ -20,15 +20,16 @@ from eslabon.formulas.structure import Partition
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
 from eslabon.numerics.scalars import casadi
-from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, ROUND_OFF
+from eslabon.numerics.tolerances import ROUND_OFF
 from eslabon.simulate import adaptive, step_formulas
 from eslabon.simulate.adaptive import Event
 from eslabon.simulate.called import Called, frozen
 from eslabon.simulate.control import Control, Table
-from eslabon.simulate.projection import VIOLATIONS, at_time
+from eslabon.simulate.projection import at_time
 from eslabon.simulate.sampling import Sampler
 from eslabon.simulate.system import System
 from eslabon.simulate.traced_laws import Law
+from eslabon.solve.constraints.closure_violation import VIOLATIONS, accepts
 from eslabon.solve.constraints.independent_coordinates import partition_by
 from eslabon.solve.constraints.massless_motions import refuse_massless, refuse_massless_values
 from eslabon.solve.designs import DESCRIBED, Designs, designs_of, symbols_in
@@ -252,7 +253,7 @@ def start(
 
 
 def _violation(system: System, x: Floats, t: float, resting: bool) -> float:
-    """By how much starts violate loop closure, as a share of what they move by; refused where that is too much."""
+    """By how much starts violate loop closure; refused where that is too much."""
     m, designs = system.m, system.designs.over(*x.shape[:-1])
     words = [*([f"t={t:g}"] if m.rheonomic else []), *(["parameters=..."] if designs.names else [])]
     when, how = (
@@ -266,16 +267,15 @@ def _violation(system: System, x: Floats, t: float, resting: bool) -> float:
         """Whose the largest violation is."""
         at = np.unravel_index(int(np.argmax(of)), np.shape(of))
         number = f" (trajectory {', '.join(map(str, at))})" if at else ""
-        return f"{m.name}{designs[at].told}{number}" if designs.names else m.name
+        return f"{m.name}{designs[at].told if designs.names else ''}{number}"
 
-    if not violation <= ACCEPTED_VIOLATION:
+    if not accepts(violation):
         raise AssemblyError(f"q0 violates loop closure of {worst(both[0])} by {violation:.3g} (rad, or lengths of its size){when}; assemble it from the "
             f"actuated joints, or project it with {how}.")  # fmt: skip
-    speed = max(1.0, float(np.abs(x[..., m.nq : m.nq + m.nv]).max(initial=0.0)))
-    if not (resting or across <= ACCEPTED_VIOLATION * speed):
-        raise AssemblyError(f"v0 violates loop closure of {worst(both[1])} by {across:.3g} (rad, or lengths of its size, a second){when}; "
+    if not (resting or accepts(across)):
+        raise AssemblyError(f"v0 violates loop closure of {worst(both[1])} by {across:.3g} (rad, or lengths of its size, a second; of the largest velocity above 1){when}; "
             f"take it from m.complete, project it with {how}, or give v0=None for as little motion as the loops allow.")  # fmt: skip
-    return max(violation, across / speed)
+    return max(violation, across)
 
 
 def events_of(given: Any, method: str) -> dict[str, Event]:

@@ -43,6 +43,8 @@ from eslabon.solve.prescribed import actuated, as_configuration, prescribed, rat
 from eslabon.solve.problem import CLOSURE_ALONE, Problem
 from eslabon.solve.ranges import TURN, Ranges
 from eslabon.solve.rates import Rates, completed, rates
+from eslabon.solve.rigid_points import check_rigid_points
+from eslabon.solve.rows import PointRows
 from eslabon.solve.solve_options import Options, read_options
 from eslabon.solve.solver import Lanes, Solver, follow
 
@@ -80,6 +82,8 @@ def complete(
         raise ModelError(f"{m.name} has no loops: the joints' motion is already complete.")
     pair = ((velocity, "velocity"), (acceleration, "acceleration"))
     first, second = (rates_of(m, problem, y, name) for y, name in pair)
+    if not report:
+        _check_rigidity(m, problem, x, first, second)
     if not report and o.passive == "refuse" and not problem.rows:
         _refuse_passive(own, problem)
     placed = _placed(own, problem, x, as_configuration(own, guess), o, strict=not report)
@@ -98,6 +102,23 @@ def complete(
         return q, v, a
     condition = 1 / np.maximum(condition, np.finfo(float).tiny)
     return JointMotion(q, v, a, placed.distance, placed.angle, slip, condition, None, m)
+
+
+def _check_rigidity(
+    m: Model, problem: Problem, x: Floats, velocity: Floats, acceleration: Floats
+) -> None:
+    """Refuse velocities and accelerations of points that are not those of one rigid frame (Rojas,
+    3.5.2)."""
+    place = len(problem.velocities(m))
+    for rows, value in problem.values_of(m, x):
+        if isinstance(rows, PointRows):
+            own = slice(place, place + rows.rate_size)
+            where, first, second = (
+                y.reshape(*y.shape[:-1], -1, 3)
+                for y in (value, velocity[..., own], acceleration[..., own])
+            )
+            check_rigid_points(np.array(rows.points), where, first, second)
+        place += rows.rate_size
 
 
 def _rates_at(
@@ -240,12 +261,12 @@ def assembled(
     designs = _moving(m, problem, designs_of(m, o.parameters, o.limits))
     core = 1 + o.continuation
     if o.continuation:  # the rows of a motion may be of as many designs
-        if x.ndim < 2 or not x.shape[-2]:
+        rows = leading(values=(x, 1), parameters=(designs.values, 1))
+        if not rows or not rows[-1]:
             raise ModelError(
                 "continuation=True takes a motion: values with an axis of at least one row before the "
                 "last."
             )
-        rows = leading(values=(x, 1), parameters=(designs.values, 1))
         x, designs = np.broadcast_to(x, (*rows, x.shape[-1])), designs.over(*rows)
     lead, (begin, goal, p) = flattened(
         guess=(guess, 1), values=(x, core), parameters=(designs.values, core)
@@ -618,8 +639,9 @@ def _refuse_passive(m: Model, problem: Problem) -> None:
     place = free[int(motion.argmax())]
     owner = next(j.name for j in m.joints if place in range(m.nv)[m.velocities[j.name]])
     names = ", ".join(problem.held)
+    does = "do" if len(problem.held) > 1 else "does"
     raise ModelError(
-        f"{names or 'no joint'} {'do' if len(problem.held) > 1 else 'does'} not determine the motion of "
+        f"{names or 'what drives it'} {does} not determine the motion of "
         f"{m.name}: {count} more {'degree of freedom stays' if count == 1 else 'degrees of freedom stay'} "
         f"open, such as that of '{owner}'; prescribe it too, or with passive='minimum_norm' let it move as "
         "little as it can."

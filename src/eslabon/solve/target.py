@@ -16,10 +16,9 @@ from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.parsing import an_axis
 from eslabon.model.plane_of_motion import plane_directions
-from eslabon.model.scale import characteristic_length
 from eslabon.numerics.rigid_motions import check_pose
 from eslabon.numerics.rotations import quaternion_from_rotation, rotation_from_quaternion
-from eslabon.numerics.tolerances import INPUT_DIGITS, ROUND_OFF
+from eslabon.solve.rigid_points import check_rigid_points
 from eslabon.solve.rows import (
     POSE_ROWS,
     AngleInPlane,
@@ -131,7 +130,7 @@ def _read(m: Model, target: Target) -> list[tuple[Rows, Floats]]:
     if target.planar is not None:
         made += _planar(m, common, target.planar)
     if target.points is not None or target.places is not None:
-        made.append(_points(m, common, target.points, target.places))
+        made.append(_points(common, target.points, target.places))
     return made
 
 
@@ -196,7 +195,7 @@ def _planar(m: Model, common: tuple[str, float], planar: Any) -> list[tuple[Rows
     return made
 
 
-def _points(m: Model, common: tuple[str, float], points: Any, places: Any) -> tuple[Rows, Floats]:
+def _points(common: tuple[str, float], points: Any, places: Any) -> tuple[Rows, Floats]:
     if points is None or places is None:
         raise ModelError("points of a frame go with the places where they are to be; give both.")
     own = finite(points, "points")
@@ -208,24 +207,9 @@ def _points(m: Model, common: tuple[str, float], points: Any, places: Any) -> tu
             f"{count} points of the frame need places ({count}, 3), or a batch (..., {count}, 3); these "
             f"have shape {where.shape}."
         )
-    _check_distances(m, own, where)
+    check_rigid_points(own, where)
     rows = PointRows(*common, tuple((float(a), float(b), float(c)) for a, b, c in own))
     return rows, where.reshape(*where.shape[:-2], rows.size)
-
-
-def _check_distances(m: Model, own: Floats, places: Floats) -> None:
-    """Refuse places that are not as far from one another as the points of the rigid frame."""
-    first, second = np.triu_indices(len(own), 1)
-    rigid = np.linalg.norm(own[first] - own[second], axis=-1)
-    given = np.linalg.norm(places[..., first, :] - places[..., second, :], axis=-1)
-    wrong = np.abs(given - rigid)
-    allowed = 2 * INPUT_DIGITS * rigid + ROUND_OFF * float(characteristic_length(m))
-    if wrong.size and (wrong > allowed).any():
-        at = np.unravel_index((wrong - allowed).argmax(), wrong.shape)
-        raise InputError(
-            f"points {first[at[-1]]} and {second[at[-1]]} are {rigid[at[-1]]:.9g} m apart on the rigid "
-            f"frame, their places {given[at]:.9g} m; move the places."
-        )
 
 
 def checked_poses(target: ArrayLike) -> Floats:

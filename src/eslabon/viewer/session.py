@@ -190,6 +190,8 @@ class Session:
             q = motion.q[0, lost]
         if limited < singular:
             return q, f"beyond it, {ranges.outside(motion.q[0, limited])}"
+        if motion.lost[0, last]:  # as far as the way leads
+            q = motion.q[0, last]
         return (
             q,
             "beyond it the loops do not close, or close in another way (a singular configuration)",

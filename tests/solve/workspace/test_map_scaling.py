@@ -7,7 +7,7 @@ import eslabon as es
 from parallel_robots import three_prs
 from scaling import scaled
 
-FACTORS = (1e-7, 1e-3, 1e3, 1e6)
+FACTORS = (1e-7, 1e-2, 1e6)
 CASES = {
     "five_bar": (lambda: es.load("five_bar"), {"x": (-0.1, 0.2), "y": (-0.15, 0.15)}, 13),
     "planar_3rrr": (lambda: es.load("planar_3rrr"), {"x": (-0.25, 0.25), "y": (-0.25, 0.25), "angle": 0.3}, 12),

@@ -117,7 +117,7 @@ def holding_forces(s: MotionState, a: Expression) -> list[Expression]:
     """F and N^T (M v' + h) of F tau = N^T (M v' + h), for given accelerations, and the checks."""
     (M, h), N = s.equations, s.elimination.N
     condition = s.elimination.constraint_condition  # mass is not asked for
-    checks = s.checks(condition, s.acceleration_gap(a))
+    checks = s.checks(condition, a)
     return [N.T @ s.actuation(casadi.SX.eye(s.m.nu)), N.T @ (M @ a + h), *checks]
 
 

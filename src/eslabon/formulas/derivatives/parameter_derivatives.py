@@ -23,7 +23,6 @@ from eslabon.formulas.kinematics import closure, frames
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.kinematics.tree import coordinate_rates
 from eslabon.formulas.linear_solvers import OrthogonalFactors
-from eslabon.formulas.motion_state import violation
 from eslabon.formulas.structure import HeldMotion
 from eslabon.model import Model
 from eslabon.model.scale import velocity_scales
@@ -232,7 +231,6 @@ def held_rows(
     parts += [
         _of_frame(m, q, v, a, values, frame, casadi.SX(casadi.DM(C))) for frame, C in held.frames
     ]
-    residuals = [phi, *(x for x in (speed, left) if x is not None)]
     opened, J = (
         casadi.densify(casadi.vertcat(*x))
         for x in zip(*((p.opened, p.J) for p in parts), strict=True)
@@ -242,7 +240,8 @@ def held_rows(
         [p.left for p in parts if p.left is not None],
     )
     moving = [casadi.densify(casadi.vertcat(*x)) if x else None for x in (speeds, lefts)]
-    return Rows(opened, J, *moving), violation(*residuals) if m.closed else zeros(1)
+    violated = closure.violation(m, phi, speed, v, left, a) if m.closed else zeros(1)
+    return Rows(opened, J, *moving), violated
 
 
 def _of_frame(

@@ -20,7 +20,7 @@ import numpy as np
 
 from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import Coupling, Model
-from eslabon.model.scale import row_scales
+from eslabon.model.scale import row_scales, velocity_scales
 from eslabon.numerics.scalars import casadi, is_symbolic
 
 
@@ -124,3 +124,31 @@ def _geared(m: Model, q: Any, v: Any | None, c: Coupling, t: Any) -> tuple[Any, 
 def row_names(m: Model) -> list[str]:
     """For each row of Phi the loop or coupling it belongs to."""
     return [x.name for x in m.loops for _ in range(x.kind.rows)] + [c.name for c in m.couplings]
+
+
+def violation(
+    m: Model,
+    phi: Any,
+    velocity_gap: Any | None = None,
+    v: Any | None = None,
+    acceleration_gap: Any | None = None,
+    a: Any | None = None,
+) -> Any:
+    """How far a state is from keeping the loops closed: what every verb compares with its tolerance.
+
+    It is the length of Phi, J v + Phi_t and J v' - gamma, in comparable rows; of velocities over the
+    largest one, where that is more than 1, and of accelerations over the largest one or the square
+    of the velocities'. A NaN in any entry shows.
+    """
+    rows, scales = [phi], casadi.SX(velocity_scales(m))
+    speed = casadi.SX(1) if v is None else _at_least_one(scales * v)
+    if velocity_gap is not None:
+        rows.append(velocity_gap / speed)
+    if acceleration_gap is not None and a is not None:
+        rows.append(acceleration_gap / casadi.fmax(speed**2, _at_least_one(scales * a)))
+    return casadi.norm_2(casadi.densify(casadi.vertcat(*rows)))
+
+
+def _at_least_one(x: Any) -> Any:
+    """The largest of some numbers, and of 1."""
+    return casadi.mmax(casadi.vertcat(1, casadi.fabs(casadi.densify(x))))

@@ -20,7 +20,7 @@ from eslabon.numerics.spatial import wrench_to_parent
 from eslabon.numerics.subspaces import null_space
 from eslabon.numerics.tolerances import RANK
 from eslabon.solve.constraints.closed_configurations import comparable_jacobian_at
-from eslabon.solve.singular.conditions import check_closed
+from eslabon.solve.constraints.closure_violation import check_closed
 
 Floats = np.ndarray
 

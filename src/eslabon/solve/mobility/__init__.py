@@ -1,6 +1,12 @@
 """The structure of a mechanism: its mobility three ways, and Hervé's displacement groups.
 
 This is the public module `eslabon.structure`.
+
+>>> import eslabon as es
+>>> es.structure.mobility(es.load("sarrus")).kind
+'exceptional'
+>>> es.structure.subgroup([0, 0, 1, 0, 0, 0]).name
+'rotation about a line'
 """
 
 from eslabon.solve.mobility.closed_branches import BranchMobility

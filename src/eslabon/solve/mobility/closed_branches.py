@@ -94,6 +94,12 @@ class BranchMobility(Answer):
         many. None where these spaces change from configuration to configuration.
     example : tuple of float
         One of the configurations.
+
+    >>> import eslabon as es
+    >>> m = es.load("sarrus")  # folded, its links turn about hinges that coincide
+    >>> (other,) = m.mobility().branches
+    >>> other.dof, other.meets, m.mobility(other.example).dof
+    (2, False, 2)
     """
 
     dof: int

@@ -81,7 +81,9 @@ class JointScrews:
 
     @cached_property
     def singular_values(self) -> Floats:
-        return np.linalg.svd(self.closing, compute_uv=False) if self.closing.size else np.zeros(0)
+        if not self.closing.size:
+            return np.zeros(0)
+        return np.asarray(np.linalg.svd(self.closing, compute_uv=False), dtype=float)
 
     @property
     def dof(self) -> int:

@@ -31,6 +31,11 @@ class LoopReport(Answer):
         Its joints, in their order around it.
     subgroup : Subgroup
         The smallest subgroup that contains their motions.
+
+    >>> import eslabon as es
+    >>> (loop,) = es.load("five_bar").mobility().loops
+    >>> loop.joints, loop.subgroup.symbol
+    (('theta2', 'theta3', 'tip', 'theta4', 'theta5'), 'E')
     """
 
     joints: tuple[str, ...]
@@ -63,6 +68,11 @@ class ClosedChain(Answer):
         Its class; see `mobility`.
     meetings : tuple of Meeting
         The chains of it whose motions are subgroups and which meet at both ends.
+
+    >>> import eslabon as es
+    >>> (chain,) = es.load("bennett").mobility().chains
+    >>> chain.dof, chain.groups, chain.kind
+    (1, 0, 'paradoxical')
     """
 
     joints: tuple[str, ...]

@@ -44,6 +44,11 @@ class Passive(Answer):
         The two joints between which they move.
     motion : Subgroup
         Their motion.
+
+    >>> import eslabon as es
+    >>> (spin,) = es.load("rssr").mobility().passive
+    >>> spin.bodies, spin.motion.symbol
+    (('rod',), 'R')
     """
 
     bodies: tuple[str, ...]

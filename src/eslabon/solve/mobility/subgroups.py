@@ -195,17 +195,21 @@ class Subgroup(Answer):
     def generators(self) -> tuple[str, ...]:
         """Independent motions of which all others are made, as many as the dimension, in words."""
         through = "" if self.point is None else f" through {_text(self.point, self.length)}"
-        axis = (0.0, 0.0, 1.0) if self.axis is None else self.axis
-        normal = {"T2": axis, "E": axis, "Y": axis}
-        turns = {"R": [axis], "C": [axis], "E": [axis], "X": [axis], "S": np.eye(3), "D": np.eye(3)}
-        slides = {"P": [axis], "C": [axis], "T3": np.eye(3), "X": np.eye(3), "D": np.eye(3)}
-        screw = f"screw motion about {_text(axis)}{through}, pitch {self.pitch or 0.0:.6g}"
-        along = _across(axis) if self.symbol in normal else slides.get(self.symbol, [])
-        return (
-            *(f"rotation about {_text(u)}{through}" for u in turns.get(self.symbol, [])),
-            *([screw] if self.symbol in "HY" else []),
-            *(f"translation along {_text(u)}" for u in along),
-        )
+        turns, slides = self._directions()
+        words = [f"rotation about {_text(u)}{through}" for u in turns]
+        if self.axis is not None and self.pitch is not None:
+            words = [f"screw motion about {_text(self.axis)}{through}, pitch {self.pitch:.6g}"]
+        return (*words, *(f"translation along {_text(u)}" for u in slides))
+
+    def _directions(self) -> tuple[list[Vector], list[Vector]]:
+        """The directions of independent rotations, and of independent translations."""
+        frame = [_vector(u) for u in np.eye(3)]
+        if self.axis is None:
+            return frame * (self.symbol in "SD"), frame * (self.symbol in ("T3", "D"))
+        slides = {"P": [self.axis], "C": [self.axis], "X": frame}
+        turns = [self.axis] * (self.symbol not in ("P", "T2"))
+        across = _across(self.axis) if self.symbol in ("T2", "E", "Y") else []
+        return turns, slides.get(self.symbol, across)
 
     def placed(self, centre: Floats, length: float) -> Subgroup:
         """The same subgroup, found from `centre` with lengths in units of `length`, in the world's
@@ -331,11 +335,11 @@ def _direction(u: Floats) -> Vector:
     return _vector(u * np.sign(largest))
 
 
-def _across(axis: Sequence[float]) -> tuple[Vector, Vector]:
+def _across(axis: Sequence[float]) -> list[Vector]:
     """Two unit vectors at right angles to an axis and to one another."""
     e = np.asarray(axis, dtype=float)
     first = np.cross(np.eye(3)[(int(np.abs(e).argmax()) + 1) % 3], e)
-    return _direction(first), _direction(np.cross(e, first))
+    return [_direction(first), _direction(np.cross(e, first))]
 
 
 def _vector(u: Floats) -> Vector:

@@ -15,6 +15,7 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_units
 from eslabon.model.memory import per_model
+from eslabon.model.plane_of_motion import plane_of_motion
 from eslabon.model.scale import velocity_scales
 from eslabon.numerics.tolerances import RANK
 from eslabon.solve.constraints.closed_configurations import comparable_jacobian_at
@@ -101,9 +102,10 @@ def error_terms_at(m: Model, q: Floats, J: Floats, designs: Designs, unit: Float
     return error_terms(m, ErrorMotions(*made), J, measured, unit)
 
 
-def sliding(m: Model) -> Floats:
-    """Which velocities are in m/s."""
-    return np.array([unit == "m/s" for unit in velocity_units(m)], dtype=bool)
+def speed_units(m: Model, unit: Floats) -> Floats:
+    """The comparable unit of each velocity, (..., nv): 1 rad/s, or a unit of length per second."""
+    slides = np.array([x == "m/s" for x in velocity_units(m)], dtype=bool)
+    return np.where(slides, np.asarray(unit)[..., None], 1.0)
 
 
 def _null_spaces(J: Floats, held: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
@@ -126,8 +128,7 @@ def input_velocities(m: Model) -> tuple[int, ...]:
 
 def input_scales(m: Model, unit: Floats) -> Floats:
     """What makes the rates of the inputs comparable, (..., inputs): one over the unit of length for slides."""
-    slides = sliding(m)[list(input_velocities(m))]
-    return np.where(slides, 1 / np.asarray(unit)[..., None], 1.0)
+    return np.asarray(1 / speed_units(m, unit)[..., list(input_velocities(m))])
 
 
 def inputs_count(m: Model) -> int:
@@ -153,7 +154,9 @@ def measured_bodies(m: Model) -> Measured:
     locked = tuple(k for k in inputs if k not in pivots)
     passive = tuple(k for k in range(m.nv) if k not in {*inputs, *held})
     twists, points = joint_centres(m)
-    made = Measured(twists, points, joints, locked, passive)
+    plane = plane_of_motion(m)
+    rows = () if plane is None else tuple((a, b, c) for a, b, c in plane.tolist())
+    made = Measured(twists, points, joints, locked, passive, rows)
     return made if _sees_the_actuators(m, made) else made._replace(twists=all_bodies(m), points=())
 
 

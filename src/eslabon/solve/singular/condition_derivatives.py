@@ -17,6 +17,7 @@ from eslabon.errors import SINGULAR_CHOICES, report_singularity
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.numerics.tolerances import COINCIDENT, INPUT_DIGITS, RANK
+from eslabon.solve.constraints.closure_violation import check_closed
 from eslabon.solve.constraints.constraint_structure import constraint_structure
 from eslabon.solve.constraints.derivative_requests import derived, parameters_of
 from eslabon.solve.constraints.independent_coordinates import partition, retained_rows
@@ -28,10 +29,10 @@ from eslabon.solve.singular.actuated_motions import (
     lengths_of_units,
     measured_bodies,
     passive_velocities,
+    speed_units,
 )
 from eslabon.solve.singular.conditions import (
     PARTS,
-    check_closed,
     frame_if_any,
     in_designs,
     reachable_twists,
@@ -205,7 +206,8 @@ def _serial(
     dback -= np.einsum("nij,njlk,nlm->nimk", back, dA, back)
     slopes = np.einsum("nijk,njl->nilk", dJN, back) + np.einsum("nij,njlk->nilk", JN, dback)
     rank = reachable_twists(m, frame, part).rank
-    return _slopes(m, "serial", JN @ back, slopes, rank, np.linalg.norm(J, axis=(1, 2)), how)
+    size = np.linalg.norm(J * speed_units(m, unit)[:, None, :], axis=(1, 2))
+    return _slopes(m, "serial", JN @ back, slopes, rank, size, how)
 
 
 def _slopes(

@@ -19,7 +19,7 @@ import numpy as np
 from eslabon.answers import Answer, Block, Column, Table, answer
 from eslabon.arguments import Floats, choice, states, text
 from eslabon.compiler.evaluate import evaluate
-from eslabon.errors import AssemblyError, ModelError
+from eslabon.errors import ModelError
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
@@ -27,15 +27,16 @@ from eslabon.model.configuration import difference, velocity_names
 from eslabon.model.memory import per_model
 from eslabon.model.scale import velocity_scales
 from eslabon.numerics.pivoting import pivot_columns
-from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, RANK
+from eslabon.numerics.tolerances import RANK
 from eslabon.solve.batches import flattened
-from eslabon.solve.constraints.closed_configurations import residuals_at, violation_text
+from eslabon.solve.constraints.closure_violation import check_closed
 from eslabon.solve.constraints.independent_coordinates import around, partition, partition_at
 from eslabon.solve.designs import DESCRIBED, Designs, designs_of
 from eslabon.solve.singular.actuated_motions import (
     ActuatedMotions,
     actuated_motions,
     lengths_of_units,
+    speed_units,
 )
 from eslabon.solve.singular.actuated_motions import passive_velocities as passive_velocities
 
@@ -222,7 +223,9 @@ def conditions(
         span = reachable_twists(m, chosen, part)
         J = scaled_twists(m, flat, chosen, designs, length)[:, rows]
         twists = J @ _by_comparable_rates(made)
-        serial = _reciprocal_condition(twists, span.rank, np.linalg.norm(J, axis=(1, 2)))
+        speeds = speed_units(m, np.broadcast_to(lengths_of_units(m, designs, length), len(flat)))
+        size = np.linalg.norm(J * speeds[:, None, :], axis=(1, 2))
+        serial = _reciprocal_condition(twists, span.rank, size)
         if span.basis.shape[1] == span.rank == twists.shape[-1]:
             det = np.linalg.det(span.basis.T @ twists)
             serial_sign = np.where(serial > RANK, np.sign(det), 0.0)
@@ -321,27 +324,6 @@ def one_configuration(m: Model, q: Any, verb: str) -> Floats:
         )
     check_closed(m, q[None], verb)
     return q
-
-
-def check_closed(m: Model, q: Floats, verb: str, designs: Designs = DESCRIBED) -> None:
-    """Refuse configurations (k, nq) that violate loop closure."""
-    if not m.closed:
-        return
-    if m.rheonomic:
-        raise ModelError(
-            f"the constraints of {m.name} depend on the time; ask {verb} of m.at_time(t)."
-        )
-    phi = residuals_at(m, q, designs)
-    left = np.abs(phi).max(axis=-1, initial=0.0)
-    if not np.all(left <= ACCEPTED_VIOLATION):
-        k = int(np.argmax(np.where(np.isfinite(left), left, np.inf)))
-        at = f" (configuration {k})" if len(q) > 1 else ""
-        name = f"{m.name}{designs[k].told if designs.names else ''}"
-        own = violation_text(m, phi[k], design=designs[k] if designs.names else designs)
-        raise AssemblyError(
-            f"{verb}: the configuration violates loop closure of {name} by {own}{at}; assemble it, "
-            "or project it onto the constraint manifold with m.project."
-        )
 
 
 def _reciprocal_condition(A: Floats, number: int, size: Floats) -> Floats:

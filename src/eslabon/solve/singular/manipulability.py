@@ -18,8 +18,9 @@ from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.numerics.tolerances import RANK
+from eslabon.solve.constraints.closure_violation import check_closed
 from eslabon.solve.singular.actuated_motions import actuated_motions, inputs_count
-from eslabon.solve.singular.conditions import PARTS, check_closed, in_designs, reachable_twists
+from eslabon.solve.singular.conditions import PARTS, in_designs, reachable_twists
 
 # the units of semi-axes, for a unit rate of the actuators
 UNITS = {"all": "rad/s, m/s", "rotation": "rad/s", "translation": "m/s"}

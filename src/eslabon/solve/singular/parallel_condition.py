@@ -8,8 +8,9 @@ and the bodies move by
 
     H e = (T_e - T_p J_p^+ J_e) e,
 
-where e are the errors of the joints and of the actuators, J_e v_e + J_p v_p = 0 closes the loops
-with errors, p stands for the passive velocities, and T gives the motion of the bodies. H grows
+where e are the errors of the joints and of the actuators, J_e e + J_p v_p = 0 closes the loops with
+errors, p stands for the passive velocities, and T gives the motion of the bodies. Only errors count
+with which the loops can close, and of a mechanism that moves in a plane those in the plane. H grows
 without bound where locked actuators do not hold the mechanism (Voglewede and Ebert-Uphoff,
 Overarching framework for measuring closeness to singularities of parallel manipulators, 2005). The
 condition is
@@ -87,6 +88,7 @@ class Measured(NamedTuple):
     joints : joints and loops with errors, by their second ends.
     locked : velocities of other actuators, which have errors of their own.
     passive : velocities that give way.
+    plane : x, y and the normal of the plane of motion, if there is one.
     """
 
     twists: tuple[Ends, ...] = ()
@@ -94,6 +96,7 @@ class Measured(NamedTuple):
     joints: Ends = ()
     locked: tuple[int, ...] = ()
     passive: tuple[int, ...] = ()
+    plane: tuple[tuple[float, float, float], ...] = ()
 
     @property
     def is_length(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -103,7 +106,18 @@ class Measured(NamedTuple):
     @property
     def error_is_length(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Of each error of a joint, whether it is a length and no angle."""
-        return np.array(([False] * 3 + [True] * 3) * len(self.joints), dtype=bool)
+        own = [False, True, True] if self.plane else [False] * 3 + [True] * 3
+        return np.array(own * len(self.joints), dtype=bool)
+
+    @property
+    def errors(self) -> Floats:
+        """The errors of one joint, as twists in the ground's axes, a column each."""
+        if not self.plane:
+            return np.eye(6)
+        x, y, normal = (np.array(axis) for axis in self.plane)
+        return np.block(
+            [[normal[:, None], np.zeros((3, 2))], [np.zeros((3, 1)), np.column_stack([x, y])]]
+        )
 
     @property
     def count(self) -> int:
@@ -207,7 +221,7 @@ class ErrorMotions(NamedTuple):
 def error_motions(m: Model, q: Expression, measured: Measured) -> ErrorMotions:
     """The motions of bodies by velocities and by errors of joints."""
     ends = (*sum(measured.twists, ()), *sum(measured.points, ()), *_loop_ends(m))
-    moving = _Moving(m, q, {place.frame(m)[0] for place in ends}, measured.joints)
+    moving = _Moving(m, q, {place.frame(m)[0] for place in ends}, measured)
     angular = [moving.turning[places[0].frame(m)[0]] for places in measured.twists]
     middles = [moving.middle(places) for places in (*measured.twists, *measured.points)]
     rows = casadi.vertcat(casadi.SX(0, moving.columns), *angular, *middles)
@@ -232,9 +246,14 @@ class _Moving:
     """Where bodies are, and the matrices of their angular velocities and of their origins' velocities by velocities and errors
     of joints, in the ground's axes."""
 
-    def __init__(self, m: Model, q: Expression, bodies: set[str], joints: Ends) -> None:
-        self.m, self.columns = m, m.nv + 6 * len(joints)
-        self.errors = {(x.item, x.name): m.nv + 6 * k for k, x in enumerate(joints)}
+    def __init__(self, m: Model, q: Expression, bodies: set[str], measured: Measured) -> None:
+        self.m, self.own = m, casadi.SX(measured.errors)
+        width = self.own.shape[1]
+        self.columns = m.nv + width * len(measured.joints)
+        self.errors = {
+            (x.item, x.name): slice(m.nv + width * k, m.nv + width * (k + 1))
+            for k, x in enumerate(measured.joints)
+        }
         self.placed = {GROUND: RigidTransform(casadi.SX.eye(3), casadi.SX(3, 1))}
         self.turning = {GROUND: casadi.SX(3, self.columns)}
         self.moving = {GROUND: casadi.SX(3, self.columns)}
@@ -253,7 +272,7 @@ class _Moving:
             S = casadi.SX(joint.kind.motion(coordinates(self.m, q, joint)))
             own[:, self.m.velocities[joint.name]] = casadi.mtimes(casadi.diagcat(R, R), S)
         if (at := self.errors.get(("joint", joint.name))) is not None:
-            own[:, at : at + 6] = casadi.SX.eye(6)
+            own[:, at] = self.own
         self.placed[joint.child] = RigidTransform(R, p)
         self.turning[joint.child], self.moving[joint.child] = w + own[:3, :], v + own[3:, :]
 
@@ -280,7 +299,7 @@ class _Moving:
         back = casadi.SX(other[0]).T
         twist = casadi.mtimes(casadi.diagcat(back, back), casadi.vertcat(w, v))
         if (at := self.errors.get(("loop", name))) is not None:
-            twist[:, at : at + 6] = casadi.diagcat(back, back)
+            twist[:, at] = casadi.mtimes(casadi.diagcat(back, back), self.own)
         C = casadi.SX(loop.kind.covectors(*other.relative_to(one)))
         return casadi.mtimes(C.T, twist)
 
@@ -358,37 +377,67 @@ def error_terms(
 
 
 def parallel_condition(x: ErrorTerms, measured: Measured) -> Floats:
-    """The condition of configurations, zero where the passive velocities are not determined."""
-    joints = max(len(measured.joints) + len(measured.locked), 1)
-    U, sizes, Vt = np.linalg.svd(x.constraints, full_matrices=False)
+    """The condition of configurations, zero where locked actuators leave passive velocities undetermined."""
+    sizes = np.linalg.svd(x.constraints, compute_uv=False)
     if not sizes.shape[-1]:
         return np.ones(len(x.constraints))
-    held = sizes[:, -1] > RANK * sizes[:, 0]
-    weights = 1 / np.where(held[:, None], sizes, 1.0)
-    follow = (
-        np.swapaxes(Vt, -1, -2)
-        * weights[:, None, :]
-        @ (np.swapaxes(U, -1, -2) @ x.constraints_by_errors)
-    )
-    H = x.twists_by_errors - x.twists @ follow
-    condition = 1 / np.sqrt(1 + np.square(H).sum(axis=(1, 2)) / joints)
     enough = x.constraints.shape[1] >= x.constraints.shape[2]
-    return np.where(held & enough, condition, 0.0)
+    held = enough & (sizes[:, -1] > RANK * sizes[:, 0])
+    condition = np.zeros(len(sizes))
+    found = _amplification(ErrorTerms(*(y[held] for y in x)))
+    condition[held] = 1 / np.sqrt(1 + found.square / _errors(measured))
+    return condition
 
 
 def parallel_derivative(x: ErrorTerms, dx: ErrorTerms, measured: Measured) -> Floats:
-    """The derivatives (k, parameters) of the condition, for those of the terms: of the passive motion X = J_p^+ J_e it is
-    dX = J_p^+ (dJ_e - dJ_p X) + (J_p^T J_p)^-1 dJ_p^T (J_e - J_p X)."""
-    joints = max(len(measured.joints) + len(measured.locked), 1)
-    inverse = np.linalg.pinv(x.constraints, rcond=RANK)
-    X = inverse @ x.constraints_by_errors
-    left = x.constraints_by_errors - x.constraints @ X
-    both = inverse @ np.swapaxes(inverse, -1, -2)
-    change = dx.constraints_by_errors - np.einsum("nijk,njl->nilk", dx.constraints, X)
-    dX = np.einsum("nij,njlk->nilk", inverse, change)
-    dX += np.einsum("nij,nljk,nlm->nimk", both, dx.constraints, left)
-    H = x.twists_by_errors - x.twists @ X
+    """The derivatives (k, parameters) of the condition, for those of the terms."""
+    found = _amplification(x)
+    K, X, left = found.inverse, found.follow, found.unclosed
+    K_t = np.swapaxes(K, -1, -2)
+    dJ_p = dx.constraints
+    change = dx.constraints_by_errors - np.einsum("nijk,njl->nilk", dJ_p, X)
+    bent = np.einsum("nljk,nlm->njmk", dJ_p, left)
+    dX = np.einsum("nij,njlk->nilk", K, change) + np.einsum("nij,njmk->nimk", K @ K_t, bent)
     dH = dx.twists_by_errors - np.einsum("nijk,njl->nilk", dx.twists, X)
     dH -= np.einsum("nij,njlk->nilk", x.twists, dX)
-    condition = 1 / np.sqrt(1 + np.square(H).sum(axis=(1, 2)) / joints)
-    return np.asarray(-(condition[:, None] ** 3) * np.einsum("nij,nijk->nk", H, dH) / joints)
+    dQ = change - np.einsum("nij,njl,nlmk->nimk", x.constraints, K, change)
+    dQ -= np.einsum("nij,njmk->nimk", K_t, bent)
+    # the projector onto the compatible errors changes by -Q^+ dQ, and its transpose
+    back = found.motion @ found.unclosed_inverse
+    half = np.einsum("nij,nijk->nk", found.compatible, dH)
+    half -= np.einsum("nij,njlk,nil->nk", back, dQ, found.compatible)
+    condition = 1 / np.sqrt(1 + found.square / _errors(measured))
+    return np.asarray(-(condition[:, None] ** 3) * half / _errors(measured))
+
+
+def _errors(measured: Measured) -> int:
+    return max(len(measured.joints) + len(measured.locked), 1)
+
+
+class _Amplification(NamedTuple):
+    """J_p^+, X = J_p^+ J_e, Q = (1 - J_p J_p^+) J_e of errors with which loops cannot close, Q^+, H = T_e - T_p X, H over
+    the errors with which they can, and the square of its norm."""
+
+    inverse: Floats
+    follow: Floats
+    unclosed: Floats
+    unclosed_inverse: Floats
+    motion: Floats
+    compatible: Floats
+    square: Floats
+
+
+def _amplification(x: ErrorTerms) -> _Amplification:
+    inverse = np.linalg.pinv(x.constraints, rcond=RANK)
+    follow = inverse @ x.constraints_by_errors
+    motion = x.twists_by_errors - x.twists @ follow
+    unclosed = x.constraints_by_errors - x.constraints @ follow
+    U, sizes, Vt = np.linalg.svd(unclosed, full_matrices=False)
+    size = np.linalg.norm(x.constraints_by_errors, axis=(1, 2))
+    open_ = sizes > RANK * size[:, None]
+    weights = np.where(open_, 1 / np.where(open_, sizes, 1.0), 0.0)
+    V = np.swapaxes(Vt, -1, -2)
+    back = V * weights[:, None, :] @ np.swapaxes(U, -1, -2)
+    compatible = motion - (motion @ V * open_[:, None, :]) @ Vt
+    square = np.square(compatible).sum(axis=(1, 2))
+    return _Amplification(inverse, follow, unclosed, back, motion, compatible, square)
