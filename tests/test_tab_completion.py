@@ -73,7 +73,7 @@ def offered():
         ('steady["', {"p2", "q3"}),
         ("m.pose(q, fr", {"frame="}),
         ("m.forward_dynamics(q, v, tau, s", {"singular="}),
-        ("m.inverse_kinematics(po", {"pose=", "position="}),
+        ("es.Target(po", {"pose=", "position=", "points="}),
     ],
 )
 def test_offered(offered, text, names):

@@ -176,7 +176,7 @@ class InverseKinematicsError(EslabonError, ValueError):
     >>> es.load("elbow").inverse_kinematics(es.Target(position=[5.0, 0.0, 0.0]))
     Traceback (most recent call last):
         ...
-    eslabon.errors.InverseKinematicsError: elbow does not reach this target with 'tool' within its limits: the nearest configuration found misses it by 3 m and 0 rad. Ask for less, give another guess, or take the nearest with strict=False.
+    eslabon.errors.InverseKinematicsError: elbow does not reach this target with 'tool' within its limits: the nearest configuration found misses it by 3 m and 0 rad. Ask for less, give another guess or more restarts, or take the nearest with report=True.
     """
 
 

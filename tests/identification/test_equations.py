@@ -193,7 +193,9 @@ def _moved(m, q, step, unit):
     names = tuple(
         j.name for j in m.joints if set(range(m.nv)[m.velocities[j.name]]) & set(independent(m))
     )
-    return m.assemble({name: near[m.coordinates[name]][0] for name in names}, near, limits=False)
+    values = {name: near[m.coordinates[name]] for name in names}
+    given = {name: x[0] if len(x) == 1 else x for name, x in values.items()}
+    return m.assemble(given, near, limits=False)
 
 
 def test_pseudo_inertias_are_second_moments(rng):
