@@ -25,6 +25,7 @@ from cases import (
 )
 from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model.configuration import integrate
+from eslabon.solve.constraints.constraint_structure import structure
 from oracles import FreeBodies, MujocoLoops, Oracle, motor_inertia, pinocchio_loops, unbalanced
 
 
@@ -254,7 +255,11 @@ def a_motion_that_nothing_determines_is_refused(s: Moving) -> None:
 
 @fact(needs="uncontrolled, determined")
 def inverse_dynamics_names_what_no_motor_controls(s: Moving) -> None:
-    refused(lambda: s.m.inverse_dynamics(s.q, s.v, s.a), "uncontrolled|singular configuration")
+    """Unless it moves no other body, as a spinning rod: then forces are those of the hybrid problem."""
+    if structure(s.m).uncontrolled:
+        refused(lambda: s.m.inverse_dynamics(s.q, s.v, s.a), "uncontrolled|singular configuration")
+    else:
+        agree(s.m.inverse_dynamics(s.q, s.v, s.a), s.m.hybrid_dynamics(s.q, s.v, s.a)[0], digits=9)
 
 
 def refused(call: Callable[[], object], words: str) -> None:

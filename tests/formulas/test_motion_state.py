@@ -17,7 +17,8 @@ from eslabon.formulas.constrained.constraint_solvers import (
     NativeMultipliers,
     joint_condition,
 )
-from eslabon.formulas.motion_state import Method, MotionState, violation
+from eslabon.formulas.kinematics.closure import violation
+from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.formulas.quantities import QUANTITIES, Checks, quantity
 from eslabon.formulas.structure import Partition
 from eslabon.solve.constraints.constraint_structure import constraint_structure, structure
@@ -121,11 +122,14 @@ def test_columns_are_solved_as_one_by_one(name, columns, rng):
 
 def test_no_number_in_any_residual_or_condition_shows():
     """`fmin` and `fmax` would pass over it."""
+    m, none = es.load("five_bar"), casadi.SX(2, 1)
+    v = casadi.SX(m.nv, 1)
     for k in range(3):
         residual = casadi.SX([0.0, 1e-9, 0.0])
         residual[k] = math.nan
-        assert math.isnan(float(violation(residual, casadi.SX(2, 1))))
-        assert math.isnan(float(violation(casadi.SX(2, 1), residual)))
+        assert math.isnan(float(violation(m, residual, none, v)))
+        assert math.isnan(float(violation(m, none, residual, v)))
+        assert math.isnan(float(violation(m, none, none, v, residual, v)))
     assert math.isnan(float(joint_condition(casadi.SX(math.nan), casadi.SX(1.0))))
     assert math.isnan(float(joint_condition(casadi.SX(1.0), casadi.SX(math.nan))))
 

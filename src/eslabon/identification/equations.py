@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from eslabon.compiler.formula import Argument, Formula
+from eslabon.errors import ModelError
 from eslabon.formulas.applied_loads import CREEP
 from eslabon.formulas.dynamics import regressor
 from eslabon.formulas.inputs import TAU, A, Q, V
@@ -97,12 +98,23 @@ def actuator_regressor(
     Y, p, driven = full_regressor(m, q, v, a, terms), structure.partition, m.actuated_velocities
     if not m.closed:
         return casadi.densify(Y[list(driven), :])
-    check_actuation(m, structure)
+    require_controlled(m, structure)
     N, _, _ = loop_motion(m, q, None, p)
     work, A = N.T @ Y, N[list(driven), :].T
     if driven != p.independent:
         work = A.T @ factors(A @ A.T).solve(work)
     return casadi.densify(work)
+
+
+def require_controlled(m: Model, structure: Structure) -> None:
+    """Refuse a mechanism with motions that the actuators leave to themselves, passive spins among them."""
+    check_actuation(m, structure)
+    if structure.spins:
+        raise ModelError(
+            f"{m.name}: '{structure.spins[0].bodies[0]}' spins freely between "
+            f"{' and '.join(structure.spins[0].joints)}, so that its motion cannot be planned or recorded by the actuators; model "
+            "one of these joints as universal."
+        )
 
 
 def independent_motion(

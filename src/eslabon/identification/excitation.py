@@ -20,7 +20,12 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, SingularityError, format_value
 from eslabon.identification.base_parameters import base_parameters, refuse_driven
-from eslabon.identification.equations import EXCITATION_GRADIENT, INDEPENDENT_MOTION, independent
+from eslabon.identification.equations import (
+    EXCITATION_GRADIENT,
+    INDEPENDENT_MOTION,
+    independent,
+    require_controlled,
+)
 from eslabon.identification.estimation import model_forces, scaled_condition
 from eslabon.identification.fourier_series import Limits, Scaled, Series
 from eslabon.identification.parameters import Terms, terms_of
@@ -278,9 +283,7 @@ def _impossible(m: Model) -> AssemblyError:
 
 def driven_joints(m: Model) -> tuple[str, ...]:
     """The joints of the independent velocities, each of which an actuator moves."""
-    from eslabon.formulas.motion_state import check_actuation
-
-    check_actuation(m, structure(m))
+    require_controlled(m, structure(m))
     places = independent(m)
     owners = [
         j

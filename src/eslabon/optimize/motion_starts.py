@@ -10,11 +10,13 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.errors import AssemblyError, EslabonError, SingularityError
+from eslabon.formulas.kinematics.tree import placements
 from eslabon.model import Model
 from eslabon.model.configuration import difference
 from eslabon.optimize.motion_equations import Instant, mapped
 from eslabon.optimize.motion_spline import MotionSpline, SplineBasis
 from eslabon.paths.splines import chords, interpolate
+from eslabon.solve.constraints.passive_spins import passive_spins
 
 if TYPE_CHECKING:
     from eslabon.optimize.motion_program import Places, Task
@@ -103,9 +105,22 @@ def _nearest(
 
 def another_end(m: Model, q: Floats, end: Floats) -> str | None:
     """That a motion which ends at q does not end where it is to, in a sentence."""
-    if (off := float(np.abs(difference(m, q, end)).max())) <= ENDED:
+    if (off := _distance(m, q, end)) <= ENDED:
         return None
     return f"it ends {off:.3g} (rad or m) from where it is to end, in another assembly mode."
+
+
+def _distance(m: Model, q: Floats, end: Floats) -> float:
+    """How far two configurations are apart: by their joints, or, where bodies spin as they like, by the poses of the others."""
+    spinning = {body for spin in passive_spins(m) for body in spin.bodies}
+    if not spinning:
+        return float(np.abs(difference(m, q, end)).max())
+    one, two = (placements(m, x) for x in (q, end))
+    others = [body.name for body in m.bodies if body.name not in spinning]
+    apart = [
+        np.abs(np.subtract(x, y)).max() for k in others for x, y in zip(one[k], two[k], strict=True)
+    ]
+    return float(max(apart, default=0.0))
 
 
 def _held(

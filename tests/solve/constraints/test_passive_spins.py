@@ -180,3 +180,67 @@ def test_a_mechanism_says_once_that_its_rods_spin(rng) -> None:
 def test_spins_do_not_depend_on_the_size() -> None:
     for size in (1e-5, 1e4):
         assert len(passive_spins(stewart(size=size))) == 6
+
+
+def test_mobility_and_the_linear_model_have_the_spins() -> None:
+    m = rssr()
+    assert len(m.mobility().passive) == 1
+    still = np.zeros(m.nv)
+    lm = m.linearize(m.home(), still, m.inverse_dynamics(m.home(), still, still))
+    assert lm.A.shape == (4, 4)
+    spinning = np.linalg.eigvals(lm.A)
+    assert np.sum(np.abs(spinning) < 1e-6) == 2  # a spin has neither spring nor damper
+
+
+def test_a_rod_that_spins_goes_on_spinning_in_a_simulation(rng) -> None:
+    """No force turns a round rod about its axis, and the energy of all stays."""
+    m = rssr()
+    spin = 2.0 * spin_motions(m, m.home())[:, 0]
+    run = m.simulate(m.home(), spin, 0.2, rtol=1e-10)
+    total = m.energy(run.q, run.v).sum(axis=-1)
+    assert np.ptp(total) < 1e-6
+    about_its_axis = m.velocity(run.q, run.v, frame="coupler")[:, 2]
+    assert np.allclose(about_its_axis, about_its_axis[0], atol=1e-6)
+    assert abs(about_its_axis[0]) > 0.5
+
+
+def test_gravity_compensation_brings_the_motors_to_rest_where_they_are_to() -> None:
+    m = rssr()
+    law = es.control.pd_gravity(m, [0.1], Kp=50.0, Kd=10.0)
+    end = m.simulate(m.home(), None, 4.0, law).end[0]
+    assert end[list(m.actuated_coordinates)] == pytest.approx([0.1], abs=1e-4)
+
+
+def test_gravity_compensation_holds_a_delta_robot() -> None:
+    m = delta()
+    law = es.control.pd_gravity(m, m.home()[list(m.actuated_coordinates)], Kp=50.0, Kd=5.0)
+    run = m.simulate(m.home(), None, 0.05, law)
+    assert np.abs(run.v).max() < 1e-8
+
+
+@pytest.mark.slow(reason="a program of IPOPT with loops")
+def test_an_optimal_motion_needs_the_effort_of_one_with_a_universal_joint() -> None:
+    found = [
+        es.optimize.motion(rssr(kind, 0.0), [0.0], [0.4], duration=1.0, objective="effort")
+        for kind in ("spherical", "universal")
+    ]
+    assert found[0].value == pytest.approx(found[1].value, rel=1e-4)
+
+
+def test_the_shell_prints_the_torques(tmp_path) -> None:
+    from typer.testing import CliRunner
+
+    from eslabon.cli import app
+
+    m = rssr()
+    path = str(m.save(tmp_path / "rssr.toml"))
+    said = CliRunner().invoke(app, ["torques", path, "--actuated", "0.1", "--v", "1", "--json"])
+    assert said.exit_code == 0, said.output
+    q, v, a = m.complete([0.1], [1.0], [0.0], passive="minimum_norm")
+    tau = m.inverse_dynamics(q, v, a)
+    assert f"{tau[0]:.6g}"[:7] in said.output
+
+
+def test_identification_names_the_rod_that_spins() -> None:
+    with pytest.raises(es.ModelError, match="'coupler' spins freely between elbow and knee"):
+        es.identification.excitation(rssr())
