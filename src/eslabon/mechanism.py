@@ -66,8 +66,8 @@ if TYPE_CHECKING:
     from eslabon.simulate.simulated_motion import Motion
     from eslabon.solve.inverse import Configurations, JointMotion
     from eslabon.solve.inverse.follow import Followed
-    from eslabon.solve.inverse.iteration import Iterations
     from eslabon.solve.mobility.mobility_report import Mobility
+    from eslabon.solve.newton_gauss import Iterations
     from eslabon.solve.singular.conditions import Conditions
     from eslabon.solve.singular.manipulability import Manipulability
     from eslabon.solve.singular.singularity import Singularity
@@ -585,7 +585,7 @@ class Mechanism(model.Model):
         >>> bool(found.residual[0] > 0.1), bool(found.residual[-1] < 1e-12)
         (True, True)
         """
-        from eslabon.solve.inverse.iteration import newton_gauss
+        from eslabon.solve.newton_gauss import newton_gauss
 
         known_options("newton_gauss", newton_gauss, options)
         return newton_gauss(self, pose, guess, frame, **options)
@@ -600,7 +600,7 @@ class Mechanism(model.Model):
         >>> bool(m.conditions(m.well_conditioned()).serial > m.conditions(m.home()).serial)
         True
         """
-        from eslabon.solve.inverse import well_conditioned
+        from eslabon.solve.singular.well_conditioned import well_conditioned
 
         return well_conditioned(self, frame, limits=limits)
 

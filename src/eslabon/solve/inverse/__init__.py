@@ -9,7 +9,7 @@ from eslabon.errors import InverseKinematicsError, SingularityWarning
 from eslabon.solve.configurations import Configurations
 from eslabon.solve.inverse.follow import follow
 from eslabon.solve.inverse.joint_motion import JointMotion, inverse_motion
-from eslabon.solve.inverse.newton_gauss import condition, well_conditioned
+from eslabon.solve.inverse.newton_gauss import condition
 from eslabon.solve.inverse.solve import inverse_kinematics
 
 __all__ = [
@@ -21,5 +21,4 @@ __all__ = [
     "follow",
     "inverse_kinematics",
     "inverse_motion",
-    "well_conditioned",
 ]

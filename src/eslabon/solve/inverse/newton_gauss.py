@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eslabon.arguments import flag, text
 from eslabon.model.configuration import integrate
 from eslabon.numerics.least_squares import TINY, descent, orthogonal_step
-from eslabon.numerics.tolerances import CONVERGED
-from eslabon.solve.assembly.assemble import assemble
-from eslabon.solve.assembly.prescription import Prescription
-from eslabon.solve.constraints.closed_configurations import residuals_at
 from eslabon.solve.inverse.arm import Arm, prepared
 from eslabon.solve.ranges import Ranges
-from eslabon.solve.singular.conditions import conditions
 
 if TYPE_CHECKING:
     from eslabon.model import Model
@@ -103,67 +97,3 @@ def condition(m: Model, q: ArrayLike, frame: str | None = None) -> Floats:
     array([ True, False])
     """
     return condition_of(prepared(m, frame, None), np.asarray(q, dtype=float))
-
-
-def well_conditioned(m: Model, frame: str | None = None, *, limits: bool = True) -> Floats:
-    """A configuration from which a frame is moved evenly in all directions: a minimum of the condition number (Rojas,
-    eq. 3.3.1.12).
-
-    The best of the configurations spread over the joints' ranges, improved by SciPy's simplex search. With loops the lesser
-    of the parallel and the serial reciprocal condition number is made greatest.
-
-    >>> import eslabon as es
-    >>> m = es.load("puma560")
-    >>> bool(condition(m, well_conditioned(m)) < condition(m, m.home()))
-    True
-    """
-    from scipy.optimize import minimize
-
-    if m.closed:
-        return _well_conditioned_loops(m, frame, limits)
-    arm = prepared(m, frame if frame is None else text(frame, "frame"), None)
-    ranges, starts = arm.ranges(flag(limits, "limits")), arm.starts(limits).q
-    best = starts[np.argmin(condition_of(arm, starts))]
-    found = minimize(
-        lambda q: np.log(condition_of(arm, ranges.admitted(q))),
-        best,
-        method="Nelder-Mead",
-        options={"maxiter": 400},
-    )
-    return ranges.admitted(found.x)
-
-
-def _well_conditioned_loops(m: Model, frame: str | None, limits: bool) -> Floats:
-    """The same over the actuated joints: the lesser of the parallel and the serial reciprocal condition number is greatest.
-
-    The best of a sampled workspace is improved along the motions that keep the loops closed; what does not close, or only
-    beyond a limit, is as bad as a singular configuration.
-    """
-    from scipy.optimize import minimize
-
-    from eslabon.solve.workspace.sampled_workspace import spanning_joints, workspace
-
-    space = workspace(m, frame, samples=500, limits=limits)
-    score = np.minimum(space.conditions.parallel, space.conditions.serial)
-    best, given = space.q[int(np.argmax(score))], Prescription(spanning_joints(m))
-    ranges = Ranges.of(m) if limits else Ranges.of(m).unlimited
-
-    def closed(x: Floats) -> Floats:
-        return assemble(
-            m, x, best, joints=given.joints, strict=False, singular="ignore", limits=limits
-        )
-
-    def badness(x: Floats) -> float:
-        q = closed(x)
-        if np.abs(residuals_at(m, q)).max() > CONVERGED or not ranges.contain(q):
-            return -np.log(TINY)
-        found = conditions(m, q, space.frame)
-        return -float(np.log(np.clip(min(found.parallel, found.serial), TINY, 1.0)))
-
-    found = minimize(
-        badness,
-        given.values(m, best),
-        method="Nelder-Mead",
-        options={"maxiter": 200, "xatol": 1e-6},
-    )
-    return closed(found.x) if found.fun < -np.log(score.max()) else best
