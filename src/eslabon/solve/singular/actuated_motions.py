@@ -16,7 +16,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import velocity_units
 from eslabon.model.memory import per_model
 from eslabon.model.plane_of_motion import plane_of_motion
-from eslabon.model.scale import velocity_scales
+from eslabon.model.scale import row_units, velocity_scales
 from eslabon.numerics.tolerances import RANK
 from eslabon.solve.constraints.closed_configurations import comparable_jacobian_at
 from eslabon.solve.constraints.independent_coordinates import (
@@ -37,6 +37,7 @@ from eslabon.solve.singular.parallel_condition import (
     ErrorMotions,
     ErrorTerms,
     Measured,
+    PassiveInverse,
     all_bodies,
     ends_at_centres,
     error_terms,
@@ -73,26 +74,52 @@ def actuated_motions(
     if not m.closed:
         velocities = np.broadcast_to(np.eye(m.nv)[:, inputs], (k, m.nv, len(inputs)))
         return ActuatedMotions(velocities, scales, np.ones(k), np.full(k, m.nv), np.ones(k))
-    J, speeds = comparable_jacobian_at(m, q, designs), velocity_scales_of(m, designs)
-    mobility, free, V = _null_spaces(J, passive_velocities(m))
-    V, velocities = (
-        V / np.broadcast_to(speeds, (k, m.nv))[..., None],
-        np.zeros((k, m.nv, len(inputs))),
-    )
-    for count in np.unique(free[free > 0]):
-        lanes = np.flatnonzero(free == count)
-        N, own = V[lanes][:, :, m.nv - count :], scales[lanes][:, :, None]
-        by_rates = np.linalg.pinv(N[:, inputs] * own, rcond=RANK)
-        velocities[lanes] = N @ by_rates * np.swapaxes(own, -1, -2)
-    in_units = J * speeds[..., None, :] / row_scales_of(m, designs)[..., None]
-    terms = error_terms_at(m, q, in_units, designs, unit)
-    parallel = parallel_condition(terms, measured_bodies(m))
+    J = comparable_jacobian_at(m, q, designs)
+    own = velocity_scales_of(m, designs)[..., None, :] / row_scales_of(m, designs)[..., None]
+    terms = error_terms_at(m, q, J * own, designs, unit)
+    passive = PassiveInverse.of(terms.constraints)
+    parallel = parallel_condition(terms, passive, measured_bodies(m))
+    mobility = np.full(k, len(partition(m).independent))
+    velocities = np.zeros((k, m.nv, len(inputs)))
+    regular = passive.held & (inputs_count(m) == len(inputs))
+    velocities[regular] = _following(m, (J * own)[regular], passive.inverse[regular], unit[regular])
+    if not regular.all():
+        others = ~regular
+        speeds = np.broadcast_to(velocity_scales_of(m, designs), (k, m.nv))[others]
+        mobility[others], velocities[others] = _by_null_spaces(m, J[others], speeds, scales[others])
     sign = np.ones(k)
     if redundancy_is_constant(m) and inputs_count(m) == len(inputs):
         p = partition(m)
         det = np.linalg.det(J[:, list(p.rows)][:, :, list(p.dependent)])
         sign = np.where(parallel > RANK, np.sign(det), 0.0)
     return ActuatedMotions(velocities, scales, parallel, mobility, sign)
+
+
+def _following(m: Model, J: Floats, inverse: Floats, unit: Floats) -> Floats:
+    """The velocities of all joints by those of the inputs, for the constraint Jacobian in rad and m and J_p^+ in units of a
+    length."""
+    inputs, passive = list(input_velocities(m)), list(measured_bodies(m).passive)
+    is_length = np.array([x == "m" for x in row_units(m)], dtype=bool)
+    rows = np.where(is_length, unit[:, None], 1.0)[..., None]
+    velocities = np.zeros((len(J), m.nv, len(inputs)))
+    velocities[:, inputs, range(len(inputs))] = 1.0
+    follow = -inverse @ (J[:, :, inputs] / rows)
+    velocities[:, passive] = follow * speed_units(m, unit)[:, passive, None]
+    return velocities
+
+
+def _by_null_spaces(m: Model, J: Floats, speeds: Floats, scales: Floats) -> tuple[Floats, Floats]:
+    """The mobility, and the velocities of all joints by those of the inputs as far as these determine them: where locked
+    actuators do not hold the mechanism, or where there are more of them than degrees of freedom."""
+    inputs = list(input_velocities(m))
+    mobility, free, V = _null_spaces(J, passive_velocities(m))
+    V, velocities = V / speeds[..., None], np.zeros((len(J), m.nv, len(inputs)))
+    for count in np.unique(free[free > 0]):
+        lanes = np.flatnonzero(free == count)
+        N, own = V[lanes][:, :, m.nv - count :], scales[lanes][:, :, None]
+        by_rates = np.linalg.pinv(N[:, inputs] * own, rcond=RANK)
+        velocities[lanes] = N @ by_rates * np.swapaxes(own, -1, -2)
+    return mobility, velocities
 
 
 def error_terms_at(m: Model, q: Floats, J: Floats, designs: Designs, unit: Floats) -> ErrorTerms:

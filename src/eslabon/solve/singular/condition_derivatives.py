@@ -40,8 +40,8 @@ from eslabon.solve.singular.conditions import (
 from eslabon.solve.singular.parallel_condition import (
     ERROR_MOTIONS,
     ErrorMotions,
+    PassiveInverse,
     error_terms,
-    parallel_condition,
     parallel_derivative,
 )
 
@@ -180,10 +180,9 @@ def _parallel(known: Jacobians, unit: Floats, how: str) -> Floats:
     made, changed = known.of(ERROR_MOTIONS, measured=measured)
     x = error_terms(m, ErrorMotions(*made), J, measured, unit)
     dx = error_terms(m, ErrorMotions(*changed), dJ, measured, unit)
-    slopes = parallel_derivative(x, dx, measured)
-    singular = parallel_condition(x, measured) <= RANK
-    slopes[singular] = np.nan
-    _report(m, "parallel", slopes, singular, np.isfinite(J).all(axis=(1, 2)), how)
+    passive = PassiveInverse.of(x.constraints)
+    slopes = parallel_derivative(x, dx, passive, measured)
+    _report(m, "parallel", slopes, ~passive.held, np.isfinite(J).all(axis=(1, 2)), how)
     return slopes
 
 

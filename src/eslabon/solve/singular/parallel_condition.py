@@ -362,37 +362,46 @@ def error_terms(
     lengths = np.array([x == "m" for x in row_units(m)], dtype=bool)
     per_row, per_constraint = scale(measured.is_length, True, 1), scale(lengths, True, 1)
     speed, error = scale(slides, False, 2), scale(measured.error_is_length, False, 2)
-    T, C = made.twists * per_row * speed, J * per_constraint * speed
     locked, passive = list(measured.locked), list(measured.passive)
-    T_e, C_e = (
-        made.twists_by_errors * per_row * error,
-        made.constraints_by_errors * per_constraint * error,
-    )
-    return ErrorTerms(
-        T[:, :, passive],
-        np.concatenate([T_e, T[:, :, locked]], axis=2),
-        C[:, :, passive],
-        np.concatenate([C_e, C[:, :, locked]], axis=2),
-    )
+    T, C = made.twists * (per_row * speed), J * (per_constraint * speed)
+    T_e = made.twists_by_errors * (per_row * error)
+    C_e = made.constraints_by_errors * (per_constraint * error)
+    if locked:
+        T_e = np.concatenate([T_e, T[:, :, locked]], axis=2)
+        C_e = np.concatenate([C_e, C[:, :, locked]], axis=2)
+    return ErrorTerms(T[:, :, passive], T_e, C[:, :, passive], C_e)
 
 
-def parallel_condition(x: ErrorTerms, measured: Measured) -> Floats:
+class PassiveInverse(NamedTuple):
+    """J_p^+ of configurations, and which of them determine all passive velocities with the actuators locked."""
+
+    inverse: Floats
+    held: Any
+
+    @staticmethod
+    def of(constraints: Floats) -> PassiveInverse:
+        U, sizes, Vt = np.linalg.svd(constraints, full_matrices=False)
+        held = np.full(len(sizes), constraints.shape[1] >= constraints.shape[2])
+        if sizes.shape[-1]:
+            held &= sizes[:, -1] > RANK * sizes[:, 0]
+        weights = 1 / np.where(held[:, None], sizes, np.inf)
+        return PassiveInverse(
+            np.swapaxes(Vt, -1, -2) * weights[:, None, :] @ np.swapaxes(U, -1, -2), held
+        )
+
+
+def parallel_condition(x: ErrorTerms, passive: PassiveInverse, measured: Measured) -> Floats:
     """The condition of configurations, zero where locked actuators leave passive velocities undetermined."""
-    sizes = np.linalg.svd(x.constraints, compute_uv=False)
-    if not sizes.shape[-1]:
-        return np.ones(len(x.constraints))
-    enough = x.constraints.shape[1] >= x.constraints.shape[2]
-    held = enough & (sizes[:, -1] > RANK * sizes[:, 0])
-    condition = np.zeros(len(sizes))
-    found = _amplification(ErrorTerms(*(y[held] for y in x)))
-    condition[held] = 1 / np.sqrt(1 + found.square / _errors(measured))
-    return condition
+    square = _amplification(x, passive, measured).square
+    return np.where(passive.held, 1 / np.sqrt(1 + square / _errors(measured)), 0.0)
 
 
-def parallel_derivative(x: ErrorTerms, dx: ErrorTerms, measured: Measured) -> Floats:
-    """The derivatives (k, parameters) of the condition, for those of the terms."""
-    found = _amplification(x)
-    K, X, left = found.inverse, found.follow, found.unclosed
+def parallel_derivative(
+    x: ErrorTerms, dx: ErrorTerms, passive: PassiveInverse, measured: Measured
+) -> Floats:
+    """The derivatives (k, parameters) of the condition, for those of the terms; NaN where it is zero."""
+    found = _amplification(x, passive, measured)
+    K, X, left = passive.inverse, found.follow, found.unclosed
     K_t = np.swapaxes(K, -1, -2)
     dJ_p = dx.constraints
     change = dx.constraints_by_errors - np.einsum("nijk,njl->nilk", dJ_p, X)
@@ -407,7 +416,8 @@ def parallel_derivative(x: ErrorTerms, dx: ErrorTerms, measured: Measured) -> Fl
     half = np.einsum("nij,nijk->nk", found.compatible, dH)
     half -= np.einsum("nij,njlk,nil->nk", back, dQ, found.compatible)
     condition = 1 / np.sqrt(1 + found.square / _errors(measured))
-    return np.asarray(-(condition[:, None] ** 3) * half / _errors(measured))
+    slopes = -(condition[:, None] ** 3) * half / _errors(measured)
+    return np.where(passive.held[:, None], slopes, np.nan)
 
 
 def _errors(measured: Measured) -> int:
@@ -415,10 +425,9 @@ def _errors(measured: Measured) -> int:
 
 
 class _Amplification(NamedTuple):
-    """J_p^+, X = J_p^+ J_e, Q = (1 - J_p J_p^+) J_e of errors with which loops cannot close, Q^+, H = T_e - T_p X, H over
-    the errors with which they can, and the square of its norm."""
+    """X = J_p^+ J_e, Q = (1 - J_p J_p^+) J_e of errors with which loops cannot close, Q^+, H = T_e - T_p X, H over the errors
+    with which they can, and the square of its norm."""
 
-    inverse: Floats
     follow: Floats
     unclosed: Floats
     unclosed_inverse: Floats
@@ -427,17 +436,20 @@ class _Amplification(NamedTuple):
     square: Floats
 
 
-def _amplification(x: ErrorTerms) -> _Amplification:
-    inverse = np.linalg.pinv(x.constraints, rcond=RANK)
-    follow = inverse @ x.constraints_by_errors
+def _amplification(x: ErrorTerms, passive: PassiveInverse, measured: Measured) -> _Amplification:
+    follow = passive.inverse @ x.constraints_by_errors
     motion = x.twists_by_errors - x.twists @ follow
+    k, rows, errors = x.constraints_by_errors.shape
+    if measured.plane or rows <= x.constraints.shape[2]:  # all errors can be closed
+        none, square = np.zeros((k, rows, errors)), np.square(motion).sum(axis=(1, 2))
+        back = np.zeros((k, errors, rows))
+        return _Amplification(follow, none, back, motion, motion, square)
     unclosed = x.constraints_by_errors - x.constraints @ follow
     U, sizes, Vt = np.linalg.svd(unclosed, full_matrices=False)
-    size = np.linalg.norm(x.constraints_by_errors, axis=(1, 2))
-    open_ = sizes > RANK * size[:, None]
+    open_ = sizes > RANK * np.linalg.norm(x.constraints_by_errors, axis=(1, 2))[:, None]
     weights = np.where(open_, 1 / np.where(open_, sizes, 1.0), 0.0)
     V = np.swapaxes(Vt, -1, -2)
     back = V * weights[:, None, :] @ np.swapaxes(U, -1, -2)
     compatible = motion - (motion @ V * open_[:, None, :]) @ Vt
     square = np.square(compatible).sum(axis=(1, 2))
-    return _Amplification(inverse, follow, unclosed, back, motion, compatible, square)
+    return _Amplification(follow, unclosed, back, motion, compatible, square)

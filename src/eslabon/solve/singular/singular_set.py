@@ -17,10 +17,11 @@ from eslabon.arguments import Floats
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
 from eslabon.model.scale import velocity_scales
-from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, RANK, SINGULAR
-from eslabon.solve.constraints.closed_configurations import close_from, comparable_jacobian_at
+from eslabon.numerics.tolerances import RANK, SINGULAR
+from eslabon.solve.constraints.closed_configurations import comparable_jacobian_at
 from eslabon.solve.constraints.independent_coordinates import partition
 from eslabon.solve.singular.actuated_motions import inputs_count
+from eslabon.solve.singular.closing_steps import closed_near
 from eslabon.solve.singular.conditions import conditions, reachable_twists
 
 
@@ -148,10 +149,7 @@ class Way(NamedTuple):
     def __call__(self, far: Floats) -> Floats:
         """The configurations there, NaN where loops do not close."""
         q = np.asarray(integrate(self.m, self.q, far[:, None] * self.v))
-        if not self.m.closed or not len(q):
-            return q
-        found, error = close_from(self.m, q)
-        return np.where((np.sqrt(error) <= ACCEPTED_VIOLATION)[:, None], found, np.nan)
+        return closed_near(self.m, q)
 
 
 def _tangents(m: Model, q: Floats) -> Floats:

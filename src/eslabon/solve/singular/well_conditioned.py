@@ -11,10 +11,10 @@ from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
 from eslabon.model.scale import characteristic_length, velocity_scales
-from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
-from eslabon.solve.constraints.closed_configurations import close_from, comparable_jacobian_at
+from eslabon.solve.constraints.closed_configurations import comparable_jacobian_at
 from eslabon.solve.constraints.independent_coordinates import partition
 from eslabon.solve.ranges import Ranges
+from eslabon.solve.singular.closing_steps import closed_near
 from eslabon.solve.singular.conditions import conditions
 
 
@@ -30,19 +30,20 @@ class SearchSettings:
     distance : how far off these are at first, in rad or metres over L.
     growth, decay : of the distance after a round that found a better one, and after one that did not.
     least : the distance at which a search ends.
-    polish : steps of the simplex search that ends it.
+    polished, polish : the best of these, and the steps of the simplex search from each.
     seed : of the directions that are tried.
     """
 
     samples: int = 1000
-    starts: int = 10
-    rounds: int = 150
-    trials: int = 24
+    starts: int = 12
+    rounds: int = 120
+    trials: int = 16
     distance: float = 0.3
     growth: float = 1.4
     decay: float = 0.8
     least: float = 1e-5
-    polish: int = 400
+    polished: int = 3
+    polish: int = 200
     seed: int = 0
 
 
@@ -68,8 +69,9 @@ def well_conditioned(m: Model, frame: str | None = None, *, limits: bool = True)
     q = search.samples()
     best = q[np.argsort(-search.value(q), kind="stable")[: SETTINGS.starts]]
     best = search.improved(best)
-    best = best[np.argsort(-search.value(best), kind="stable")]
-    return search.polished(best[0])
+    best = best[np.argsort(-search.value(best), kind="stable")[: SETTINGS.polished]]
+    ends = np.stack([search.polished(x) for x in best])
+    return ends[int(np.argmax(search.value(ends)))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +115,7 @@ class _Search:
     def moved(self, q: Floats, v: Floats) -> Floats:
         """Configurations further on, NaN where loops do not close."""
         made = np.asarray(integrate(self.m, q, v))
-        if not self.m.closed:
-            return self.ranges.admitted(made)
-        closed, error = close_from(self.m, made)
-        return np.where((np.sqrt(error) <= ACCEPTED_VIOLATION)[:, None], closed, np.nan)
+        return closed_near(self.m, made) if self.m.closed else self.ranges.admitted(made)
 
     def improved(self, q: Floats) -> Floats:
         """Searches in random directions, each with its own step, from all starts at once."""
