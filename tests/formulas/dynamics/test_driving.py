@@ -147,7 +147,9 @@ def test_driven_mechanisms_are_assembled_completed_and_projected_at_instants():
 
 def test_what_drives_leave_open_is_refused_or_of_least_norm():
     m = arm(*DRIVES, actuated=())
-    with pytest.raises(es.ModelError, match="does not determine the motion of arm: 1 more degree of freedom"):
+    with pytest.raises(
+        es.ModelError, match="does not determine the motion of arm: 1 more degree of freedom"
+    ):
         m.complete(t=0.3)
     _, v, _ = m.complete(t=0.3, passive="minimum_norm")
     assert v[2] == pytest.approx(0, abs=1e-12)
