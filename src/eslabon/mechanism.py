@@ -47,6 +47,7 @@ from eslabon.verbs import (
     hashable,
     options_of_derivative,
     plain_graph,
+    solving_verb,
     textbook_equations,
     unhashable,
     verb,
@@ -490,6 +491,7 @@ class Mechanism(model.Model):
         self, target: Any, guess: ArrayLike | str | None = ..., *, solutions: int = ..., report: Literal[True],
         **options: Unpack[SolveOptions],
     ) -> Configurations: ...  # fmt: skip
+    @solving_verb
     def inverse_kinematics(
         self, target: Any, guess: ArrayLike | str | None = None, *, solutions: int = 1, report: bool = False,
         **options: Unpack[SolveOptions],
@@ -526,6 +528,7 @@ class Mechanism(model.Model):
             self, target, guess, solutions=solutions, report=report, **options
         )
 
+    @solving_verb
     def follow(
         self, path: Followed, guess: ArrayLike | str | None = None, *, frame: str | None = None, part: str = "pose",
         axis: Any = "z", times: ArrayLike | None = None, report: bool = False, **options: Unpack[SolveOptions],
@@ -662,6 +665,7 @@ class Mechanism(model.Model):
     def assemble(
         self, given: Any = ..., guess: ArrayLike | str | None = ..., *, report: Literal[True], **options: Unpack[SolveOptions]
     ) -> Configurations: ...  # fmt: skip
+    @solving_verb
     def assemble(
         self, given: Any = None, guess: ArrayLike | str | None = None, *, report: bool = False,
         **options: Unpack[SolveOptions],
@@ -705,6 +709,7 @@ class Mechanism(model.Model):
         self, given: Any = ..., velocity: Any = ..., acceleration: Any = ..., guess: ArrayLike | str | None = ..., *,
         report: Literal[True], **options: Unpack[SolveOptions],
     ) -> JointMotion: ...  # fmt: skip
+    @solving_verb
     def complete(
         self, given: Any = None, velocity: Any = None, acceleration: Any = None, guess: ArrayLike | str | None = None, *,
         report: bool = False, **options: Unpack[SolveOptions],

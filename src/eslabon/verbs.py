@@ -41,6 +41,7 @@ from eslabon.formulas.quantities import QUANTITIES, quantity
 from eslabon.model import Model
 from eslabon.model.validation import TIME
 from eslabon.solve.constraints.constraint_structure import constraint_structure, structure
+from eslabon.solve.solve_options import Options, SolveOptions
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Key = tuple[Any, ...]  # the name of a quantity, and the values of the options of its verb
@@ -82,12 +83,25 @@ CALL_WORDS = ("out", "threads", "parameters", *CallOptions.__annotations__)
 
 def verb(method: Callable[P, T]) -> Callable[P, T]:
     """The same method; its signature has the names of `CallOptions` in place of `**more`, for the Tab key and for help."""
+    return _with_words(method, CallOptions)
+
+
+def solving_verb(method: Callable[P, T]) -> Callable[P, T]:
+    """The same for a verb that solves for configurations, with the names of `SolveOptions`."""
+    return _with_words(method, SolveOptions)
+
+
+def _with_words(method: Callable[P, T], options: Any) -> Callable[P, T]:
     declared = signature(method)
     own = [p for p in declared.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-    words = CallOptions.__annotations__.items()
     more = [
-        Parameter(w, Parameter.KEYWORD_ONLY, default=None, annotation=str(x.__forward_arg__))
-        for w, x in words
+        Parameter(
+            word,
+            Parameter.KEYWORD_ONLY,
+            default=getattr(Options, word, None) if options is SolveOptions else None,
+            annotation=str(x.__forward_arg__),
+        )
+        for word, x in options.__annotations__.items()
     ]
     method.__signature__ = declared.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
     return method

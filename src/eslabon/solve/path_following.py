@@ -60,6 +60,7 @@ def follow(
     """The joints' motion that takes a frame, or a part of its pose, along a path; see `Mechanism.follow`."""
     choice(part, "part", PARTS)
     flag(report, "report")
+    an_axis(axis, "axis")
     o = read_options("follow", options)
     m = one_design(m, o.parameters, "follow")
     o = replace(o, parameters=None)
