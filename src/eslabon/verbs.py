@@ -64,7 +64,8 @@ class CallOptions(TypedDict, total=False):
     external : wrenches `(..., 6)`, moment first, by the name of a body or frame (in its axes, at its origin) or of a
         wrench that the model leaves to the caller. Only verbs of dynamics take them.
     tolerance : for dynamics with loops, by how much a state may violate loop closure: radians, or metres over the
-        characteristic length, and a second; 1e-6 if left out.
+        characteristic length, and a second; of velocities in parts of the largest one where that is more than 1, of
+        accelerations in parts of its square; 1e-6 if left out.
     singular : for inverse and forward dynamics with loops, what is to become of singular configurations: "error", "warn"
         (the minimum-norm solution is given) or "ignore".
     t : the time, for a mechanism whose constraints depend on it; it broadcasts like everything else.

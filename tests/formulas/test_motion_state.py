@@ -129,7 +129,7 @@ def test_no_number_in_any_residual_or_condition_shows():
         residual[k] = math.nan
         assert math.isnan(float(violation(m, residual, none, v)))
         assert math.isnan(float(violation(m, none, residual, v)))
-        assert math.isnan(float(violation(m, none, none, v, residual, v)))
+        assert math.isnan(float(violation(m, none, none, v, residual)))
     assert math.isnan(float(joint_condition(casadi.SX(math.nan), casadi.SX(1.0))))
     assert math.isnan(float(joint_condition(casadi.SX(1.0), casadi.SX(math.nan))))
 

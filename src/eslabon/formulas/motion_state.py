@@ -160,8 +160,8 @@ class MotionState:
         if not self.partition.rows:  # of loops that hold nothing it is that of M alone
             condition = joint_condition(casadi.SX(1), condition)
         known, v = self.closure, self.v
-        moving = [] if a is None else [self.acceleration_gap(a), a]
-        violated = closure.violation(self.m, known.phi, known.J @ v + known.rate, v, *moving)
+        gap = None if a is None else self.acceleration_gap(a)
+        violated = closure.violation(self.m, known.phi, known.J @ v + known.rate, v, gap)
         return [violated, condition]
 
     @cached_property

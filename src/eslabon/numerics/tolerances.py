@@ -21,8 +21,8 @@ COINCIDENT = 1e-9
 # What a solver leaves of the rows of closure or of a target: radians, or metres over L.
 CONVERGED = 1e-10
 
-# How far a state that a caller gives may violate loop closure: radians, or metres over L, and the
-# same per second.
+# How far a state that a caller gives may violate loop closure: radians, or metres over L; velocities
+# in parts of the largest one where that is more than 1 (`formulas.kinematics.closure.violation`).
 ACCEPTED_VIOLATION = 1e-6
 
 # Two configurations are one solution: radians, or metres over L.

@@ -240,7 +240,7 @@ def held_rows(
         [p.left for p in parts if p.left is not None],
     )
     moving = [casadi.densify(casadi.vertcat(*x)) if x else None for x in (speeds, lefts)]
-    violated = closure.violation(m, phi, speed, v, left, a) if m.closed else zeros(1)
+    violated = closure.violation(m, phi, speed, v, left) if m.closed else zeros(1)
     return Rows(opened, J, *moving), violated
 
 

@@ -132,23 +132,18 @@ def violation(
     velocity_gap: Any | None = None,
     v: Any | None = None,
     acceleration_gap: Any | None = None,
-    a: Any | None = None,
 ) -> Any:
     """How far a state is from keeping the loops closed: what every verb compares with its tolerance.
 
-    It is the length of Phi, J v + Phi_t and J v' - gamma, in comparable rows; of velocities over the
-    largest one, where that is more than 1, and of accelerations over the largest one or the square
-    of the velocities'. A NaN in any entry shows.
+    It is the length of Phi, J v + Phi_t and J v' - gamma, in comparable rows; those of velocities
+    over the largest velocity, where that is more than 1, and those of accelerations over its square.
+    A NaN in any entry shows.
     """
-    rows, scales = [phi], casadi.SX(velocity_scales(m))
-    speed = casadi.SX(1) if v is None else _at_least_one(scales * v)
-    if velocity_gap is not None:
+    rows = [phi]
+    if velocity_gap is not None and v is not None:
+        comparable = casadi.densify(casadi.SX(velocity_scales(m)) * v)
+        speed = casadi.mmax(casadi.vertcat(1, casadi.fabs(comparable)))
         rows.append(velocity_gap / speed)
-    if acceleration_gap is not None and a is not None:
-        rows.append(acceleration_gap / casadi.fmax(speed**2, _at_least_one(scales * a)))
+        if acceleration_gap is not None:
+            rows.append(acceleration_gap / speed**2)
     return casadi.norm_2(casadi.densify(casadi.vertcat(*rows)))
-
-
-def _at_least_one(x: Any) -> Any:
-    """The largest of some numbers, and of 1."""
-    return casadi.mmax(casadi.vertcat(1, casadi.fabs(casadi.densify(x))))
