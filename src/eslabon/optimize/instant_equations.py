@@ -23,10 +23,13 @@ from eslabon.model.configuration import (
     lengths_of_quaternions,
     normalize,
 )
+from eslabon.model.scale import characteristic_length
 from eslabon.numerics.scalars import casadi
 from eslabon.optimize.prescribed_motion import Prescribed
 from eslabon.solve.constraints.independent_coordinates import partition
+from eslabon.solve.singular.actuated_motions import all_errors_close, measured_bodies
 from eslabon.solve.singular.conditions import PARTS, reachable_twists
+from eslabon.solve.singular.parallel_condition import symbolic_parallel_condition
 
 SMALL = 6  # rows of a matrix whose determinant is written out
 STEPS, NEWTON = 16, 12  # of the way in the parameters, and of Newton's method at each
@@ -94,8 +97,16 @@ class InstantEquations:
         return [_signed_volume(x) for x in matrices]
 
     def parallel_conditioning(self) -> Any:
-        """`conditioning` of the closure Jacobian's dependent columns."""
-        return conditioning(self.parallel.T @ self.parallel)
+        """k + 1/k, where 1/k is the parallel condition of `m.conditions`."""
+        if not all_errors_close(self.m):
+            raise ModelError(
+                f"the parallel condition of {self.m.name} has no expression, since its constraints are redundant in space or its "
+                "actuators more than its degrees of freedom; ask for another quantity, or sweep m.conditions."
+            )
+        m = self.m.with_symbols(self.parameters)
+        unit, measured = characteristic_length(m), measured_bodies(self.m)
+        c = symbolic_parallel_condition(m, self.q, unit, measured, partition(self.m).rows)
+        return c + 1 / c
 
     def serial_conditioning(self, frame: str, part: str) -> Any:
         """`conditioning` of the way from the independent velocities to a frame's translation or rotation."""

@@ -25,10 +25,11 @@ from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
 from eslabon.model.memory import per_model
-from eslabon.model.scale import characteristic_length
+from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.scalars import casadi
 from eslabon.solve.batches import flattened
-from eslabon.solve.singular.conditions import reachable_twists
+from eslabon.solve.constraints.independent_coordinates import around, rank
+from eslabon.solve.singular.conditions import scaled_twists
 from eslabon.solve.target import checked_poses
 
 Numbers = NDArray[Any]  # in single or in double precision
@@ -186,10 +187,9 @@ class Arm:
         moving = tuple(k for j in chain(m, chosen.body) for k in range(m.nv)[m.velocities[j.name]])
         if not moving:
             raise ModelError(f"{m.name}: no joint moves '{chosen.name}'.")
-        rank = _rank_of_frame(m, chosen.name)
-        return Arm(
-            m, chosen.name, number, float(characteristic_length(m)), rank, tuple(sorted(moving))
-        )
+        directions = _rank_of_frame(m, chosen.name)
+        length = float(characteristic_length(m))
+        return Arm(m, chosen.name, number, length, directions, tuple(sorted(moving)))
 
     def pose(self, q: Numbers) -> Numbers:
         """The poses of the frame, (k, 4, 4)."""
@@ -241,9 +241,8 @@ class Arm:
 @per_model
 def _rank_of_frame(m: Model, frame: str) -> int:
     """In how many directions all joints together can move a frame in general."""
-    return max(
-        reachable_twists(m.with_actuated([j.name for j in m.joints if j.nv]), frame, "all").rank, 1
-    )
+    J = scaled_twists(m, np.stack(list(around(m))), frame) / velocity_scales(m)
+    return max(int(rank(np.linalg.svd(J, compute_uv=False)).max()), 1)
 
 
 @per_model

@@ -187,9 +187,17 @@ def measured_bodies(m: Model) -> Measured:
     return made if _sees_the_actuators(m, made) else made._replace(twists=all_bodies(m), points=())
 
 
+def all_errors_close(m: Model) -> bool:
+    """Whether the parallel condition can be written in symbols: retained rows determine the passive velocities, and no error
+    of a joint keeps the loops from closing."""
+    measured, rows = measured_bodies(m), partition(m).rows
+    square = m.closed and redundancy_is_constant(m) and len(rows) == len(measured.passive)
+    return square and (bool(measured.plane) or len(rows) == len(row_units(m)))
+
+
 def _sees_the_actuators(m: Model, measured: Measured) -> bool:
     """Whether all motions of the actuators show in what is measured, near home."""
-    if not measured.count:
+    if not measured.items:
         return False
     q = np.stack(list(around(m)))
     _, free, V = _null_spaces(comparable_jacobian_at(m, q), passive_velocities(m))

@@ -101,7 +101,7 @@ class Conditions(Answer):
         return np.asarray(zero | (self.mobility != self.generic_mobility))[()]
 
     @property
-    def crossings(self) -> Floats:
+    def crossings(self) -> np.ndarray[Any, np.dtype[np.intp]]:
         """For configurations along a motion, the rows k such that a parallel singular one lies between rows k and k + 1."""
         self._check_motion("crossings are")
         return _sign_changes(self.sign)
@@ -193,7 +193,7 @@ class Passage(NamedTuple):
     distance: float
 
 
-def _sign_changes(sign: Floats) -> Floats:
+def _sign_changes(sign: Floats) -> np.ndarray[Any, np.dtype[np.intp]]:
     """The rows after which a sign is another; a row on the very configuration counts as the side it came from."""
     last = np.maximum.accumulate(np.where(sign != 0, np.arange(len(sign)), 0))
     return np.flatnonzero(np.diff(sign[last]) != 0)
@@ -232,10 +232,10 @@ def conditions(
     steps = np.zeros(0)
     if len(lead) == 1 and len(flat) > 1:
         steps = np.linalg.norm(difference(m, flat[1:], flat[:-1]) * velocity_scales(m), axis=-1)
-    found = [
-        x.reshape(lead)[()] for x in (made.parallel, serial, made.mobility, made.sign, serial_sign)
-    ]
-    return Conditions(*found, steps, len(partition(m).independent))
+    numbers = (made.parallel, serial, made.mobility, made.sign, serial_sign)
+    parallel, serial, mobility, sign, serial_sign = (x.reshape(lead)[()] for x in numbers)
+    usual = len(partition(m).independent)
+    return Conditions(parallel, serial, mobility, sign, serial_sign, steps, usual)
 
 
 def _by_comparable_rates(made: ActuatedMotions) -> Floats:

@@ -107,8 +107,8 @@ class Manipulability(Answer):
         axes = zip(self.axes, self.lengths, self.forces, strict=True)
         rows = [(direction, length, force) for direction, length, force in axes]
         yield Table(columns, rows, f"velocity ellipsoid of '{self.frame}', {self.name}")
-        named = [("measure", float(self.measure)), ("volume", float(self.volume))]
-        yield Table((Column("attribute"), Column("value")), named)
+        values = [("measure", float(self.measure)), ("volume", float(self.volume))]
+        yield Table((Column("attribute"), Column("value")), values)
 
     def __repr__(self) -> str:
         if self.lengths.ndim > 1:

@@ -33,7 +33,7 @@ Rotations count in radians, lengths in units of a characteristic length.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
@@ -42,7 +42,7 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.formulas.inputs import Q
-from eslabon.formulas.kinematics.closure import row_names
+from eslabon.formulas.kinematics.closure import comparable, equations, row_names
 from eslabon.formulas.kinematics.tree import chain, joint_transform, on_body, placements
 from eslabon.model import GROUND, Model, Pose
 from eslabon.model.configuration import coordinates, velocity_units
@@ -101,7 +101,7 @@ class Measured(NamedTuple):
     @property
     def is_length(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Of each row of T, whether it is a velocity and no angular velocity."""
-        return np.array([False] * 3 * len(self.twists) + [True] * 3 * self.count, dtype=bool)
+        return np.array([False] * 3 * len(self.twists) + [True] * 3 * self.items, dtype=bool)
 
     @property
     def error_is_length(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -120,7 +120,7 @@ class Measured(NamedTuple):
         )
 
     @property
-    def count(self) -> int:
+    def items(self) -> int:
         """The number of bodies and points."""
         return len(self.twists) + len(self.points)
 
@@ -140,9 +140,10 @@ def joint_centres(m: Model) -> tuple[tuple[Ends, ...], tuple[Ends, ...]]:
     centres, near = _Groups(where), INPUT_DIGITS * characteristic_length(m.nominal)
     for place in where:
         centres.unite(place._replace(end="first"), place)
-    for one, other in combinations(where, 2):
-        if body[one] == body[other] and np.linalg.norm(where[one] - where[other]) < near:
-            centres.unite(one, other)
+    for here, there in combinations(where, 2):
+        apart = np.linalg.norm(np.subtract(where[here], where[there]))
+        if body[here] == body[there] and apart < near:
+            centres.unite(here, there)
     ground = rigid.of(GROUND)
     covered = {centres.of(place) for place in where if body[place] == ground}
     twists = []
@@ -225,7 +226,7 @@ def error_motions(m: Model, q: Expression, measured: Measured) -> ErrorMotions:
     angular = [moving.turning[places[0].frame(m)[0]] for places in measured.twists]
     middles = [moving.middle(places) for places in (*measured.twists, *measured.points)]
     rows = casadi.vertcat(casadi.SX(0, moving.columns), *angular, *middles)
-    rows = rows / np.sqrt(max(measured.count, 1))
+    rows = rows / np.sqrt(max(measured.items, 1))
     closing = [moving.opening(loop.name)[:, m.nv :] for loop in m.loops]
     errors = casadi.vertcat(
         casadi.SX(0, moving.columns - m.nv),
@@ -287,7 +288,7 @@ class _Moving:
 
     def middle(self, places: Ends) -> Expression:
         """The mean of several."""
-        return sum(map(self.velocity, places)) / len(places)
+        return sum(map(self.velocity, places), casadi.SX(3, self.columns)) / len(places)
 
     def opening(self, name: str) -> Expression:
         """The rates of the rows of a closed loop: its covectors times the twist of the second frame against the first."""
@@ -332,6 +333,35 @@ ERROR_MOTIONS = Formula(
     {"measured": Measured()},
     rare=True,
 )
+
+
+def symbolic_parallel_condition(
+    m: Model,
+    q: Expression,
+    unit: Expression | float,
+    measured: Measured,
+    rows: Sequence[int],
+    solve: Callable[[Expression, Expression], Expression] | None = None,
+) -> Expression:
+    """The condition in symbols, of a mechanism with as many retained rows as passive velocities, whose errors can all be
+    closed (`all_errors_close`); `solve(A, B)` gives A^-1 B."""
+    found, passive, locked = (
+        error_motions(m, q, measured),
+        list(measured.passive),
+        list(measured.locked),
+    )
+    speeds = [unit if x == "m/s" else 1.0 for x in velocity_units(m)]
+    errors = [unit if x else 1.0 for x in measured.error_is_length]
+    per_row = casadi.diag(casadi.vertcat(*(1 / unit if x else 1.0 for x in measured.is_length)))
+    T = casadi.mtimes([per_row, found.twists, casadi.diag(casadi.vertcat(*speeds))])
+    T_e = casadi.mtimes([per_row, found.twists_by_errors, casadi.diag(casadi.vertcat(*errors))])
+    J = casadi.mtimes(equations(m, q, None, rows).J, casadi.diag(casadi.vertcat(*speeds)))
+    J_e = comparable(m, found.constraints_by_errors[list(rows), :], rows)
+    J_e = casadi.mtimes(J_e, casadi.diag(casadi.vertcat(*errors)))
+    right = casadi.horzcat(J_e, J[:, locked])
+    follow = (solve or casadi.solve)(casadi.densify(J[:, passive]), casadi.densify(right))
+    H = casadi.horzcat(T_e, T[:, locked]) - casadi.mtimes(T[:, passive], follow)
+    return 1 / casadi.sqrt(1 + casadi.sumsqr(H) / _errors(measured))
 
 
 # -- comparable, and what follows ------------------------------------------------------------------

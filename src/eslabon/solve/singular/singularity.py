@@ -262,7 +262,7 @@ def _sparse(basis: Floats) -> Floats:
     if not len(basis):
         return basis
     pivots = qr(basis, mode="r", pivoting=True)[1][: len(basis)]
-    rows = _cleaned(np.linalg.solve(basis[:, pivots], basis))
+    rows = _cleaned(np.asarray(np.linalg.solve(basis[:, pivots], basis), dtype=float))
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 

@@ -94,7 +94,7 @@ class _Search:
 
     def value(self, q: Floats) -> Floats:
         """The lesser reciprocal condition number; of what does not close, or only beyond a limit, -1."""
-        good = np.isfinite(q).all(axis=-1)
+        good = np.asarray(np.isfinite(q).all(axis=-1))
         if self.m.closed:
             good &= self.ranges.contain(np.where(good[:, None], q, 0.0))
         value = np.full(len(q), -1.0)
