@@ -38,7 +38,7 @@ class Condition(AlongMotion):
     >>> m = es.load("five_bar")
     >>> swing = es.paths.joint_path([[2.0, 1.0], [2.3, 0.8]], es.paths.quintic(0.2))
     >>> es.measures.Condition(swing).measured(m, {"L2": np.array([0.03, 0.04, 0.05])}).values["condition"].round(3)
-    array([0.906, 0.822, 0.732])
+    array([0.774, 0.769, 0.762])
     """
 
     name: ClassVar[str] = "condition"

@@ -79,7 +79,7 @@ def sweep(
     >>> m = es.load("five_bar")
     >>> table = es.sweep(m, lambda m: m.conditions(m.assemble([2.0, 1.0])).parallel, over={"L2": (0.03, 0.05)}, samples=3, method="grid")
     >>> table["value"].round(3)
-    array([0.906, 0.957, 0.979])
+    array([0.774, 0.773, 0.77 ])
     """
     if not isinstance(m, Mechanism):
         raise InputError(f"sweep takes a mechanism first; it is {format_value(m)}.")
