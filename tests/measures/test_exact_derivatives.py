@@ -23,15 +23,13 @@ MEASURES = [
     (FIVE, M.PeakPower(SWING, 21)),
     (FIVE, M.EnergyConsumption(SWING, 21, regeneration=0.3)),
     (FIVE, M.PeakReaction(SWING, 21, of=["theta2", "tip"])),
-    (FIVE, M.Condition(SWING, 21)),
-    (FIVE, M.Condition(SWING, 21, reduce="mean")),
     (FIVE, M.Quantity("pose", q=[2.0, 1.0], frame="point")),
     (
         FIVE,
         M.Quantity("mass_matrix", q=FIVE.assemble([2.0, 1.0])),
     ),  # a whole configuration, closed anew in each design
     (FIVE, M.Quantity("energy", motion=SWING, samples=11, reduce="rms")),
-    (FIVE, M.Several({"tau": M.PeakTorque(SWING, 11), "close": M.Condition(SWING, 11)})),
+    (FIVE, M.Several({"tau": M.PeakTorque(SWING, 11), "power": M.PeakPower(SWING, 11)})),
     (FIVE, M.PeakTorque(LINE, 11, frame="point", part="position")),
     (FIVE, M.PeakPower(LINE, 11, frame="point", part="position")),
     (SPRING, M.NaturalFrequency([2.2])),

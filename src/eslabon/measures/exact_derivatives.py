@@ -22,7 +22,6 @@ from eslabon.linear.model_derivatives import model_derivative
 from eslabon.measures.along_motion import AlongMotion
 from eslabon.measures.assembled_designs import assembled
 from eslabon.measures.closed_loop_damping import ClosedLoopDamping
-from eslabon.measures.condition import Condition
 from eslabon.measures.energy_consumption import EnergyConsumption
 from eslabon.measures.given_motion import FrameMotion, JointStates
 from eslabon.measures.measure import Measure
@@ -34,8 +33,6 @@ from eslabon.measures.quantity_at_states import UNDER_FORCES, Quantity
 from eslabon.measures.rms_torque import RmsTorque
 from eslabon.measures.several_measures import Several, renamed_column
 from eslabon.mechanism import Mechanism
-from eslabon.model.scale import row_scales, velocity_scales
-from eslabon.solve.constraints.independent_coordinates import partition, retained_rows
 
 Slopes = dict[str, Floats]  # by column, one number for each parameter
 
@@ -221,27 +218,6 @@ def _(measure: PeakReaction, m: Mechanism, design: Design) -> Slopes:
         largest: df[:, int(np.argmax(force))],
         **{column: each[:, k] for k, column in enumerate(columns)},
     }
-
-
-@_derivatives.register
-def _(measure: Condition, m: Mechanism, design: Design) -> Slopes:
-    """Singular values change by u . dJ v. Only of loops whose rows, and whose passive velocities, have one unit: else lengths
-    are weighed by the size of the design, as the serial kind weighs them."""
-    if not measure.parallel(m) or _weighs_lengths(m):
-        return {}
-    J, dJ = Motion.of(measure, m, design).both("constraint_jacobian", "q")
-    rows, passive = list(retained_rows(m)), list(partition(m).dependent)
-    J, dJ = J[..., rows, :][..., passive], dJ[..., rows, :][..., passive]
-    u, s, w = np.linalg.svd(J, full_matrices=False)
-    ds = np.einsum("kis,pkij,ksj->pks", u, dJ, w)
-    value = s[:, -1] / s[:, 0]
-    slope = (ds[..., -1] - value * ds[..., 0]) / s[:, 0]
-    return {measure.name: reduced(measure.reduce, measure.motion.t, value, slope)[1]}
-
-
-def _weighs_lengths(m: Mechanism) -> bool:
-    rows, passive = list(retained_rows(m)), list(partition(m).dependent)
-    return any(len(set(x)) > 1 for x in (row_scales(m)[rows], velocity_scales(m)[passive]))
 
 
 @_derivatives.register
