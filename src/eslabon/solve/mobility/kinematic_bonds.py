@@ -13,6 +13,7 @@ from eslabon.answers import Answer, Block, Message
 from eslabon.arguments import text
 from eslabon.errors import ModelError, suggest
 from eslabon.model import Model
+from eslabon.model.model import as_model
 from eslabon.numerics import hat
 from eslabon.solve.mobility.closed_branches import Surroundings, surroundings
 from eslabon.solve.mobility.joint_screws import JointScrews, joint_screws, joints_above
@@ -103,6 +104,7 @@ def bond(m: Model, first: str, second: str, q: Any = None) -> KinematicBond:
     >>> found.dof, found.name
     (1, 'translation in a plane')
     """
+    m = as_model(m, "bond")
     for body in (first, second):
         if text(body, "body") not in (known := joints_above(m)):
             raise ModelError(f"{m.name} has no body '{body}'{suggest(body, known)}")

@@ -19,6 +19,7 @@ import numpy as np
 from eslabon.errors import AssemblyError
 from eslabon.model import Model
 from eslabon.model.memory import per_model
+from eslabon.model.model import as_model
 from eslabon.solve.mobility.closed_branches import (
     SETTINGS,
     BranchMobility,
@@ -83,6 +84,7 @@ def mobility(m: Model, q: Any = None) -> Mobility:
     The count in space gives -3: 2 loops move in E, so each repeats 3 constraints; 6 of the 10 are redundant.
     A search from 48 random starts met no other mobility among 48 closed configurations; that is no proof that there is none.
     """
+    m = as_model(m, "mobility")
     if q is None:
         return _mobility(m, None)
     return _mobility(m, tuple(map(float, one_configuration(m, q, "mobility"))))
@@ -137,6 +139,7 @@ def degrees_of_freedom(m: Model) -> int:
     >>> degrees_of_freedom(load("planar_3rrr"))
     3
     """
+    m = as_model(m, "degrees_of_freedom")
     return surroundings(m).dof
 
 
