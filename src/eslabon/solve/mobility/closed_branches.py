@@ -165,7 +165,8 @@ def _with_motions(m: Model, q: Floats, J: Floats) -> ClosedConfiguration:
     if not J.size:
         return ClosedConfiguration(m, q, np.eye(m.nv), np.inf)
     _, s, Vt = np.linalg.svd(J)
-    r = rank(s, scale=max(float(s.max(initial=0.0)), ROUND_OFF))
+    largest = float(s.max(initial=0.0))
+    r = rank(s, scale=largest) if largest > ROUND_OFF else 0  # loops may hold nothing
     return ClosedConfiguration(m, q, Vt[r:].T, float(s[r - 1]) if r else np.inf)
 
 

@@ -21,13 +21,15 @@ from eslabon.model import Model
 from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.tolerances import RANK
-from eslabon.solve.constraints.independent_coordinates import partition, redundancy_is_constant
+from eslabon.solve.constraints.independent_coordinates import partition
+from eslabon.solve.singular.actuated_motions import all_errors_close, measured_bodies
 from eslabon.solve.singular.conditions import (
     PARTS,
     conditions,
     passive_velocities,
     reachable_twists,
 )
+from eslabon.solve.singular.parallel_condition import Measured, symbolic_parallel_condition
 
 BLOCK = 8192  # configurations at a time, where LAPACK does it
 
@@ -54,16 +56,14 @@ class ConditionMatrices:
     frame: str = ""
     part: str = "all"
     square: bool = False
+    measured: Measured | None = (
+        None  # what the parallel kind is measured by, where it has a formula
+    )
 
     @property
     def height(self) -> int:
         """The number of rows of the twist."""
         return len(range(6)[PARTS[self.part]])
-
-    @property
-    def large(self) -> bool:
-        """Whether LAPACK finds the singular values of the passive columns as fast."""
-        return len(self.dependent) > LARGEST
 
 
 def condition_matrices(m: Model, frame: str, part: str) -> ConditionMatrices:
@@ -71,7 +71,9 @@ def condition_matrices(m: Model, frame: str, part: str) -> ConditionMatrices:
     p, passive, span = partition(m), passive_velocities(m), reachable_twists(m, frame, part)
     driven = tuple(k for k in p.independent if k not in passive)
     square = span.basis.shape[1] == span.rank == len(driven)
-    return ConditionMatrices(p.rows, p.dependent, driven, frame, part, square)
+    small = len(p.dependent) <= LARGEST  # beyond, LAPACK is as fast
+    measured = measured_bodies(m) if small and m.closed and all_errors_close(m) else None
+    return ConditionMatrices(p.rows, p.dependent, driven, frame, part, square, measured)
 
 
 def map_conditions(
@@ -79,7 +81,7 @@ def map_conditions(
 ) -> list[Expression]:
     """`ConditionNumbers` as expressions. The motions that follow from the driven ones are
     N = -K^-1 J_driven, with K the passive columns of the closure Jacobian, whose factors give its
-    determinant's sign too. A large K is given in place of its reciprocal condition number."""
+    determinant's sign too."""
     per_speed = casadi.diag(1 / casadi.SX(velocity_scales(m)))  # by comparable velocities
     twists = casadi.SX(casadi.densify(jacobian(m, q, matrices.frame, axes="aligned")))
     twists = casadi.vertcat(twists[:3, :], twists[3:, :] / length) @ per_speed
@@ -90,10 +92,11 @@ def map_conditions(
         J = casadi.SX(equations(m, q, None, matrices.rows).J) @ per_speed
         K = triangular(J[:, dependent], J[:, driven])
         follow, sign = -casadi.mtimes(twists[:, dependent], K.solution()), K.sign
-        parallel = J[:, dependent]
-        if not matrices.large:
-            parallel = _ratio(*extreme_singular_values(parallel))
-            follow, sign = (casadi.if_else(parallel > RANK, y, 0) for y in (follow, sign))
+        if matrices.measured is not None:
+            parallel = symbolic_parallel_condition(
+                m, q, length, matrices.measured, matrices.rows, _solution
+            )
+        follow, sign = (casadi.if_else(parallel > RANK, y, 0) for y in (follow, sign))
         moved = moved + follow
     serial, serial_sign = _ratio(*extreme_singular_values(moved)), casadi.SX(1)
     if matrices.square:
@@ -102,12 +105,12 @@ def map_conditions(
     return [parallel, serial, sign, serial_sign]
 
 
+def _solution(A: Expression, B: Expression) -> Expression:
+    return triangular(A, B).solution()
+
+
 def _ratio(least: Expression, most: Expression) -> Expression:
     return casadi.if_else(most > RANK, least / most, 0)
-
-
-def _parallel_shape(m: Model, matrices: ConditionMatrices) -> tuple[int, ...]:
-    return (len(matrices.dependent),) * 2 if matrices.large else ()
 
 
 CONDITIONS = Formula(
@@ -118,10 +121,7 @@ CONDITIONS = Formula(
         Argument("length", ()),
         Argument("basis", lambda m, matrices: (matrices.height, len(matrices.driven))),
     ),
-    (
-        Argument("parallel", _parallel_shape),
-        *(Argument(name, ()) for name in ConditionNumbers._fields[1:]),
-    ),
+    tuple(Argument(name, ()) for name in ConditionNumbers._fields),
     {"matrices": ConditionMatrices()},
     rare=True,
 )
@@ -133,26 +133,12 @@ def condition_numbers(
     """The same numbers as `conditions` gives, of as many configurations (n, nq) as there are."""
     matrices, span = condition_matrices(m, frame, part), reachable_twists(m, frame, part)
     width = len(matrices.driven)
-    regular = not m.closed or redundancy_is_constant(m)
-    if not (width and regular and span.rank == min(matrices.height, width)):
+    known = not m.closed or matrices.measured is not None
+    if not (width and known and span.rank == min(matrices.height, width)):
         return _in_blocks(q, threads, lambda x: _by_lapack(m, x, frame, part))
     native = evaluate(m, CONDITIONS, matrices=matrices)
     basis = span.basis if matrices.square else np.zeros((matrices.height, width))
-    length = characteristic_length(m)
-    if not matrices.large:
-        return ConditionNumbers(*native(q, length, basis, threads=threads))
-
-    def large(x: Floats) -> ConditionNumbers:
-        K, *others = native(x, length, basis, threads=1)
-        values = np.linalg.svd(K, compute_uv=False)
-        ratio = values[:, -1] / np.maximum(values[:, 0], RANK)
-        found = ConditionNumbers(ratio, *map(np.array, others))
-        singular = ratio <= RANK
-        for mine, exact in zip(found, _by_lapack(m, x[singular], frame, part), strict=True):
-            mine[singular] = exact
-        return found
-
-    return _in_blocks(q, threads, large)
+    return ConditionNumbers(*native(q, characteristic_length(m), basis, threads=threads))
 
 
 def _in_blocks(
