@@ -214,7 +214,12 @@ class WorkspaceMap(Answer):
             for value in own._signed(kind, k):
                 curves += sign_curves(self.grid.axes, value)
             if kind == self.border_kind:
-                curves += border_curves(self.grid.axes, own.closes[k], getattr(own, kind)[k])
+                value = getattr(own, kind)[k]
+                if (
+                    kind == "parallel"
+                ):  # so that its square vanishes as the distance to the border does
+                    value = value / np.sqrt(np.maximum(1 - value**2, np.finfo(float).eps))
+                curves += border_curves(self.grid.axes, own.closes[k], value)
         return curves
 
     def _signed(self, kind: str, k: int) -> Iterator[Floats]:
