@@ -879,7 +879,7 @@ class Mechanism(model.Model):
 
         >>> import eslabon as es
         >>> es.load("five_bar").workspace(samples=200)
-        <Workspace of five_bar: 200 of 200 samples reached, parallel from 0.11, serial from 0.00081>
+        <Workspace of five_bar: 200 of 200 samples reached, parallel from 0.34, serial from 0.00081>
         """
         from eslabon.solve.workspace.sampled_workspace import workspace
 

@@ -14,7 +14,6 @@ from eslabon.solve.inverse import (
     follow,
     inverse_kinematics,
     inverse_motion,
-    well_conditioned,
 )
 from eslabon.solve.inverse.arm import arm_for, prepared
 from eslabon.solve.inverse.newton_gauss import Factor, improved
@@ -445,7 +444,7 @@ def test_the_factor_solves_least_squares_of_least_norm(shape, rng):
 
 def test_a_well_conditioned_posture():
     m = es.load("puma560")
-    q = well_conditioned(m)
+    q = m.well_conditioned()
     lower, upper = limits_of(m)
     assert ((q >= lower) & (q <= upper)).all()
     assert condition(m, q) <= condition(m, random_postures(m, 200)).min()

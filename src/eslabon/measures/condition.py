@@ -27,8 +27,8 @@ class Condition(AlongMotion):
     Parameters
     ----------
     motion : a motion as in `AlongMotion`, or configurations (k, ...), of all joints or of the actuated ones.
-    kind : "parallel", sigma_min / sigma_max of the passive columns of the closure Jacobian: locked actuators hold the loops no
-        more where it is zero; or "serial", of the matrix from the actuators' rates to a frame's twist, which loses a direction
+    kind : "parallel", as `m.conditions` defines it: locked actuators hold the mechanism no more where it is zero; or "serial",
+        sigma_min / sigma_max of the matrix from the actuators' rates to a frame's twist, which loses a direction
         where it is zero. Left out, parallel with loops, else serial.
     of, twist : the frame of the serial kind, and what counts of its twist: "all", "translation" or "rotation".
     reduce : "least" or "mean".
@@ -38,7 +38,7 @@ class Condition(AlongMotion):
     >>> m = es.load("five_bar")
     >>> swing = es.paths.joint_path([[2.0, 1.0], [2.3, 0.8]], es.paths.quintic(0.2))
     >>> es.measures.Condition(swing).measured(m, {"L2": np.array([0.03, 0.04, 0.05])}).values["condition"].round(3)
-    array([0.906, 0.822, 0.732])
+    array([0.774, 0.769, 0.762])
     """
 
     name: ClassVar[str] = "condition"

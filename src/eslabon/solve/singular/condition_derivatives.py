@@ -56,7 +56,7 @@ class ConditionDerivatives(Answer):
     >>> import eslabon as es
     >>> m = es.load("five_bar")
     >>> m.derivative("conditions", "L3", m.assemble([2.0, 1.0]), along="closed")
-    <ConditionDerivatives by L3: parallel -9.17, serial 8.19>
+    <ConditionDerivatives by L3: parallel -0.0571, serial 8.19>
     """
 
     parallel: Floats

@@ -65,7 +65,7 @@ class Conditions(Answer):
     >>> m = es.load("five_bar")
     >>> found = m.conditions(m.assemble([[2.0, 1.0], [2.1, 1.1]]))
     >>> found.parallel.round(2), found.sign
-    (array([0.96, 0.96]), array([-1., -1.]))
+    (array([0.77, 0.77]), array([-1., -1.]))
     """
 
     parallel: Floats
