@@ -34,8 +34,8 @@ from eslabon.measures.quantity_at_states import UNDER_FORCES, Quantity
 from eslabon.measures.rms_torque import RmsTorque
 from eslabon.measures.several_measures import Several, renamed_column
 from eslabon.mechanism import Mechanism
-from eslabon.model.scale import row_scales, velocity_scales
-from eslabon.solve.constraints.independent_coordinates import partition, retained_rows
+from eslabon.model.scale import characteristic_length
+from eslabon.numerics.scalars import casadi
 
 Slopes = dict[str, Floats]  # by column, one number for each parameter
 
@@ -225,23 +225,28 @@ def _(measure: PeakReaction, m: Mechanism, design: Design) -> Slopes:
 
 @_derivatives.register
 def _(measure: Condition, m: Mechanism, design: Design) -> Slopes:
-    """Singular values change by u . dJ v. Only of loops whose rows, and whose passive velocities, have one unit: else lengths
-    are weighed by the size of the design, as the serial kind weighs them."""
-    if not measure.parallel(m) or _weighs_lengths(m):
+    """Only of the parallel kind, and by parameters that do not change the characteristic length, which is held."""
+    if not measure.parallel(m) or _changes_the_length(m, design):
         return {}
-    J, dJ = Motion.of(measure, m, design).both("constraint_jacobian", "q")
-    rows, passive = list(retained_rows(m)), list(partition(m).dependent)
-    J, dJ = J[..., rows, :][..., passive], dJ[..., rows, :][..., passive]
-    u, s, w = np.linalg.svd(J, full_matrices=False)
-    ds = np.einsum("kis,pkij,ksj->pks", u, dJ, w)
-    value = s[:, -1] / s[:, 0]
-    slope = (ds[..., -1] - value * ds[..., 0]) / s[:, 0]
-    return {measure.name: reduced(measure.reduce, measure.motion.t, value, slope)[1]}
+    motion = Motion.of(measure, m, design)
+    at = dict(design.at)
+    value = m.conditions(motion.q, parameters=at).parallel
+    slopes = m.derivative(
+        "conditions", design.by, motion.q, parameters=at, **motion._held()
+    ).parallel
+    return {measure.name: reduced(measure.reduce, measure.motion.t, value, slopes.T)[1]}
 
 
-def _weighs_lengths(m: Mechanism) -> bool:
-    rows, passive = list(retained_rows(m)), list(partition(m).dependent)
-    return any(len(set(x)) > 1 for x in (row_scales(m)[rows], velocity_scales(m)[passive]))
+def _changes_the_length(m: Mechanism, design: Design) -> bool:
+    """Whether the characteristic length of a design depends on one of the parameters."""
+    p = casadi.SX.sym("p", len(design.by))
+    own = m.with_parameters(**{k: x for k, x in design.at.items() if k not in design.by})
+    length = characteristic_length(
+        own.with_symbols(dict(zip(design.by, casadi.vertsplit(p), strict=True)))
+    )
+    at = [design.at.get(name, m.parameters[name]) for name in design.by]
+    slope = casadi.Function("slope", [p], [casadi.jacobian(casadi.SX(length), p)])
+    return bool(np.any(slope(at).full()))
 
 
 @_derivatives.register
