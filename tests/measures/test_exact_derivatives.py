@@ -23,6 +23,8 @@ MEASURES = [
     (FIVE, M.PeakPower(SWING, 21)),
     (FIVE, M.EnergyConsumption(SWING, 21, regeneration=0.3)),
     (FIVE, M.PeakReaction(SWING, 21, of=["theta2", "tip"])),
+    (FIVE, M.Condition(SWING, 21)),
+    (FIVE, M.Condition(SWING, 21, reduce="mean")),
     (FIVE, M.Quantity("pose", q=[2.0, 1.0], frame="point")),
     (
         FIVE,

@@ -27,9 +27,9 @@ class Condition(AlongMotion):
     Parameters
     ----------
     motion : a motion as in `AlongMotion`, or configurations (k, ...), of all joints or of the actuated ones.
-    kind : "parallel", how well the actuators hold the loops, as in `m.conditions`; or "serial", sigma_min / sigma_max of the
-        matrix from the actuators' rates to a frame's twist, which loses a direction where it is zero. Left out, parallel with
-        loops, else serial.
+    kind : "parallel", as `m.conditions` defines it: locked actuators hold the mechanism no more where it is zero; or "serial",
+        sigma_min / sigma_max of the matrix from the actuators' rates to a frame's twist, which loses a direction
+        where it is zero. Left out, parallel with loops, else serial.
     of, twist : the frame of the serial kind, and what counts of its twist: "all", "translation" or "rotation".
     reduce : "least" or "mean".
 

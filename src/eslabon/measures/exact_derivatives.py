@@ -22,6 +22,7 @@ from eslabon.linear.model_derivatives import model_derivative
 from eslabon.measures.along_motion import AlongMotion
 from eslabon.measures.assembled_designs import assembled
 from eslabon.measures.closed_loop_damping import ClosedLoopDamping
+from eslabon.measures.condition import Condition
 from eslabon.measures.energy_consumption import EnergyConsumption
 from eslabon.measures.given_motion import FrameMotion, JointStates
 from eslabon.measures.measure import Measure
@@ -33,6 +34,8 @@ from eslabon.measures.quantity_at_states import UNDER_FORCES, Quantity
 from eslabon.measures.rms_torque import RmsTorque
 from eslabon.measures.several_measures import Several, renamed_column
 from eslabon.mechanism import Mechanism
+from eslabon.model.scale import characteristic_length
+from eslabon.numerics.scalars import casadi
 
 Slopes = dict[str, Floats]  # by column, one number for each parameter
 
@@ -218,6 +221,32 @@ def _(measure: PeakReaction, m: Mechanism, design: Design) -> Slopes:
         largest: df[:, int(np.argmax(force))],
         **{column: each[:, k] for k, column in enumerate(columns)},
     }
+
+
+@_derivatives.register
+def _(measure: Condition, m: Mechanism, design: Design) -> Slopes:
+    """Only of the parallel kind, and by parameters that do not change the characteristic length, which is held."""
+    if not measure.parallel(m) or _changes_the_length(m, design):
+        return {}
+    motion = Motion.of(measure, m, design)
+    at = dict(design.at)
+    value = m.conditions(motion.q, parameters=at).parallel
+    slopes = m.derivative(
+        "conditions", design.by, motion.q, parameters=at, **motion._held()
+    ).parallel
+    return {measure.name: reduced(measure.reduce, measure.motion.t, value, slopes.T)[1]}
+
+
+def _changes_the_length(m: Mechanism, design: Design) -> bool:
+    """Whether the characteristic length of a design depends on one of the parameters."""
+    p = casadi.SX.sym("p", len(design.by))
+    own = m.with_parameters(**{k: x for k, x in design.at.items() if k not in design.by})
+    length = characteristic_length(
+        own.with_symbols(dict(zip(design.by, casadi.vertsplit(p), strict=True)))
+    )
+    at = [design.at.get(name, m.parameters[name]) for name in design.by]
+    slope = casadi.Function("slope", [p], [casadi.jacobian(casadi.SX(length), p)])
+    return bool(np.any(slope(at).full()))
 
 
 @_derivatives.register

@@ -117,17 +117,19 @@ def newton_gauss(
     lead, (q, target, *spatial) = flattened(
         guess=(start, 1), pose=(checked_poses(pose), 2), **moved
     )
-    wanted, turned = (x[:, rows] for x in arm.invariants(target.astype(number)))
+    wanted, turned = arm.invariants(target.astype(number), rows)
     q, history = q.astype(number), []
     while True:
-        f, S = (x[:, rows] for x in arm.invariants(arm.pose(q)))
+        f, S = arm.invariants(arm.pose(q), rows)
         f, factor = f - wanted, Factor.of(S @ arm.jacobian(q), arm.rank)
         history.append((q.astype(float), np.linalg.norm(f, axis=-1), factor.condition))
         far = history[-1][1] > tolerance
         if len(history) > most or not far.any():
             break
         q = np.where(far[:, None], arm.moved(q, factor.solve(-f)), q)
-    rates = _rates(arm, q, turned, S, factor, [x.astype(number) for x in spatial])
+    rates = _rates(
+        arm, q, turned, S, factor, [np.ascontiguousarray(x, dtype=number) for x in spatial]
+    )
     found = (
         np.reshape(np.stack(x).astype(float), (len(x), *lead, *x[0].shape[1:]))
         for x in zip(*history, strict=True)
@@ -149,7 +151,7 @@ class Factor(NamedTuple):
     @staticmethod
     def of(J: Numbers, rank: int) -> Factor:
         U, s, Vt = np.linalg.svd(J, full_matrices=False)
-        return Factor(U[..., :rank], s[..., :rank], Vt[..., :rank, :])
+        return Factor(*map(np.ascontiguousarray, (U[..., :rank], s[..., :rank], Vt[..., :rank, :])))
 
     @property
     def condition(self) -> Floats:
@@ -197,7 +199,8 @@ class Arm:
 
     def jacobian(self, q: Numbers) -> Numbers:
         """Its Jacobians in aligned axes, by the velocities that move it."""
-        return self._call("jacobian", q, axes="aligned")[..., list(self.moving)]
+        J = self._call("jacobian", q, axes="aligned")
+        return np.ascontiguousarray(J[..., list(self.moving)])
 
     def bias(self, q: Numbers, v: Numbers) -> Numbers:
         """Its accelerations by velocities alone, in aligned axes."""
@@ -209,9 +212,9 @@ class Arm:
             return np.asarray(native(*arrays))
         return _interpreted(self.m, name, self.frame, tuple(options.items()))(*arrays)
 
-    def invariants(self, pose: Numbers) -> tuple[Numbers, Numbers]:
-        """2 vect P, tr P - 3 and p, (k, 7), and the matrix S of their rates for a twist in aligned axes, (k, 7, 6): 1 tr P - P,
-        -2 vect(P)^T and 1 (3.3.1.9, 3.3.1.19)."""
+    def invariants(self, pose: Numbers, rows: list[int]) -> tuple[Numbers, Numbers]:
+        """Rows of 2 vect P, tr P - 3 and p, (k, 7), and of the matrix S of their rates for a twist in aligned axes, (k, 7, 6):
+        1 tr P - P, -2 vect(P)^T and 1 (3.3.1.9, 3.3.1.19)."""
         P, p = pose[:, :3, :3], pose[:, :3, 3]
         turn = np.stack(
             [P[:, 2, 1] - P[:, 1, 2], P[:, 0, 2] - P[:, 2, 0], P[:, 1, 0] - P[:, 0, 1]], axis=-1
@@ -223,7 +226,8 @@ class Arm:
         S[:, :3, :3] = trace[:, None, None] * np.eye(3, dtype=self.number) - P
         S[:, 3, :3] = -turn
         S[:, 4:, 3:] = np.eye(3, dtype=self.number) / length
-        return f, S
+        # in one order in memory, so that a batch is rounded as its single calls are
+        return np.ascontiguousarray(f[:, rows]), np.ascontiguousarray(S[:, rows])
 
     def velocities(self, moving: Numbers) -> Numbers:
         """Velocities of the whole mechanism from those that move the frame; the others are zero."""
