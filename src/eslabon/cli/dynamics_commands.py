@@ -30,7 +30,6 @@ from eslabon.cli.typed import (
 from eslabon.model.configuration import angles, velocity_units
 from eslabon.plotting import save_figure
 from eslabon.sheets import Sheet
-from eslabon.solve.constraints.passive_spins import passive_spins
 from eslabon.solve.ranges import Ranges
 
 FORCE = {"rad/s": "N m", "m/s": "N"}
@@ -72,9 +71,8 @@ def state(
     places = list(m.actuated_velocities) if actuated is not None else list(range(m.nv))
     va, aa = (_rates(m, text, option, places, degrees) for text, option in ((v, "--v"), (a, "--a")))
     if actuated is not None and m.closed:
-        passive = "minimum_norm" if passive_spins(m) else "refuse"
         own = configured[list(m.actuated_coordinates)]
-        return m.complete(own, va, aa, guess=configured, t=t, passive=passive)
+        return m.complete(own, va, aa, guess=configured, t=t)
     full = np.zeros((2, m.nv))
     full[:, places] = va, aa
     if m.rheonomic:  # where rest may be impossible: what is left out is the nearest to it
