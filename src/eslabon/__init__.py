@@ -84,7 +84,7 @@ __all__ = [
 
 
 _LATER = {
-    "BondGraph": "bond_graph",
+    "BondGraph": "bond_graph.bond_graph",
     "LinearModel": "linear",
     "linear": "",
     "Motion": "simulate",
