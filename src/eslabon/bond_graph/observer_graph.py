@@ -18,10 +18,10 @@ from eslabon.bonds.graph import Graph
 from eslabon.bonds.graph_items import EFFORT_SINK
 from eslabon.bonds.observer_description import hat, observer_description
 from eslabon.bonds.structural_ranks import detectors
-from eslabon.control.observers import luenberger
-from eslabon.control.ranks import shown_pole
 from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, format_value
+from eslabon.systems.control.observers import luenberger
+from eslabon.systems.linear.ranks import shown_pole
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.bond_graph import BondGraph
