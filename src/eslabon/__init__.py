@@ -84,7 +84,7 @@ __all__ = [
 
 
 _CLASSES = {
-    "BondGraph": "bond_graph",
+    "BondGraph": "bond_graph.bond_graph",
     "LinearModel": "systems.linear",
     "Motion": "motion.trajectory",
     "Target": "solve.target",

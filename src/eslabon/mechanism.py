@@ -54,7 +54,7 @@ from eslabon.verbs import (
 )
 
 if TYPE_CHECKING:
-    from eslabon.bond_graph import BondGraph
+    from eslabon.bond_graph.bond_graph import BondGraph
     from eslabon.bond_graph.mechanism_graph import MechanismGraph
     from eslabon.drawing.animation import Animation
     from eslabon.export.c_source import CSource

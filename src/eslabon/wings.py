@@ -19,7 +19,7 @@ WINGS: tuple[tuple[str, ...], ...] = (
     ("motion",),
     ("drawing",),
     ("scene",),
-    ("solve", "bonds"),
+    ("solve",),
     ("formulas.textbook_terms",),
     ("formulas.quantities",),
     ("formulas.steady",),

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.arguments import Floats, count
-from eslabon.bond_graph.numbers import value
-from eslabon.bonds.equations import BOND_VARIABLES, ENERGIES, storages
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import RESISTOR, SOURCES
+from eslabon.bond_graph.elements import RESISTOR, SOURCES
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_formulas import BOND_VARIABLES, ENERGIES, storages
+from eslabon.bond_graph.graph_values import value
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, suggest
 from eslabon.pages.notebook import in_time
 from eslabon.plotting import axis_label, curves, panels, saved
 
 if TYPE_CHECKING:
-    from eslabon.bond_graph.simulation import Response
+    from eslabon.bond_graph.graph_runs import Response
 
 ROLES = {"I": "stored", "C": "stored", RESISTOR: "dissipated", **dict.fromkeys(SOURCES, "supplied")}
 SHOWN = 12  # elements that a figure's legend still tells apart

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from eslabon.bonds.drawing import identifier, value
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import EFFORT_SINK, PORT, SUBMODEL
-from eslabon.bonds.rigid_bodies import TreeDrawing
+from eslabon.bond_graph.elements import EFFORT_SINK, PORT, SUBMODEL
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_drawing import identifier, value
+from eslabon.bond_graph.rigid_bodies import TreeDrawing
 from eslabon.errors import ModelError, format_value, suggest
 from eslabon.formulas.applied_loads import CREEP, TOUCHING
 from eslabon.formulas.kinematics.loop_motion import Circuit, circuits, constraint_rows

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, finite, known_words, mapping, states
 from eslabon.bond_graph.bond_graph import BondGraph
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import Description
-from eslabon.bonds.rigid_bodies import GRAVITY, displacement_names, speed_names
+from eslabon.bond_graph.elements import Description
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.rigid_bodies import GRAVITY, displacement_names, speed_names
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import InputError, ModelError, SingularityWarning, user_stacklevel
@@ -26,7 +26,7 @@ from eslabon.solve.constraints.closure_violation import VIOLATIONS, accepts
 from eslabon.solve.constraints.constraint_structure import structure
 
 if TYPE_CHECKING:
-    from eslabon.bond_graph.simulation import Response
+    from eslabon.bond_graph.graph_runs import Response
 
 OPEN = 1e-5  # rad, or metres over L: by how much a run may leave the loops, which are not projected
 NEAR = 1e-2  # of the usual spread of the constraints' singular values

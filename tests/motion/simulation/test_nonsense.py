@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.bonds.bond_graph_formulation import BOND_GRAPH
+from eslabon.bond_graph.bond_graph_formulation import BOND_GRAPH
 from eslabon.motion.simulation import Motion, Table, simulate, traced
 from randomness import seeded
 from small_mechanisms import SMALL

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.bond_graph import BondGraph
-from eslabon.bond_graph.linear import LinearGraph
-from eslabon.bond_graph.numbers import value
+from eslabon.bond_graph.bond_graph import BondGraph
+from eslabon.bond_graph.graph_formulas import DEPENDENCE
+from eslabon.bond_graph.graph_runs import Response
+from eslabon.bond_graph.graph_values import value
+from eslabon.bond_graph.linear_model_of_graph import LinearGraph
 from eslabon.bond_graph.observer_graph import ObserverGraph
-from eslabon.bond_graph.simulation import Response
-from eslabon.bonds.equations import DEPENDENCE
 from eslabon.language import phrase, plural
 from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.figures import Figure, Panel

@@ -29,8 +29,8 @@ from typing import Any
 import tomlkit
 
 from eslabon.arguments import known_words
-from eslabon.bonds.graph_items import SUBMODEL, Bond, Description, Element, Traced
-from eslabon.bonds.written import description
+from eslabon.bond_graph.elements import SUBMODEL, Bond, Description, Element, Traced
+from eslabon.bond_graph.notation import description
 from eslabon.errors import EslabonError, ModelError, ReadError, format_value, suggest
 from eslabon.model.parameter_expressions import ParameterExpression
 

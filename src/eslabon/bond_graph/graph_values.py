@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, mapping, states, text
-from eslabon.bonds.equations import AFFINE, BOND_VARIABLES, RATES, input_names, order
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.junctions import junction_structure
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_formulas import AFFINE, BOND_VARIABLES, RATES, input_names, order
+from eslabon.bond_graph.junction_structure import junction_structure
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Formula
 from eslabon.displays import displayed

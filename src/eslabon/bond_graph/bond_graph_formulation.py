@@ -21,16 +21,16 @@ from eslabon.model.memory import per_model
 from eslabon.numerics.scalars import Expression, casadi
 
 if TYPE_CHECKING:
-    from eslabon.bonds.evaluation import Evaluation
-    from eslabon.bonds.graph import Graph
+    from eslabon.bond_graph.graph import Graph
+    from eslabon.bond_graph.state_equations import Evaluation
 
 
 @per_model
 def graph(m: Model, ends: tuple[str, ...]) -> tuple[Graph, list[tuple[str, int]]]:
     """The graph of a mechanism's tree, with inputs for wrenches on some bodies: the body of each
     input, and the component."""
-    from eslabon.bonds.graph import Graph
-    from eslabon.bonds.rigid_bodies import TreeDrawing
+    from eslabon.bond_graph.graph import Graph
+    from eslabon.bond_graph.rigid_bodies import TreeDrawing
 
     drawn = TreeDrawing(m, ends)
     inputs = [(body, k) for body in ends for k in drawn.wrench(body)]
@@ -45,8 +45,8 @@ class AtState:
     """
 
     def __init__(self, m: Model, q: Expression, v: Expression, wrenches: Wrenches) -> None:
-        from eslabon.bonds.evaluation import Evaluation
-        from eslabon.bonds.rigid_bodies import displacement_names, speed_names
+        from eslabon.bond_graph.rigid_bodies import displacement_names, speed_names
+        from eslabon.bond_graph.state_equations import Evaluation
 
         g, inputs = graph(m.nominal, tuple(wrenches))
         u = [wrenches[body][k] for body, k in inputs]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from eslabon.bonds.causality import causality
-from eslabon.bonds.elimination import SingularError, solve
-from eslabon.bonds.evaluation import Evaluation, stacked
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import EFFORT_SINK, Element
-from eslabon.bonds.junctions import junction_structure
+from eslabon.bond_graph.causality import causality
+from eslabon.bond_graph.elements import EFFORT_SINK, Element
+from eslabon.bond_graph.elimination import SingularError, solve
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.junction_structure import junction_structure
+from eslabon.bond_graph.state_equations import Evaluation, stacked
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
 from eslabon.numerics.scalars import Expression, casadi

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import Any
 
-from eslabon.bonds.graph_items import RESERVED, Bond, Description, Element, Traced, Value
+from eslabon.bond_graph.elements import RESERVED, Bond, Description, Element, Traced, Value
 from eslabon.compiler.program import read
 from eslabon.model.parameter_expressions import Number, ParameterExpression, call, parameter
 from eslabon.numerics.scalars import Expression, casadi

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eslabon.bonds.causality import causality, natural_effort_in
-from eslabon.bonds.elimination import sample
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import DETECTORS, Element
-from eslabon.bonds.junctions import junction_structure
-from eslabon.bonds.signal_flow import Flow, Route, inputs_of, outputs_of, shortest_route
+from eslabon.bond_graph.causality import causality, natural_effort_in
+from eslabon.bond_graph.elements import DETECTORS, Element
+from eslabon.bond_graph.elimination import sample
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.junction_structure import junction_structure
+from eslabon.bond_graph.signal_flow import Flow, Route, inputs_of, outputs_of, shortest_route
 from eslabon.numerics.scalars import casadi
 
 SMALL = 1e-9  # of the largest singular value, at a sample of the moduli

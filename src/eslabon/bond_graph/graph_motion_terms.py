@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, states
-from eslabon.bond_graph.numbers import function
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.motion_terms import MOTION_TERMS, displacements, products, velocities
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_values import function
+from eslabon.bond_graph.motion_terms import MOTION_TERMS, displacements, products, velocities
 from eslabon.displays import displayed
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from eslabon.arguments import choice
-from eslabon.bonds.graph import Graph, Port
-from eslabon.bonds.graph_items import FLOW_SINK, GYRATORS, RESISTOR, TRANSFORMERS, Bond, Element
-from eslabon.bonds.graph_validation import resistor_input
+from eslabon.bond_graph.elements import FLOW_SINK, GYRATORS, RESISTOR, TRANSFORMERS, Bond, Element
+from eslabon.bond_graph.graph import Graph, Port
+from eslabon.bond_graph.graph_checks import resistor_input
 from eslabon.displays import displayed
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import known_words
-from eslabon.bonds.graph_items import (
+from eslabon.bond_graph.elements import (
     DETECTORS,
     DOMAINS,
     EFFORT_SINK,

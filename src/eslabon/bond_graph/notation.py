@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from eslabon.arguments import choice, known_words, mapping, names, text
-from eslabon.bonds.graph_items import (
+from eslabon.bond_graph.elements import (
     DOMAINS,
     KINDS,
     RESERVED,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from eslabon.arguments import known_words
-from eslabon.bonds.graph_items import PORT, SUBMODEL, Bond, Description, Element
+from eslabon.bond_graph.elements import PORT, SUBMODEL, Bond, Description, Element
 from eslabon.errors import ModelError, suggest
 from eslabon.model.parameter_expressions import Number, rename_parameters
 

@@ -10,12 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite
-from eslabon.bond_graph.numbers import inputs, state, value
-from eslabon.bonds.causality import causality
-from eslabon.bonds.equations import BOND_VARIABLES, LINEARIZATION, input_names, output_names
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import Description
-from eslabon.bonds.linear_graph import COEFFICIENTS, linear_description
+from eslabon.bond_graph.causality import causality
+from eslabon.bond_graph.elements import Description
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_formulas import (
+    BOND_VARIABLES,
+    LINEARIZATION,
+    input_names,
+    output_names,
+)
+from eslabon.bond_graph.graph_values import inputs, state, value
+from eslabon.bond_graph.linearized_graph import COEFFICIENTS, linear_description
 from eslabon.displays import displayed
 from eslabon.errors import InputError, MissingDependencyError
 from eslabon.pages.notebook import linear_system

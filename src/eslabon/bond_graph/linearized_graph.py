@@ -15,12 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.bonds import laws
-from eslabon.bonds.causality import causality
-from eslabon.bonds.equations import T, U, X
-from eslabon.bonds.evaluation import Evaluation, stacked
-from eslabon.bonds.graph import Graph, Port
-from eslabon.bonds.graph_items import (
+from eslabon.bond_graph import laws
+from eslabon.bond_graph.causality import causality
+from eslabon.bond_graph.elements import (
     EFFORT_SINK,
     GYRATORS,
     OWN_LETTERS,
@@ -30,8 +27,11 @@ from eslabon.bonds.graph_items import (
     Element,
     Traced,
 )
-from eslabon.bonds.graph_validation import resistor_input
-from eslabon.bonds.rewriting import Rewriting
+from eslabon.bond_graph.graph import Graph, Port
+from eslabon.bond_graph.graph_checks import resistor_input
+from eslabon.bond_graph.graph_editor import Rewriting
+from eslabon.bond_graph.graph_formulas import T, U, X
+from eslabon.bond_graph.state_equations import Evaluation, stacked
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.bonds.causality import causality
-from eslabon.bonds.elimination import sample
-from eslabon.bonds.equations import T, input_names
-from eslabon.bonds.evaluation import Evaluation
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import EFFORT_SINK
+from eslabon.bond_graph.causality import causality
+from eslabon.bond_graph.elements import EFFORT_SINK
+from eslabon.bond_graph.elimination import sample
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_formulas import T, input_names
+from eslabon.bond_graph.state_equations import Evaluation
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
 from eslabon.numerics.scalars import Expression, casadi

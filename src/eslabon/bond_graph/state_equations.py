@@ -17,12 +17,12 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from eslabon.bonds import laws
-from eslabon.bonds.causality import Storage, causality
-from eslabon.bonds.elimination import SingularError, solve
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import EFFORT_SINK, FLOW_SINK, RESISTOR, TIME, Element, Traced
-from eslabon.bonds.junctions import Variable, junction_structure, ordered_loops
+from eslabon.bond_graph import laws
+from eslabon.bond_graph.causality import Storage, causality
+from eslabon.bond_graph.elements import EFFORT_SINK, FLOW_SINK, RESISTOR, TIME, Element, Traced
+from eslabon.bond_graph.elimination import SingularError, solve
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.junction_structure import Variable, junction_structure, ordered_loops
 from eslabon.errors import ModelError
 from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.numerics.scalars import Expression, casadi

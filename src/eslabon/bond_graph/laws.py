@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.bonds.elimination import SingularError, solve
-from eslabon.bonds.graph_items import OWN_LETTERS, RESISTOR, Element, Law, Traced
-from eslabon.bonds.graph_validation import resistor_input
+from eslabon.bond_graph.elements import OWN_LETTERS, RESISTOR, Element, Law, Traced
+from eslabon.bond_graph.elimination import SingularError, solve
+from eslabon.bond_graph.graph_checks import resistor_input
 from eslabon.errors import ModelError
 from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.numerics.scalars import Expression, casadi

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import NamedTuple, Self
 
 from eslabon.arguments import instance, known_words, mapping, text
-from eslabon.bonds.graph_items import DOMAINS, PORT, Bond, Description, Element
-from eslabon.bonds.graph_validation import bond_domains, check_numbers, checked, signals
-from eslabon.bonds.submodels import flatten, with_parameter
+from eslabon.bond_graph.elements import DOMAINS, PORT, Bond, Description, Element
+from eslabon.bond_graph.graph_checks import bond_domains, check_numbers, checked, signals
+from eslabon.bond_graph.submodels import flatten, with_parameter
 from eslabon.displays import displayed
 from eslabon.model.memory import FrozenDict
 from eslabon.model.parameter_expressions import Number

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.bonds.drawing import Drawing, identifier, matrix_value, value
-from eslabon.bonds.graph_items import FLOW_SINK
+from eslabon.bond_graph.elements import FLOW_SINK
+from eslabon.bond_graph.graph_drawing import Drawing, identifier, matrix_value, value
 from eslabon.errors import ModelError
 from eslabon.formulas.kinematics.symbols import symbolic_transform
 from eslabon.formulas.kinematics.tree import coordinates, placements

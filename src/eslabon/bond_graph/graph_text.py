@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eslabon.arguments import choice, names
-from eslabon.bonds.causality import causality
-from eslabon.bonds.equations import OUTPUTS, RATES, input_names
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.motion_terms import MOTION_TERMS, displacements
+from eslabon.bond_graph.causality import causality
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_formulas import OUTPUTS, RATES, input_names
+from eslabon.bond_graph.motion_terms import MOTION_TERMS, displacements
 from eslabon.compiler.formula import Formula, requested
 from eslabon.compiler.program import simplified
 from eslabon.compiler.trace import trace

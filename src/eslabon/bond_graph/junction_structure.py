@@ -22,10 +22,10 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from eslabon.bonds.causality import Causality, Storage, causality
-from eslabon.bonds.elimination import SingularError, sample, solve
-from eslabon.bonds.graph import Graph, Port
-from eslabon.bonds.graph_items import DETECTORS, GYRATORS, RESISTOR, TRANSFORMERS, Element, Traced
+from eslabon.bond_graph.causality import Causality, Storage, causality
+from eslabon.bond_graph.elements import DETECTORS, GYRATORS, RESISTOR, TRANSFORMERS, Element, Traced
+from eslabon.bond_graph.elimination import SingularError, sample, solve
+from eslabon.bond_graph.graph import Graph, Port
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
 from eslabon.model.parameter_expressions import ParameterExpression

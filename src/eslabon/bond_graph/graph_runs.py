@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, count, finite, known_words, text
 from eslabon.arguments import names as words
-from eslabon.bond_graph.numbers import BondVariables, bond_variables, function, state
-from eslabon.bonds import equations
-from eslabon.bonds.causality import causality
-from eslabon.bonds.equations import JACOBIAN, RATES, X, input_names, order
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.junctions import junction_structure
+from eslabon.bond_graph import graph_formulas as equations
+from eslabon.bond_graph.causality import causality
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_formulas import JACOBIAN, RATES, X, input_names, order
+from eslabon.bond_graph.graph_values import BondVariables, bond_variables, function, state
+from eslabon.bond_graph.junction_structure import junction_structure
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula

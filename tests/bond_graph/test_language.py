@@ -10,7 +10,7 @@ from hypothesis import given
 
 import eslabon as es
 from bond_graph_strategies import built, degenerate_graphs, graphs
-from eslabon.bonds import graph_toml
+from eslabon.bond_graph import graph_files
 from randomness import examples
 
 RLC = {"V": "Se", "j": "1", "L": "I: 0.1", "R": "R: 2", "C": "C: 1e-3"}
@@ -56,7 +56,7 @@ def test_all_there_is_survives_a_file(tmp_path):
 def test_the_file_of_the_guide():
     page = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
     text = page[page.index('name = "tank"') :].split("```")[0]
-    g = es.BondGraph.from_description(graph_toml.read(text))
+    g = es.BondGraph.from_description(graph_files.read(text))
     np.testing.assert_allclose(g.rates([8.0], [1.0]), [1.0 - 2.0])
 
 
@@ -304,7 +304,7 @@ def test_parts_lists_say_what_is_wrong():
 @given(graphs() | degenerate_graphs())
 def test_random_graphs_survive_text(written):
     g = built(*written)
-    assert graph_toml.read(graph_toml.text(g.description)) == g.description
+    assert graph_files.read(graph_files.text(g.description)) == g.description
 
 
 def test_units():

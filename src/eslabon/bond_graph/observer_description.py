@@ -13,11 +13,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from eslabon.bonds.causality import Storage, causality
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import Description, Element
-from eslabon.bonds.rewriting import Rewriting, free_name
-from eslabon.bonds.structural_ranks import detectors
+from eslabon.bond_graph.causality import Storage, causality
+from eslabon.bond_graph.elements import Description, Element
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_editor import Rewriting, free_name
+from eslabon.bond_graph.structural_ranks import detectors
 from eslabon.model.parameter_expressions import parameter, rename_parameters
 
 

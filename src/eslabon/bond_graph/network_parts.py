@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eslabon.arguments import text
-from eslabon.bonds.graph_items import (
+from eslabon.bond_graph.elements import (
     DETECTORS,
     GYRATORS,
     SOURCES,
@@ -22,7 +22,7 @@ from eslabon.bonds.graph_items import (
     Description,
     Element,
 )
-from eslabon.bonds.written import description, element
+from eslabon.bond_graph.notation import description, element
 from eslabon.errors import ModelError, format_value
 
 Pair = tuple[str, str]  # where a bond leads from and to

@@ -14,12 +14,9 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 
-from eslabon.bonds import laws
-from eslabon.bonds.causality import causality
-from eslabon.bonds.equations import T, U, X
-from eslabon.bonds.evaluation import Evaluation
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import (
+from eslabon.bond_graph import laws
+from eslabon.bond_graph.causality import causality
+from eslabon.bond_graph.elements import (
     DETECTORS,
     EFFORT_SINK,
     FLOW_SINK,
@@ -28,7 +25,10 @@ from eslabon.bonds.graph_items import (
     Element,
     Traced,
 )
-from eslabon.bonds.junctions import OTHER, Derivation, Variable
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_formulas import T, U, X
+from eslabon.bond_graph.junction_structure import OTHER, Derivation, Variable
+from eslabon.bond_graph.state_equations import Evaluation
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 
 import eslabon as es
-from eslabon.bonds.equations import rates
+from eslabon.bond_graph.graph_formulas import rates
 from eslabon.formulas import dynamics
 from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.solve.constraints.constraint_structure import structure

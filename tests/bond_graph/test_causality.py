@@ -8,7 +8,7 @@ from hypothesis import assume, given
 
 import eslabon as es
 from bond_graph_strategies import built, degenerate_graphs, graphs
-from eslabon.bonds.graph import Port
+from eslabon.bond_graph.graph import Port
 from randomness import examples
 
 

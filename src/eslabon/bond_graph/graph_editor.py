@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from eslabon.arguments import known_words
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import DETECTORS, Bond, Description, Element
-from eslabon.bonds.written import element
+from eslabon.bond_graph.elements import DETECTORS, Bond, Description, Element
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.notation import element
 from eslabon.errors import ModelError, format_value
 from eslabon.model.parameter_expressions import Number
 
