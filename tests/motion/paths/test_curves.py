@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from paths.differences import away_from, derivative
 
 from batches import each
 from eslabon import paths
 from eslabon.motion.paths.space_curve import Curve
 from eslabon.numerics.scalars import cos, sin
+from motion.paths.differences import away_from, derivative
 
 POINTS = np.array(
     [[0, 0, 0], [1, 0.5, 0.2], [1.5, 1.5, 1], [0.5, 2, 1.2], [-0.5, 1, 0.4], [-0.2, 0.2, 0.9]]

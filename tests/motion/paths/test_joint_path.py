@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from paths.differences import away_from, derivative
 
 import eslabon as es
 from eslabon import paths
+from motion.paths.differences import away_from, derivative
 
 POINTS = np.array([[0, 0, 1], [1, -1, 0], [2, 0.5, 0.5], [1, 1, 2]], dtype=float)
 CLOSED = np.concatenate([POINTS, POINTS[:1]])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from paths.differences import away_from, derivative
 
 from eslabon import paths
+from motion.paths.differences import away_from, derivative
 
 SMOOTH = [paths.cycloidal(1.7), paths.quintic(1.7), paths.septic(1.7), paths.splined_cycloid(1.7)]
 LAWS = [

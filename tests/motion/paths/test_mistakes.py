@@ -172,7 +172,7 @@ def test_a_mistake_ends_in_a_sentence(sentence):
 
 
 def test_importing_the_room_leaves_scipy_and_casadi_alone():
-    code = "import sys, eslabon.paths; print([m for m in ('scipy.interpolate', 'scipy.optimize') if m in sys.modules])"
+    code = "import sys, eslabon.motion.paths; print([m for m in ('scipy.interpolate', 'scipy.optimize') if m in sys.modules])"
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

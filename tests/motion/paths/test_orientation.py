@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from paths.differences import angular, away_from, derivative
 from scipy.spatial.transform import Rotation
 
 from eslabon import paths
 from eslabon.motion.paths.frame_orientation import Orientation
 from eslabon.numerics import rotation_about, rotation_x, rotation_z
+from motion.paths.differences import angular, away_from, derivative
 from randomness import seeded
 
 GIVEN = Rotation.random(5, rng=seeded("orientations")).as_matrix()

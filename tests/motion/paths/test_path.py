@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from paths.differences import angular, away_from, derivative
 from scipy.spatial.transform import Rotation
 
 import eslabon as es
 from eslabon import paths
 from eslabon.numerics import pose, rotation_x, rotation_z
+from motion.paths.differences import angular, away_from, derivative
 from randomness import examples, seeded
 
 TURNS = Rotation.random(4, rng=seeded("turns")).as_matrix()

@@ -7,10 +7,10 @@ from itertools import pairwise
 import casadi as ca
 import numpy as np
 import pytest
-from simulate.samples import pendulum, top
 
 import eslabon as es
 from eslabon.motion.simulation import Table, simulate, traced
+from motion.simulation.samples import pendulum, top
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
 M = es.load("double_pendulum")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
-from simulate.samples import pendulum, top
 
 import eslabon as es
 from eslabon.motion.simulation import Motion, SimulationError, sampled, simulate, traced
+from motion.simulation.samples import pendulum, top
 from random_mechanisms import random_closed, random_coordinates, random_tree
 from randomness import seeded
 

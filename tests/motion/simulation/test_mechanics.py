@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.integrate import cumulative_simpson
 from scipy.special import ellipj, ellipk
-from simulate.samples import MOMENTS, free_body, pendulum, top
 
 import eslabon as es
 from eslabon.motion.simulation import simulate, traced
+from motion.simulation.samples import MOMENTS, free_body, pendulum, top
 from oracles import Oracle, mujoco_model, pin
 from random_mechanisms import random_builder, random_coordinates
 from randomness import seeded

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.special import ellipk
-from simulate.samples import free_body, pendulum
 
 import eslabon as es
 from eslabon import progress
@@ -22,6 +21,7 @@ from eslabon.motion.simulation import (
     simulate,
     traced,
 )
+from motion.simulation.samples import free_body, pendulum
 from random_mechanisms import random_builder, random_coordinates
 from randomness import seeded
 

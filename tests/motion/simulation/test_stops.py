@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from simulate.samples import pendulum
 
 import eslabon as es
 from eslabon.motion.simulation import Stops, simulate
+from motion.simulation.samples import pendulum
 from random_mechanisms import random_builder
 from randomness import seeded
 
