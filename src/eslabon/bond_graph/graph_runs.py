@@ -31,15 +31,15 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, ModelError, suggest
+from eslabon.motion.simulation.actuation import Table
+from eslabon.motion.simulation.adaptive_steps import IMPLICIT
+from eslabon.motion.simulation.adaptive_steps import METHODS as ADAPTIVE
+from eslabon.motion.simulation.run_options import grid, step_of, times_of, tolerances
+from eslabon.motion.simulation.simulation_errors import SimulationError
+from eslabon.motion.simulation.step_formulas import rk4
 from eslabon.numerics.scalars import casadi
 from eslabon.pages.notebook import in_time
 from eslabon.plotting import by_unit, saved, time_figure
-from eslabon.simulate.adaptive import IMPLICIT
-from eslabon.simulate.adaptive import METHODS as ADAPTIVE
-from eslabon.simulate.control import Table
-from eslabon.simulate.run_errors import SimulationError
-from eslabon.simulate.run_options import grid, step_of, times_of, tolerances
-from eslabon.simulate.step_formulas import rk4
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.energy_balance import EnergyBalance

@@ -20,8 +20,8 @@ from eslabon.errors import InputError, ModelError, SingularityWarning, user_stac
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model, as_model
+from eslabon.motion.simulation.simulation_errors import SimulationError
 from eslabon.numerics.scalars import casadi
-from eslabon.simulate.run_errors import SimulationError
 from eslabon.solve.constraints.closure_violation import VIOLATIONS, accepts
 from eslabon.solve.constraints.constraint_structure import structure
 

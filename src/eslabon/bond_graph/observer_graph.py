@@ -18,10 +18,10 @@ from eslabon.bond_graph.graph_values import value
 from eslabon.bond_graph.linear_model_of_graph import linearize
 from eslabon.bond_graph.observer_description import hat, observer_description
 from eslabon.bond_graph.structural_ranks import detectors
-from eslabon.control.observers import luenberger
-from eslabon.control.ranks import shown_pole
 from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, format_value
+from eslabon.systems.control.observers import luenberger
+from eslabon.systems.linear.ranks import shown_pole
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.bond_graph import BondGraph

@@ -26,11 +26,11 @@ from eslabon.bond_graph.structural_ranks import (
     structure_rank,
 )
 from eslabon.compiler.evaluate import evaluate
-from eslabon.control.ranks import KalmanRank
-from eslabon.control.ranks import controllability as kalman_controllability
-from eslabon.control.ranks import observability as kalman_observability
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, SingularityWarning, user_stacklevel
+from eslabon.systems.linear.ranks import KalmanRank
+from eslabon.systems.linear.ranks import controllability as kalman_controllability
+from eslabon.systems.linear.ranks import observability as kalman_observability
 
 
 @displayed
