@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import LARGEST, Floats, choice, count, finite, flag, known_words, names
-from eslabon.bond_graph.numbers import inputs, state
-from eslabon.bonds.causality import PREFERENCES, causality
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import (
+from eslabon.bond_graph.causality import PREFERENCES, causality
+from eslabon.bond_graph.elements import (
     DETECTORS,
     FLOW_SINK,
     GYRATORS,
@@ -23,7 +21,9 @@ from eslabon.bonds.graph_items import (
     TRANSFORMERS,
     Element,
 )
-from eslabon.bonds.signal_flow import FACTORS, Route, at_most, loops, routes, signal_flow
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_values import inputs, state
+from eslabon.bond_graph.signal_flow import FACTORS, Route, at_most, loops, routes, signal_flow
 from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, format_value

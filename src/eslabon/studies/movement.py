@@ -24,7 +24,6 @@ from eslabon.errors import (
     format_value,
     suggest,
 )
-from eslabon.identification.recordings import read_table
 from eslabon.language import phrase
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import (
@@ -35,11 +34,12 @@ from eslabon.model.configuration import (
     velocity_units,
 )
 from eslabon.model.scale import characteristic_length
-from eslabon.paths import joint_path, septic
-from eslabon.paths.joint_path import JointPath
-from eslabon.simulate.simulated_motion import Motion
+from eslabon.motion.paths import joint_path, septic
+from eslabon.motion.paths.joint_path import JointPath
+from eslabon.motion.trajectory import Motion
 from eslabon.solve.workspace.sampled_workspace import spanning_joints
 from eslabon.studies.choices import configuration, instant
+from eslabon.systems.identification.recordings import read_table
 
 NAMED = ("rest_to_rest", "let_go", "still")
 FRAMES = 121
@@ -245,7 +245,7 @@ def _partly_driven(
     joints: tuple[str, ...],
 ) -> Movement:  # fmt: skip
     """The actuators follow the motion, by computed torque; what they do not determine follows its own dynamics."""
-    from eslabon.control import computed_torque
+    from eslabon.systems.control import computed_torque
 
     if set(joints) != set(m.actuated):  # more actuators than the motion has
         raise ModelError(
