@@ -117,9 +117,9 @@ class Run:
             else None
         )
         sampling = control.sampling if isinstance(control, Sampler) else None
-        loops = self.system.m.closed and self.method.loop_formula is not None
-        formula = self.method.loop_formula if loops else self.method.formula
-        options = {"law": law, "sampling": sampling, "columns": len(columns)}
+        formula = self.method.formula_of(self.system.m)
+        loops = formula is not self.method.formula
+        options: dict[str, Any] = {"law": law, "sampling": sampling, "columns": len(columns)}
         run = self.system.function(formula, **options)
         states, position, pace = self._states(run), 0, 16
         while position < self.steps:

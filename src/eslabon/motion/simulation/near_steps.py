@@ -6,7 +6,7 @@ the other trajectories of a batch nor where a run is cut into chunks changes it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -71,8 +71,7 @@ class NearSteps:
         """Take steps under a held force anew where the step that made the next states and memories came near rank loss."""
         n, nu = self._system.m.nq + self._system.m.nv, self._system.m.nu
         for at in map(tuple, np.argwhere(np.asarray(distance) < SETTINGS.near)):
-            acting = Memory.of(made[at][n:], nu).acting
-            made[at][:n] = self.branch(at).rk4_step(t, h, x[at][:n], lambda _: acting)
+            made[at][:n] = self.branch(at).rk4_step(t, h, x[at][:n], _held(made[at][n:], nu))
         self.step_done()
 
     def step_done(self) -> None:
@@ -103,9 +102,14 @@ class NearSteps:
                 forces[min(k, len(forces) - 1)] if len(forces) else np.zeros(nu) for k in range(3)
             ]
             return branch.rk4_step(t, h, x, lambda stage: given[stage])
-        acting = Memory.of(x[n:], nu).acting
-        after = branch.rk4_step(t, h, x[:n], lambda _: acting)
+        after = branch.rk4_step(t, h, x[:n], _held(x[n:], nu))
         ended = u.copy()
         ended[step_formulas.TIME], ended[step_formulas.LENGTH] = t + h, 0.0
         asked = run(np.concatenate([after, x[n:]]), np.ones(()), ended[None], every=1)[0][0]
         return np.concatenate([after, asked[n:]])
+
+
+def _held(memory: Floats, nu: int) -> Callable[[int], Floats]:
+    """The force that acts, at every stage."""
+    acting: Floats = Memory.of(memory, nu).acting
+    return lambda stage: acting

@@ -18,9 +18,9 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize
 from eslabon.motion.simulation import equations_of_motion
 from eslabon.motion.simulation.actuation import Control, Table
-from eslabon.motion.simulation.constraint_projection import projection
+from eslabon.motion.simulation.constraint_projection import DISTANCE, projection
 from eslabon.motion.simulation.controller_memory import Memory, Sampling, within
-from eslabon.motion.simulation.equations_of_motion import ACTING, DISTANCE, FORMULATION, X
+from eslabon.motion.simulation.equations_of_motion import ACTING, FORMULATION, X
 from eslabon.motion.simulation.native_laws import Law
 from eslabon.numerics.scalars import casadi
 
@@ -43,6 +43,10 @@ class Method:
     evaluations: int
     formula: Formula
     loop_formula: Formula | None = None
+
+    def formula_of(self, m: Model) -> Formula:
+        """The formula that suits a mechanism."""
+        return self.loop_formula if m.closed and self.loop_formula is not None else self.formula
 
     def columns(self, control: Control, hold: bool) -> tuple[float, ...]:
         """The parts of a step at which forces known in time are handed to it.
