@@ -317,9 +317,9 @@ class BondGraph(Graph):
         >>> es.BondGraph.load("morales_puma").energy([0.0, 0.0, 0.1, 0.0], [0.0, 0.0]).round(4)
         np.float64(0.025)
         """
-        from eslabon.bond_graph.graph_values import value
+        from eslabon.bond_graph.stored_energy import stored_energies
 
-        energy: Floats = value(self, _equations.ENERGIES, x, u, t, **options).sum(axis=-1)
+        energy: Floats = stored_energies(self, x, u, t, **options).sum(axis=-1)
         return energy
 
     def affine(self, x: ArrayLike, t: ArrayLike = 0.0) -> tuple[Floats, Floats]:

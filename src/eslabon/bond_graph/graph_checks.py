@@ -126,10 +126,10 @@ def _check_two_port(x: Element, bonds: list[Bond], listed: str) -> None:
             f"the {noun} '{x.name}'{where} has no modulus; write one, as in '{x.kind}: 2'."
         )
     rows, columns = x.shape
-    if (len(into), len(out)) != (rows, columns):
+    if (len(out), len(into)) != (rows, columns):
         raise ModelError(
             f"the {noun} '{x.name}' has {len(into)} bonds in and {len(out)} out ({listed}); its modulus is "
-            f"{rows}x{columns}, for {rows} in and {columns} out."
+            f"{rows}x{columns}, for {columns} in and {rows} out."
         )
 
 
@@ -246,36 +246,48 @@ def resistor_input(x: Element) -> str:
 
 
 def check_numbers(d: Description, values: Mapping[str, Any]) -> None:
-    """Inertias are positive, and fields of storages symmetric, so that the energy depends on the state alone."""
+    """Inertias are positive, and fields of storages symmetric, so that the energy depends on the state alone.
+
+    Values of parameters may be arrays: then every one of them is looked at.
+    """
     for x in d.elements:
-        if x.stores and x.value is not None:
-            found = _numbers(x, values)
-            if x.kind == "I" and found.ndim == 0 and not found > 0:
+        if not x.stores or x.value is None:
+            continue
+        found = _numbers(x, values)
+        if not isinstance(x.value, tuple | Traced):
+            if x.kind == "I" and not (found > 0).all():
                 raise ModelError(
-                    f"the inertia '{x.name}' is {found:g}; it must be greater than zero."
+                    f"the inertia '{x.name}' is {found.min():g}; it must be greater than zero."
                 )
-            if x.kind == "C" and found.ndim == 0 and found == 0:
+            if x.kind == "C" and not (found != 0).all():
                 raise ModelError(
                     f"the compliance '{x.name}' is zero; a rigid connection is a bond without it."
                 )
-            if found.ndim and not np.allclose(found, found.T, rtol=1e-12, atol=0):
-                raise ModelError(
-                    f"the matrix of the field '{x.name}' is not symmetric; its energy would depend on the way."
-                )
-            sizes = np.linalg.eigvalsh(found) if found.ndim else np.ones(1)
-            if x.kind == "I" and sizes.min() < -1e-12 * sizes.max():
-                raise ModelError(
-                    f"the matrix of the inertia '{x.name}' is not positive: its energy could be negative."
-                )
+            continue
+        if not np.allclose(found, np.swapaxes(found, -1, -2), rtol=1e-12, atol=0):
+            raise ModelError(
+                f"the matrix of the field '{x.name}' is not symmetric; its energy would depend on the way."
+            )
+        sizes = np.linalg.eigvalsh(found)
+        if x.kind == "I" and (sizes.min(axis=-1) < -1e-12 * sizes.max(axis=-1)).any():
+            raise ModelError(
+                f"the matrix of the inertia '{x.name}' is not positive: its energy could be negative."
+            )
 
 
 def _numbers(x: Element, values: Mapping[str, Any]) -> np.ndarray:
-    """The value of an element."""
+    """The value of an element, (...) or for a matrix (..., n, n)."""
     if isinstance(x.value, Traced):
         return np.array(
             x.value.function(*(substitute(name, values) for name in x.value.arguments)).full()
         )
-    return np.array(substitute(x.value, values), dtype=float)
+    found = substitute(x.value, values)
+    if not isinstance(found, tuple):
+        return np.array(found, dtype=float)
+    entries = np.broadcast_arrays(
+        *(np.asarray(entry, dtype=float) for row in found for entry in row)
+    )
+    return np.stack(entries, axis=-1).reshape(*entries[0].shape, *x.shape)
 
 
 # Domains -------------------------------------------------------------------------------------------------------------

@@ -146,7 +146,7 @@ class Drawing:
     def two_port(
         self, kind: str, name: str, into: Sequence[str], modulus: Expression, out: Sequence[str]
     ) -> list[str]:
-        """A transformer, f_out = M^T f_in, or a gyrator, e_in = M f_out, from some elements to others, without the rows and
+        """A transformer, f_out = M f_in, or a gyrator, e_out = M f_in, from some elements to others, without the rows and
         columns that are zero; modulated where its modulus is not constant. The elements that it leads to come back."""
         M = casadi.sparsify(modulus)
         rows, columns = (sorted(set(own)) for own in (M.sparsity().row(), M.sparsity().get_col()))
@@ -155,11 +155,11 @@ class Drawing:
         given = value(M[rows, columns])
         constant = names_in(given) <= {n for n, _ in self.parameters}
         made = self.element(name, kind.removeprefix("M") if constant else kind, given)
-        for i in rows:
-            self.bond(into[i], made)
         for k in columns:
-            self.bond(made, out[k])
-        return [out[k] for k in columns]
+            self.bond(into[k], made)
+        for i in rows:
+            self.bond(made, out[i])
+        return [out[i] for i in rows]
 
     def constant(self, name: str, given: Number) -> Number:
         """A number that a constitutive law may use: one that names what laws call their own becomes a parameter by itself."""

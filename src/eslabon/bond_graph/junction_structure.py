@@ -20,11 +20,11 @@ from functools import cached_property
 from typing import Any
 
 import networkx as nx
-import numpy as np
 
+from eslabon.bond_graph.cancellation import without_cancelled
 from eslabon.bond_graph.causality import Causality, Storage, causality
 from eslabon.bond_graph.elements import DETECTORS, GYRATORS, RESISTOR, TRANSFORMERS, Element, Traced
-from eslabon.bond_graph.elimination import SingularError, sample, solve
+from eslabon.bond_graph.elimination import SingularError, solve
 from eslabon.bond_graph.graph import Graph, Port
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
@@ -43,10 +43,6 @@ DERIVATIVE_BLOCKS = {
     for i, row in enumerate(("zd", "D_in", "y"))
     for j, column in enumerate(("xd_rate", "D_out", "u"))
 }
-SAMPLES, ROUND_OFF = (
-    3,
-    1e-13,
-)  # what is as small as that for so many random values of its symbols is zero
 OTHER = {"e": "f", "f": "e"}
 
 
@@ -147,8 +143,14 @@ class Derivation:
         self.moduli: dict[str, Expression] = {}
 
     def structure(self) -> JunctionStructure:
+        if not self.g.bonds:
+            raise ModelError(
+                f"{self.g.name} has no bonds, and so no efforts and flows; join elements, as in 'V -> j'."
+            )
         key = self.mark_columns()
-        rows = _without_zeros(self._rows(len(self.given)))
+        rows = self._rows(len(self.given))
+        whole = without_cancelled(casadi.vertcat(*rows.values()))
+        rows = {v: whole[i, :] for i, v in enumerate(rows)}
         own: dict[str, list[Variable]] = {
             "x_rate": [self._variable(s, s.letters[0]) for s in self.causality.integral],
             "D_in": [(p.bond.name, self._answer(p)) for _, ports in self.resistors for p in ports],
@@ -278,16 +280,16 @@ class Derivation:
         return [(casadi.SX(-port.sign * p.sign), (p.bond.name, letter)) for p in others]
 
     def _through(self, x: Element, port: Port) -> list[tuple[Expression, Variable]]:
-        """Across a transformer, e_in = M e_out and f_out = M^T f_in, or a gyrator, e_in = M f_out and e_out = M^T f_in."""
+        """Across a transformer, f_out = M f_in and e_in = M^T e_out, or a gyrator, e_out = M f_in and e_in = M^T f_out."""
         M = self._modulus(x)
         into = [p for p in self.g.ports[x.name] if p.into]
         out = [p for p in self.g.ports[x.name] if not p.into]
         same, other = (into, out) if port.into else (out, into)
-        matrix = M if port.into else M.T
+        matrix = M.T if port.into else M
         place = [p.bond for p in same].index(port.bond)
         gives = OTHER[self._answer(port)]
         turns = x.kind in GYRATORS
-        # e_in by M, e_out of a gyrator by its transpose; f_out of a transformer too. The other way round, by the inverse.
+        # e_in by the transpose of M, f_out of a transformer and e_out of a gyrator by M; else by an inverse.
         direct = gives == "e" if turns or port.into else gives == "f"
         row = matrix[place, :] if direct else _inverse(matrix.T, x)[place, :]
         letter = OTHER[gives] if turns else gives
@@ -321,17 +323,6 @@ class Derivation:
     def symbol(self, name: str) -> Expression:
         """That of a parameter, the time, or a variable of the graph."""
         return self.symbols.setdefault(name, casadi.SX.sym(name))
-
-
-def _without_zeros(rows: dict[Variable, Expression]) -> dict[Variable, Expression]:
-    """Rows without the entries that vanish whatever the moduli are, such as sin(q) p cos(q) - cos(q) p sin(q)."""
-    whole: Expression = casadi.vertcat(*rows.values())
-    structure = np.array(casadi.DM(whole.sparsity(), 1).full(), dtype=bool)
-    size = np.abs(np.stack([sample(whole, seed) for seed in range(SAMPLES)])).max(axis=0)
-    for i, k in np.argwhere(structure & (size < ROUND_OFF)).tolist():
-        whole[i, k] = 0
-    whole = casadi.sparsify(whole)
-    return {v: whole[i, :] for i, v in enumerate(rows)}
 
 
 def _combined(

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from eslabon.bond_graph.elements import OWN_LETTERS, RESISTOR, Element, Law, Traced
 from eslabon.bond_graph.elimination import SingularError, solve
 from eslabon.bond_graph.graph_checks import resistor_input
@@ -53,20 +51,6 @@ def written(x: Element, own: Expression, value: Valued) -> Expression:
             x.law, resistor_input(x) if x.kind == RESISTOR else OWN_LETTERS[x.kind][0], own, value
         )
     )
-
-
-def energy(x: Element, own: Expression, value: Valued) -> Expression:
-    """What a storage holds: the integral of the co-energy variable from zero, by Gauss's rule where the law is a function.
-
-    The rule with 20 points is exact for polynomials up to degree 39.
-    """
-    if x.law is None:
-        return casadi.dot(co_energy(x, own, value), own) / 2
-    points, weights = np.polynomial.legendre.leggauss(20)
-    parts = [
-        w / 2 * co_energy(x, (p + 1) / 2 * own, value) for p, w in zip(points, weights, strict=True)
-    ]
-    return sum(parts[1:], parts[0]) * own
 
 
 def _said(law: Law, letter: str, given: Expression, value: Valued) -> Expression:

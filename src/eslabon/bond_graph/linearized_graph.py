@@ -19,7 +19,6 @@ from eslabon.bond_graph import laws
 from eslabon.bond_graph.causality import causality
 from eslabon.bond_graph.elements import (
     EFFORT_SINK,
-    GYRATORS,
     OWN_LETTERS,
     RESISTOR,
     TRANSFORMERS,
@@ -240,8 +239,8 @@ class _Linear:
         self._beside(port, "f" if letter == "e" else "e", self._slopes(x))
 
     def _modulated(self, x: Element) -> None:
-        """Constant moduli, and what their variation adds: e_in = M e_out, f_out = M^T f_in; of gyrators e_in = M f_out,
-        e_out = M^T f_in; of resistors e = R f."""
+        """Constant moduli, and what their variation adds: f_out = M f_in, e_in = M^T e_out; of gyrators e_out = M f_in,
+        e_in = M^T f_out; of resistors e = R f."""
         rows, columns = x.shape
         nominal = tuple(
             tuple(self.at[Key(x.name, i, j)] for j in range(columns)) for i in range(rows)
@@ -250,21 +249,17 @@ class _Linear:
         self.made.elements[x.name] = replace(x, kind=x.kind.removeprefix("M"), value=value)
         into = [p for p in self.g.ports[x.name] if p.into]
         out = into if x.kind == RESISTOR else [p for p in self.g.ports[x.name] if not p.into]
-        other = self.e if x.kind in TRANSFORMERS else self.f
-        variation = [[self._slopes(x, i, j) for j in range(len(out))] for i in range(len(into))]
-        for i, port in enumerate(into):
-            self._beside(
-                port, "e", _sum((variation[i][j], other[p.bond.name]) for j, p in enumerate(out))
-            )
+        variation = [[self._slopes(x, i, j) for j in range(columns)] for i in range(rows)]
+        letter = "f" if x.kind in TRANSFORMERS else "e"
+        for i, port in enumerate(out):
+            terms = ((variation[i][j], self.f[p.bond.name]) for j, p in enumerate(into))
+            self._beside(port, letter, _sum(terms))
         if x.kind == RESISTOR:
             return
-        letter = "e" if x.kind in GYRATORS else "f"
-        for j, port in enumerate(out):
-            self._beside(
-                port,
-                letter,
-                _sum((variation[i][j], self.f[p.bond.name]) for i, p in enumerate(into)),
-            )
+        other = self.e if x.kind in TRANSFORMERS else self.f
+        for j, port in enumerate(into):
+            back = ((variation[i][j], other[p.bond.name]) for i, p in enumerate(out))
+            self._beside(port, "e", _sum(back))
 
     def _beside(self, port: Port, letter: str, terms: Terms) -> None:
         """Add terms to the effort or the flow at a port: a junction before the element, with a modulated source."""

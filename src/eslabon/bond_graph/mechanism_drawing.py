@@ -206,8 +206,8 @@ class MechanismDrawing(TreeDrawing):
         joints = [c.joint] if c.source is None else [c.joint, c.source]
         into = [self.joint_junctions[name][0] for name in joints]
         q = casadi.vertcat(*(self.q[self.plain.coordinates[name]] for name in joints))
-        modulus = casadi.vertcat(1, -casadi.SX(c.ratio))[: len(into), :]
-        varying = casadi.jacobian(casadi.dot(modulus, q) - c.offset, self.t)
+        modulus = casadi.horzcat(1, -casadi.SX(c.ratio))[:, : len(into)]
+        varying = casadi.jacobian(casadi.dot(modulus.T, q) - c.offset, self.t)
         sink = self._sink(f"coupling_{identifier(c.name)}", varying)
         self.two_port("MTF", f"ratio_{identifier(c.name)}", into, modulus, [sink])
 
