@@ -19,6 +19,7 @@ from typing import Any
 
 from eslabon.bond_graph import laws
 from eslabon.bond_graph.causality import Storage, causality
+from eslabon.bond_graph.definitions import Reader
 from eslabon.bond_graph.elements import (
     DETECTORS,
     EFFORT_SINK,
@@ -26,13 +27,11 @@ from eslabon.bond_graph.elements import (
     RESISTOR,
     TIME,
     Element,
-    Traced,
 )
 from eslabon.bond_graph.elimination import SingularError, solve
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.junction_structure import Variable, junction_structure, ordered_loops
 from eslabon.errors import ModelError
-from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.numerics.scalars import Expression, casadi
 
 NEWTON = 12  # iterations for an algebraic loop through laws that are not linear
@@ -53,6 +52,7 @@ class Evaluation:
         preference: str = "integral",
     ) -> None:
         self.g, self.u_given, self.t = g, u, t
+        self.value = Reader(g.definitions, self.signal)
         self.structure = junction_structure(g.nominal, preference)
         self.causality = self.structure.causality
         self._energy = dict(energy)
@@ -72,17 +72,6 @@ class Evaluation:
         return Evaluation(g, {name: x[k] for k, name in enumerate(names)}, u, t)
 
     # -- signals ------------------------------------------------------------------------------------------------
-
-    def value(self, expression: Any, own: Mapping[str, Expression] | None = None) -> Any:
-        """The value of a number, an expression or a traced matrix of parameters, the time and variables of the graph."""
-        if isinstance(expression, Traced):
-            return expression.function(*(self.value(name) for name in expression.arguments))
-        if not isinstance(expression, ParameterExpression):
-            return expression
-        own = own or {}
-        return expression.evaluate(
-            {name: own[name] if name in own else self.signal(name) for name in expression.names()}
-        )
 
     def signal(self, name: str) -> Any:
         """The value behind a name."""
@@ -493,7 +482,7 @@ class Evaluation:
         return (
             conserved
             and all(x.law is None and x.kind != FLOW_SINK for x in elements)
-            and all(not isinstance(x.value, tuple | Traced) for x in own)
+            and all(not isinstance(x.value, tuple) for x in own)
         )
 
     def _constrained(
