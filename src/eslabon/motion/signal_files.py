@@ -21,7 +21,7 @@ from eslabon.arguments import Floats
 from eslabon.atomic_files import write
 from eslabon.errors import ReadError, format_value
 from eslabon.model.configuration import SignalColumn
-from eslabon.motion.trajectory import Occurrences, Statistics, Trajectory
+from eslabon.motion.trajectory import Occurrences, Passage, Statistics, Trajectory
 from eslabon.sheets import from_inert, inert
 
 QUANTITIES = ("q", "v", "a", "tau", "tau_commanded")
@@ -131,8 +131,17 @@ def _from_npz(content: bytes, _: str) -> Trajectory:
         name=about["name"],
         columns=columns,
         events=events,
-        statistics=Statistics(**about["statistics"]),
+        statistics=_statistics(about["statistics"]),
     )
+
+
+def _statistics(about: Mapping[str, Any]) -> Statistics:
+    """From what a file says, whose lists were tuples."""
+    passages = (
+        Passage(t, tuple(loops), ranks, distance, interpolated, tuple(trajectory))
+        for t, loops, ranks, distance, interpolated, trajectory in about.get("passages", ())
+    )
+    return Statistics(**{**about, "passages": tuple(passages)})
 
 
 # A table -------------------------------------------------------------------------------------------------------------

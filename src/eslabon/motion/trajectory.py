@@ -95,15 +95,39 @@ def _read_only(x: Floats) -> Floats:
     return x
 
 
+class Passage(NamedTuple):
+    """A singular configuration that a motion passed.
+
+    Attributes
+    ----------
+    t : when, in seconds.
+    loops : the loops and couplings whose constraints depended on one another there.
+    ranks : how many ranks J lost.
+    distance : how near the rates came to rank loss; about one is ordinary (`constraint_projection.rank_distance`).
+    interpolated : evaluations of the rates that were interpolated from neighbours on the branch.
+    trajectory : the place of the trajectory, of many.
+    """
+
+    t: float
+    loops: tuple[str, ...]
+    ranks: int
+    distance: float
+    interpolated: int
+    trajectory: tuple[int, ...] = ()
+
+
 @displayed
 @dataclass(frozen=True)
 class Statistics:
-    """What a run took: steps and evaluations of the rates of one trajectory, and seconds for all."""
+    """What a run took: steps and evaluations of the rates of one trajectory, and seconds for all; and the singular configurations
+    that were passed, the first ones of many trajectories. Neighbours that rates were interpolated from count as evaluations.
+    """
 
     method: str
     steps: int
     evaluations: int
     seconds: float
+    passages: tuple[Passage, ...] = ()
 
 
 @displayed

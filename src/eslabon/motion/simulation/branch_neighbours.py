@@ -64,7 +64,7 @@ class NeighbourSettings:
     reach: float = 0.5
     fewest: int = 6
     first: float = 0.05
-    closes: float = 1e-10
+    closes: float = 3e-9
     lost: float = 0.1
 
 
