@@ -569,6 +569,9 @@ def _answered(width: int) -> str:
     )
     alone = b.both(short, b.let("icmp sle i64 %threads, 1"))
     b.require(b.either(single, b.both(absent, alone)))
+    kernels = b.descriptor("single", "ptr"), b.descriptor("kernel", "ptr")
+    kernel = b.let(f"select i1 {single}, ptr {kernels[0]}, ptr {kernels[1]}")
+    b.require(b.let(f"icmp ne ptr {kernel}, null"))  # else it is to be made first
     made = b.let("call i32 @results(ptr %descriptor, ptr %given, ptr %arrays, i64 %states)")
     b.require(b.let(f"icmp sge i32 {made}, 0"), "failed")
     b.require(b.let(f"icmp ne i32 {made}, 0"))
