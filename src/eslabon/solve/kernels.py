@@ -85,15 +85,23 @@ class Equations(NamedTuple):
     J: Expression
 
 
-def equations(m: Model, q: Any, x: Any, problem: Problem) -> Equations:
+def equations(m: Model, q: Any, x: Any, problem: Problem, shared: bool = False) -> Equations:
     """Closure, then the errors of the problem's rows."""
-    loops, targets = _loops(m, q), target_errors(m, q, x, problem)
+    loops = _shared_loops(m, q) if shared else _loops(m, q)
+    targets = target_errors(m, q, x, problem)
     return Equations(casadi.vertcat(loops.r, targets.r), casadi.vertcat(loops.J, targets.J))
 
 
 def _loops(m: Model, q: Any) -> Equations:
     phi, J, *_ = closure.equations(m, q, None, tuple(range(len(row_names(m)))))
     return Equations(phi, J)
+
+
+def _shared_loops(m: Model, q: Any) -> Equations:
+    """The same as a function that native code contains once, for all configurations of a graph."""
+    if not row_names(m) or not m.nv:
+        return _loops(m, q)
+    return Equations(*subroutine("loops", lambda q: list(_loops(m, q)), m.nq)(q))
 
 
 def target_errors(m: Model, q: Any, x: Any, problem: Problem) -> Equations:
@@ -139,7 +147,8 @@ class Damped:
     def __init__(self, J: Any, mu: Any) -> None:
         self.J, self.tall = casadi.sparsify(J), J.shape[1] <= J.shape[0]
         A = casadi.mtimes(self.J.T, self.J) if self.tall else casadi.mtimes(self.J, self.J.T)
-        self.pivots, *self._factors = casadi.ldl(A + mu * casadi.SX.eye(min(J.shape)), False)
+        # In an order that makes few new entries: legs before what they carry.
+        self.pivots, *self._factors = casadi.ldl(A + mu * casadi.SX.eye(min(J.shape)), True)
 
     def solve(self, b: Any) -> Any:
         """(J^T J + mu 1)^-1 J^T b, the same as J^T (J J^T + mu 1)^-1 b."""
@@ -164,14 +173,15 @@ class Step(NamedTuple):
 
 
 def damped_step(
-    m: Model, q: Any, x: Any, damping: Any, limits: tuple[Any, Any] | None, problem: Problem
-) -> Step:
+    m: Model, q: Any, x: Any, damping: Any, limits: tuple[Any, Any] | None, problem: Problem,
+    shared: bool = False,
+) -> Step:  # fmt: skip
     """(J^T J + mu 1) s = -J^T r with mu = damping |r|^2 (Levenberg, Marquardt; Chan and Lawrence).
 
     Joints that stand at a limit and would have to go beyond it are held; no joint moves by more than
     a radian or a characteristic length.
     """
-    r, J = equations(m, q, x, problem)
+    r, J = equations(m, q, x, problem, shared)
     free, error = problem.free(m), casadi.sumsqr(r)
     v, pivots, motion = casadi.SX.zeros(m.nv), casadi.SX.ones(1), casadi.SX(0)
     if free and J.shape[0]:
@@ -264,8 +274,8 @@ def missed(m: Model, q: Any, x: Any, problem: Problem) -> list[Any]:
 def _held_jacobian(m: Model, q: Any, problem: Problem, rows: Sequence[int] | None = None) -> Any:
     """The Jacobian of the loops, of some rows or of all, and of what the rows prescribe, in comparable
     rows and columns."""
-    loops = tuple(range(len(row_names(m)))) if rows is None else tuple(rows)
-    J = closure.equations(m, q, None, loops).J
+    J = _shared_loops(m, q).J
+    J = J if rows is None else J[list(rows), :]
     if problem.rows:
         scales = casadi.SX(_rate_row_scales(m, problem))
         J = casadi.vertcat(J, casadi.mtimes(casadi.diag(scales), rate_matrix(m, q, problem)))
@@ -352,7 +362,7 @@ def advance_design(
     """The same where the parameters that are changing move by dp too, to those of m."""
     knot, values = q, {name: m.symbols[name] - dp[k] for k, name in enumerate(changing)}
     earlier = m.with_symbols({**m.symbols, **values})
-    opened = _loops(m, q).r if m.closed else 0.0
+    opened = _shared_loops(m, q).r if m.closed else 0.0
     if problem.is_whole_pose:  # a frame is elsewhere in another design
         dx = _to_pose(m, q, x, problem)
     q, motion = _predicted(earlier, q, dx, problem, opened)
@@ -399,7 +409,7 @@ def _newton(m: Model, problem: Problem) -> Callable[..., Any]:
     """An undamped step without limits, as a function that native code contains once: q, motion, pivot."""
 
     def step(q: Any, x: Any) -> list[Any]:
-        made = damped_step(m, q, x, 0.0, None, problem)
+        made = damped_step(m, q, x, 0.0, None, problem, shared=True)
         return [casadi.densify(made.q), made.motion, made.pivot]
 
     size = problem.size(m)
@@ -416,7 +426,7 @@ def near_branch(m: Model, q: Any, x: Any, lower: Any, upper: Any, problem: Probl
     q = normalize(m, q)
     dx = x - q[problem.coordinates(m)] if not problem.rows else _to_pose(m, q, x, problem)
     after, good, _, pivot, regular = advance(m, q, x, dx, casadi.SX(1), problem)
-    left = [_loops(m, q).r, equations(m, after, x, problem).r]
+    left = [_shared_loops(m, q).r, equations(m, after, x, problem, shared=True).r]
     found = determinacy(m.nominal, problem)
     units = [*(np.asarray(velocity_scales(m.nominal))[problem.velocities(m)])]
     units += [1.0 if unit == "rad" else 1.0 / characteristic_length(m.nominal)
