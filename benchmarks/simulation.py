@@ -13,7 +13,7 @@ from report import Row, same
 from timing import side_by_side
 
 import eslabon as es
-from eslabon.simulate import simulate, traced
+from eslabon.motion.simulation import simulate, traced
 
 ARMS, STEPS, STEP = 1000, 1000, 1e-3
 FEW = 5  # arms that MuJoCo moves from Python: a thousand would take half a minute

@@ -263,14 +263,14 @@ INTERNAL = {"Description", "Graph", "Model"}  # what the public classes are made
 
 def returned():
     """The classes of this package that methods and functions of public classes and rooms say they return."""
-    from eslabon.linear.modes import Mode, Modes
+    from eslabon.systems.linear.modes import Mode, Modes
 
     owners = [
         es.Mechanism,
         es.LinearModel,
         Modes,
         Mode,
-        es.Motion,
+        es.Trajectory,
         es.BondGraph,
         es.control,
         es.paths,

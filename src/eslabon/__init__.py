@@ -33,7 +33,7 @@ from eslabon.show import LazyPresenter as _LazyPresenter
 from eslabon.wings import WINGS as WINGS
 
 if TYPE_CHECKING:
-    from eslabon import paths
+    from eslabon.motion import paths as paths
 
 _install(_LazyPresenter())  # the only place outside `show` and `cli` that knows it
 
@@ -53,13 +53,13 @@ __all__ = [
     "MissingDependencyError",
     "ModelError",
     "ModelWarning",
-    "Motion",
     "OptimizationError",
     "ReadError",
     "RotationError",
     "SingularityError",
     "SingularityWarning",
     "Target",
+    "Trajectory",
     "algebra",
     "check",
     "control",
@@ -83,36 +83,37 @@ __all__ = [
 ]
 
 
-_LATER = {
-    "BondGraph": "bond_graph",
-    "LinearModel": "linear",
-    "linear": "",
-    "Motion": "simulate",
+_CLASSES = {
+    "BondGraph": "bond_graph.bond_graph",
+    "LinearModel": "systems.linear",
     "Target": "solve.target",
+    "Trajectory": "motion.trajectory",
     "study": "studies",
-    "control": "",
-    "simulate": "",
-    "reproductions": "",
-    "identification": "",
-    "measures": "",
-    "optimize": "",
-    "paths": "",
-    "plotting": "",
     "sweep": "sweeps",
-    "sweeps": "",
     "view": "viewer",
-}  # names, and the room they are in
-_MODULES = {"structure": "solve.mobility"}  # public modules that are rooms of another name
+}  # public names, and the module they are in
+_MODULES = {
+    "control": "systems.control",
+    "identification": "systems.identification",
+    "linear": "systems.linear",
+    "measures": "measures",
+    "optimize": "optimize",
+    "paths": "motion.paths",
+    "plotting": "plotting",
+    "reproductions": "reproductions",
+    "simulate": "motion.simulation",
+    "structure": "solve.mobility",
+    "sweeps": "sweeps",
+}  # public modules, and where they stand
 
 
 def __getattr__(name: str) -> object:
-    """Rooms that not every process needs come when they are first asked for."""
+    """Load what not every process needs when it is first asked for."""
     if name in _MODULES:
         return import_module(f"eslabon.{_MODULES[name]}")
-    if name not in _LATER:
+    if name not in _CLASSES:
         raise AttributeError(f"eslabon has no name {name!r}{suggest(name, __all__)}")
-    room = import_module(f"eslabon.{_LATER[name] or name}")
-    return getattr(room, name) if _LATER[name] else room
+    return getattr(import_module(f"eslabon.{_CLASSES[name]}"), name)
 
 
 def __dir__() -> list[str]:

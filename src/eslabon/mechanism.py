@@ -54,17 +54,13 @@ from eslabon.verbs import (
 )
 
 if TYPE_CHECKING:
-    from eslabon.bond_graph import BondGraph
+    from eslabon.bond_graph.bond_graph import BondGraph
     from eslabon.bond_graph.mechanism_graph import MechanismGraph
     from eslabon.drawing.animation import Animation
     from eslabon.export.c_source import CSource
     from eslabon.export.equations import Equations
     from eslabon.export.operation_counts import Operations
-    from eslabon.identification import Identification
-    from eslabon.identification.inertial_parameters import BaseParameters
-    from eslabon.linear.equilibria import Equilibrium
-    from eslabon.linear.linear_model import LinearModel
-    from eslabon.simulate.simulated_motion import Motion
+    from eslabon.motion.trajectory import Trajectory
     from eslabon.solve.assembly_modes import AssemblyModes
     from eslabon.solve.configurations import Configurations
     from eslabon.solve.joint_motion import JointMotion
@@ -78,6 +74,10 @@ if TYPE_CHECKING:
     from eslabon.solve.velocity_maps import ActuationMap
     from eslabon.solve.workspace.sampled_workspace import Workspace
     from eslabon.solve.workspace.workspace_map import WorkspaceMap
+    from eslabon.systems.identification import Identification
+    from eslabon.systems.identification.inertial_parameters import BaseParameters
+    from eslabon.systems.linear.equilibria import Equilibrium
+    from eslabon.systems.linear.linear_model import LinearModel
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -1302,7 +1302,7 @@ class Mechanism(model.Model):
         >>> es.load("elbow").inertial_parameters().shape
         (20,)
         """
-        from eslabon.identification.inertial_parameters import inertial_parameters
+        from eslabon.systems.identification.inertial_parameters import inertial_parameters
 
         return inertial_parameters(self)
 
@@ -1314,7 +1314,7 @@ class Mechanism(model.Model):
         >>> len(es.load("puma560").base_parameters())
         36
         """
-        from eslabon.identification.base_parameters import base_parameters
+        from eslabon.systems.identification.base_parameters import base_parameters
 
         return base_parameters(self)
 
@@ -1363,7 +1363,7 @@ class Mechanism(model.Model):
 
         v left out is rest; tau left out are the forces that hold the state. Options: `a`, accelerations in place of tau;
         `outputs`, names such as "tool.x", "theta3'" or "reaction(pin)"; `independent` coordinates by name; `external`,
-        `parameters`, `tolerance`, `t` (see `eslabon.linear.linearize`).
+        `parameters`, `tolerance`, `t` (see `eslabon.systems.linear.linearize`).
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -1375,8 +1375,8 @@ class Mechanism(model.Model):
         if usual and (quick := self._native.get(("linearize",))) is not None:
             with suppress(SingularityError):  # there may be better coordinates
                 return quick(q, v, tau)
-        from eslabon.linear.linearize import linearize
-        from eslabon.linear.linearize import usual as ready
+        from eslabon.systems.linear.linearize import linearize
+        from eslabon.systems.linear.linearize import usual as ready
 
         known_options("linearize", linearize, options)
         made = linearize(self, q, v, tau, **options)
@@ -1390,7 +1390,7 @@ class Mechanism(model.Model):
 
         Given are a configuration `q`, whole or for some joints by name, or the actuators' forces `tau`; `v` are constant
         velocities of cyclic coordinates, for a steady motion. all=True finds every equilibrium. Further options: `guess`,
-        `limits`, `restarts`, `weights`, `external`, `parameters`, `strict`; see `eslabon.linear.equilibrium`.
+        `limits`, `restarts`, `weights`, `external`, `parameters`, `strict`; see `eslabon.systems.linear.equilibrium`.
 
         >>> import eslabon as es
         >>> m = es.load("double_pendulum")
@@ -1399,7 +1399,7 @@ class Mechanism(model.Model):
         >>> m.equilibrium(tau=[1.0, 0.0]).stability
         'stable'
         """
-        from eslabon.linear.equilibrium import equilibrium
+        from eslabon.systems.linear.equilibrium import equilibrium
 
         known_options("equilibrium", equilibrium, options)
         return equilibrium(self, q, **options)
@@ -1407,18 +1407,18 @@ class Mechanism(model.Model):
     def to_control_nonlinear(self, guess: ArrayLike | str | None = None) -> Any:
         """The equations of motion as a `control.NonlinearIOSystem`, for python-control to simulate and trim: inputs are the
         actuators' forces, outputs the positions and velocities of all joints; with loops the states are those of independent
-        joints, and `guess` says on which branch the others are assembled (see `eslabon.control.nonlinear_system`).
+        joints, and `guess` says on which branch the others are assembled (see `eslabon.systems.control.nonlinear_system`).
 
         >>> import eslabon as es
         >>> es.load("cart_pole").to_control_nonlinear().nstates
         4
         """
-        from eslabon.control.nonlinear_system import nonlinear_system
+        from eslabon.systems.control.nonlinear_system import nonlinear_system
 
         return nonlinear_system(self, guess)
 
     def identify(self, motion: Any, **options: Any) -> Identification:
-        """Base parameters, friction and motor inertias from recorded motions (a `Motion`, a CSV file, arrays by name, or a
+        """Base parameters, friction and motor inertias from recorded motions (a `Trajectory`, a CSV file, arrays by name, or a
         list of these) by weighted least squares, with standard errors, a verdict on the model, and the `.mechanism()` that they
         make.
 
@@ -1434,7 +1434,7 @@ class Mechanism(model.Model):
         >>> bool(abs(found.torques(q, v, a) - m.inverse_dynamics(q, v, a)).max() < 1e-9)
         True
         """
-        from eslabon.identification import identify
+        from eslabon.systems.identification import identify
 
         known_options("identify", identify, options)
         return identify(self, motion, **options)
@@ -1443,20 +1443,20 @@ class Mechanism(model.Model):
 
     def simulate(
         self, q0: ArrayLike, v0: ArrayLike | None, t: ArrayLike, control: Any = None, **options: Any
-    ) -> Motion:
-        """The motion from a state under a control, as an `es.simulate.Motion`: t, q, v, a, tau, energy, closure error.
+    ) -> Trajectory:
+        """The motion from a state under a control, as an `es.simulate.Trajectory`: t, q, v, a, tau, energy, closure error.
 
         `v0=None` is rest; `t` is a duration, (start, end) or times to report at. `control` is None, forces, forces in time as
         (times, values), a law marked with `es.simulate.traced`, any function of t, q, v, or either of them
         `es.simulate.sampled`. Options: `method` ("DOP853", "LSODA", "Radau", "rk4", "symplectic", ...), `step`, `every`,
-        `rtol`, `atol`, `events`, `saturate`, `stops`, `external`, `parameters` and more; see `eslabon.simulate.simulate`.
+        `rtol`, `atol`, `events`, `saturate`, `stops`, `external`, `parameters` and more; see `es.simulate.simulate`.
 
         >>> import eslabon as es
         >>> swing = es.load("double_pendulum").simulate([0.5, 0.0], None, 1.0)
         >>> bool(abs(swing.energy.total - swing.energy.total[0]).max() < 1e-6)
         True
         """
-        from eslabon.simulate import simulate
+        from eslabon.motion.simulation import simulate
 
         known_options("simulate", simulate, options)
         if "formulation" in options:
@@ -1534,7 +1534,7 @@ class Mechanism(model.Model):
             raise unhashable(quantity=quantity, **options) from None
         if not spectral:
             return native(*arrays, **more) if more else native(*arrays)
-        from eslabon.linear.spectral_derivatives import spectral_derivative
+        from eslabon.systems.linear.spectral_derivatives import spectral_derivative
 
         followed = None if along == "frozen" else along
         own = {

@@ -27,7 +27,7 @@ from eslabon.arguments import (
     positive,
     text,
 )
-from eslabon.bonds.bond_graph_formulation import BOND_GRAPH
+from eslabon.bond_graph.bond_graph_formulation import BOND_GRAPH
 from eslabon.compiler.evaluate import function_of
 from eslabon.compiler.formula import Formula, canonical_options, requested
 from eslabon.compiler.function import Function

@@ -279,7 +279,7 @@ def test_values_a_users_function_takes_from_its_module_count(written: Any) -> No
     assert code_digest(made.f) != first
 
 
-@pytest.mark.parametrize("module", ["__console__", "eslabon.control.control_law"])
+@pytest.mark.parametrize("module", ["__console__", "eslabon.systems.control.control_law"])
 def test_what_was_typed_counts_by_its_code(module: str) -> None:
     """Also where it is typed into a module of the package, as in a doctest."""
 
@@ -300,8 +300,11 @@ def test_what_was_typed_counts_by_its_code(module: str) -> None:
 def test_functions_inside_a_function_of_the_package_are_told_apart_by_their_code() -> None:
     """All lambdas have one name; two of them may stand in one function."""
     text = "def make():\n    return [lambda t: 2 * t, lambda t: 3 * t, lambda t: 2 * t]\n"
-    names: dict[str, Any] = {"__name__": "eslabon.control.control_law"}
-    exec(compile(text, import_module("eslabon.control.control_law").__file__ or "", "exec"), names)
+    names: dict[str, Any] = {"__name__": "eslabon.systems.control.control_law"}
+    exec(
+        compile(text, import_module("eslabon.systems.control.control_law").__file__ or "", "exec"),
+        names,
+    )
     two, three, again = (digests.data_digest(f) for f in names["make"]())
     assert two == again != three
     assert two is not None

@@ -5,7 +5,6 @@ import pytest
 import sympy
 
 import eslabon as es
-from eslabon.control.observers import luenberger
 from eslabon.reproductions import figures_of
 from eslabon.reproductions.morales import (
     causal_paths,
@@ -15,6 +14,7 @@ from eslabon.reproductions.morales import (
     steady_states,
 )
 from eslabon.reproductions.morales.matrices import block, letters
+from eslabon.systems.control.observers import luenberger
 
 
 def test_the_robot_form_is_that_of_a_mechanism():

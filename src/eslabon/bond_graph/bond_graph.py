@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from eslabon.answers import cell_text
 from eslabon.arguments import Floats, choice
-from eslabon.bonds import causality as _causality
-from eslabon.bonds import equations as _equations
-from eslabon.bonds import graph_toml, written
-from eslabon.bonds.causality import Causality
-from eslabon.bonds.graph import Graph
+from eslabon.bond_graph import causality as _causality
+from eslabon.bond_graph import graph_files, notation
+from eslabon.bond_graph import graph_formulas as _equations
+from eslabon.bond_graph.causality import Causality
+from eslabon.bond_graph.graph import Graph
 from eslabon.displays import displayed
 from eslabon.errors import MissingDependencyError, ModelError, ReadError, format_value
 from eslabon.pages import picture, table
@@ -23,14 +23,14 @@ from eslabon.sheets import Sheet
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.causal_paths import CausalPath
+    from eslabon.bond_graph.graph_motion_terms import MotionTerms
+    from eslabon.bond_graph.graph_runs import Response
     from eslabon.bond_graph.graph_statics import SteadyState
     from eslabon.bond_graph.graph_structure import Structure
-    from eslabon.bond_graph.linear import LinearGraph
-    from eslabon.bond_graph.motion import MotionTerms
-    from eslabon.bond_graph.numbers import BondVariables
+    from eslabon.bond_graph.graph_values import BondVariables
+    from eslabon.bond_graph.linear_model_of_graph import LinearGraph
     from eslabon.bond_graph.observer_graph import ObserverGraph
     from eslabon.bond_graph.reachability import Reachability, StructuralRank
-    from eslabon.bond_graph.simulation import Response
     from eslabon.export.c_source import CSource
     from eslabon.export.equations import Equations
 
@@ -56,6 +56,7 @@ class BondGraph(Graph):
     domains : names of elements by domain (translation, rotation, electrical, hydraulic, thermal): units for labels, and a
         check against mixing them.
     note : where it comes from.
+    definitions : expressions by name, which values, laws and other definitions may use, as parameters.
 
     A motor with an inertia, its coil and its shaft:
 
@@ -86,8 +87,11 @@ class BondGraph(Graph):
         parameters: Mapping[str, Any] | None = None,
         domains: Mapping[str, Any] | None = None,
         note: str = "",
+        definitions: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(written.description(name, elements, bonds, parameters, domains, note))
+        super().__init__(
+            notation.description(name, elements, bonds, parameters, domains, note, definitions)
+        )
 
     @classmethod
     def load(cls, source: str | Path) -> BondGraph:
@@ -97,7 +101,7 @@ class BondGraph(Graph):
         >>> es.BondGraph.load("morales_puma")
         <BondGraph morales_puma: 25 bonds, 2 inputs, 4 states>
         """
-        description = graph_toml.load(source)
+        description = graph_files.load(source)
         try:
             return cls.from_description(description)
         except ModelError as error:
@@ -111,7 +115,7 @@ class BondGraph(Graph):
         >>> "dc_motor" in es.BondGraph.library()
         True
         """
-        return graph_toml.library()
+        return graph_files.library()
 
     @classmethod
     def of_mechanical_parts(
@@ -129,7 +133,7 @@ class BondGraph(Graph):
         >>> g.order, [*g.elements]
         (3, ['force', 'mass', 'spring', 'other', 'damper', 'v1', 'v2', 'spring_difference'])
         """
-        from eslabon.bonds.construction import from_velocities
+        from eslabon.bond_graph.network_parts import from_velocities
 
         return cls.from_description(from_velocities(name, parts, reference, **options))
 
@@ -148,7 +152,7 @@ class BondGraph(Graph):
         >>> g.linearize([0.0], [0.0]).A
         array([[-5.]])
         """
-        from eslabon.bonds.construction import from_efforts
+        from eslabon.bond_graph.network_parts import from_efforts
 
         return cls.from_description(from_efforts(name, parts, reference, **options))
 
@@ -162,7 +166,7 @@ class BondGraph(Graph):
         >>> g.outputs, g.states
         (('f_y', 'e_torque'), ('p2', 'p24', 'q3', 'q23'))
         """
-        from eslabon.bonds.rewriting import with_detectors
+        from eslabon.bond_graph.graph_editor import with_detectors
 
         return BondGraph.from_description(with_detectors(self, measured))
 
@@ -175,7 +179,7 @@ class BondGraph(Graph):
         >>> g.inputs, g.causal_paths("y", "i1")[0].bonds
         (('e1', 'e25', 'f_y'), ('y', '4', '5', '7', '10', '16', '18', '22', '24'))
         """
-        from eslabon.bonds.rewriting import dualized
+        from eslabon.bond_graph.graph_editor import dualized
 
         return BondGraph.from_description(dualized(self, elements))
 
@@ -196,7 +200,7 @@ class BondGraph(Graph):
             raise ReadError(
                 f"{format_value(path)}: a bond graph is saved as TOML; let the name end in .toml."
             )
-        return write(path, graph_toml.text(self.description))
+        return write(path, graph_files.text(self.description))
 
     # -- structure ----------------------------------------------------------------------------------------------
 
@@ -277,7 +281,7 @@ class BondGraph(Graph):
         >>> es.BondGraph.load("morales_puma").rates([0.0, 0.0, 0.1, 0.0], [1.0, 0.0])
         array([0.0833..., 0. , 0. , 0. ])
         """
-        from eslabon.bond_graph.numbers import value
+        from eslabon.bond_graph.graph_values import value
 
         return value(self, _equations.RATES, x, u, t, **options)
 
@@ -291,7 +295,7 @@ class BondGraph(Graph):
         >>> g.output([1.0, 0.0, 0.1, 0.0], [0.0, 0.0]).round(3)
         array([5.])
         """
-        from eslabon.bond_graph.numbers import value
+        from eslabon.bond_graph.graph_values import value
 
         return value(self, _equations.OUTPUTS, x, u, t, **options)
 
@@ -304,7 +308,7 @@ class BondGraph(Graph):
         >>> round(float(es.BondGraph.load("morales_puma").bond_variables([1.0, 0.0, 0.1, 0.0], [0.0, 0.0])["f2"]), 3)
         5.0
         """
-        from eslabon.bond_graph.numbers import bond_variables
+        from eslabon.bond_graph.graph_values import bond_variables
 
         return bond_variables(self, x, u, t, **options)
 
@@ -317,9 +321,9 @@ class BondGraph(Graph):
         >>> es.BondGraph.load("morales_puma").energy([0.0, 0.0, 0.1, 0.0], [0.0, 0.0]).round(4)
         np.float64(0.025)
         """
-        from eslabon.bond_graph.numbers import value
+        from eslabon.bond_graph.stored_energy import stored_energies
 
-        energy: Floats = value(self, _equations.ENERGIES, x, u, t, **options).sum(axis=-1)
+        energy: Floats = stored_energies(self, x, u, t, **options).sum(axis=-1)
         return energy
 
     def affine(self, x: ArrayLike, t: ArrayLike = 0.0) -> tuple[Floats, Floats]:
@@ -330,19 +334,19 @@ class BondGraph(Graph):
         >>> A.shape, B.shape
         ((4,), (4, 2))
         """
-        from eslabon.bond_graph.numbers import affine
+        from eslabon.bond_graph.graph_values import affine
 
         return affine(self, x, t)
 
     def motion_terms(self, q: ArrayLike, t: ArrayLike = 0.0) -> MotionTerms:
         """M, B, C, D, G and Q of M f' + B [f_j f_k] + C [f_j^2] + D f + G = Q u at displacements (..., nq), for comparison with
-        Lagrange's equations; `g.equations("motion_terms")` prints them. See `eslabon.bond_graph.motion`.
+        Lagrange's equations; `g.equations("motion_terms")` prints them. See `eslabon.bond_graph.graph_motion_terms`.
 
         >>> import eslabon as es
         >>> es.BondGraph.load("morales_puma").motion_terms([0.4, 0.1]).M.shape
         (2, 2)
         """
-        from eslabon.bond_graph.motion import motion_terms
+        from eslabon.bond_graph.graph_motion_terms import motion_terms
 
         return motion_terms(self, q, t)
 
@@ -356,7 +360,7 @@ class BondGraph(Graph):
         >>> g.derivative("r", [1.0])                                  # of -q / (c r)
         array([0.03125])
         """
-        from eslabon.bond_graph.numbers import derivative
+        from eslabon.bond_graph.graph_values import derivative
 
         return derivative(self, by, x, u, t)
 
@@ -365,14 +369,14 @@ class BondGraph(Graph):
     def simulate(
         self, x0: ArrayLike | None, t: ArrayLike, inputs: Any = None, **options: Any
     ) -> Response:
-        """Integrate the state equations; see `eslabon.bond_graph.simulation.simulate`.
+        """Integrate the state equations; see `eslabon.bond_graph.graph_runs.simulate`.
 
         >>> import eslabon as es
         >>> g = es.BondGraph("decay", {"j": "0", "C": "C: c", "R": "R: r"}, ["j -> C", "j -> R"], {"c": 2.0, "r": 0.5})
         >>> g.simulate([1.0], 1.0).x[-1].round(4)
         array([0.3679])
         """
-        from eslabon.bond_graph.simulation import simulate
+        from eslabon.bond_graph.graph_runs import simulate
 
         return simulate(self, x0, t, inputs, **options)
 
@@ -412,7 +416,7 @@ class BondGraph(Graph):
         >>> es.BondGraph.load("morales_puma").linearize([0.0, 0.0, 0.1, 0.0], [0.0, 0.0]).A.shape
         (4, 4)
         """
-        from eslabon.bond_graph.linear import linearize
+        from eslabon.bond_graph.linear_model_of_graph import linearize
 
         return linearize(self, x, u, t)
 
@@ -433,7 +437,7 @@ class BondGraph(Graph):
         >>> len(g.linearized_graph(g.steady_state(u).x, u).bonds)         # at rest nothing is added
         25
         """
-        from eslabon.bond_graph.linear import linearized_graph
+        from eslabon.bond_graph.linear_model_of_graph import linearized_graph
 
         return BondGraph.from_description(linearized_graph(self, x, u, t))
 
@@ -539,7 +543,7 @@ class BondGraph(Graph):
         >>> print(g.equations())
         rates = f1 - q2/(A*R)
         """
-        from eslabon.bond_graph.text import equations
+        from eslabon.bond_graph.graph_text import equations
 
         return equations(self, quantity, parameters)
 
@@ -550,7 +554,7 @@ class BondGraph(Graph):
         >>> es.BondGraph.load("morales_puma").c_source()
         <CSource morales_puma_rates: 23 lines of C; print .header and .code, or .write(folder)>
         """
-        from eslabon.bond_graph.text import c_source
+        from eslabon.bond_graph.graph_text import c_source
 
         return c_source(self, quantity)
 

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import LARGEST, Floats, choice, count, finite, flag, known_words, names
-from eslabon.bond_graph.numbers import inputs, state
-from eslabon.bonds.causality import PREFERENCES, causality
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import (
+from eslabon.bond_graph.causality import PREFERENCES, causality
+from eslabon.bond_graph.elements import (
     DETECTORS,
     FLOW_SINK,
     GYRATORS,
@@ -23,12 +21,13 @@ from eslabon.bonds.graph_items import (
     TRANSFORMERS,
     Element,
 )
-from eslabon.bonds.signal_flow import FACTORS, Route, at_most, loops, routes, signal_flow
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_values import inputs, state
+from eslabon.bond_graph.signal_flow import FACTORS, Route, at_most, loops, routes, signal_flow
 from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, format_value
 from eslabon.export.equations import equations
-from eslabon.model.parameter_expressions import ParameterExpression, leaves
 from eslabon.numerics.scalars import casadi
 
 LIMIT = 2_000
@@ -129,12 +128,7 @@ class CausalPath:
 def _varies(g: Graph, x: Element) -> bool:
     if x.kind not in (*TRANSFORMERS, *GYRATORS):
         return False
-    return any(
-        n in g.signals
-        for leaf in leaves(x.value)
-        if isinstance(leaf, ParameterExpression)
-        for n in leaf.names()
-    )
+    return any(n in g.signals for n in g.definitions.names_in(x.value))
 
 
 def path_factors(

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.arguments import Floats, count
-from eslabon.bond_graph.numbers import value
-from eslabon.bonds.equations import BOND_VARIABLES, ENERGIES, storages
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import RESISTOR, SOURCES
+from eslabon.bond_graph.elements import RESISTOR, SOURCES
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_formulas import BOND_VARIABLES, storages
+from eslabon.bond_graph.graph_values import value
+from eslabon.bond_graph.stored_energy import stored_energies
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, suggest
 from eslabon.pages.notebook import in_time
 from eslabon.plotting import axis_label, curves, panels, saved
 
 if TYPE_CHECKING:
-    from eslabon.bond_graph.simulation import Response
+    from eslabon.bond_graph.graph_runs import Response
 
 ROLES = {"I": "stored", "C": "stored", RESISTOR: "dissipated", **dict.fromkeys(SOURCES, "supplied")}
 SHOWN = 12  # elements that a figure's legend still tells apart
@@ -127,7 +128,7 @@ def energy_balance(run: Response) -> EnergyBalance:
     names = [name for name, x in g.elements.items() if x.kind in ROLES]
     power = np.stack([_power(g, name, e * f) for name in names], axis=-1)
     energy = cumulative_simpson(power, x=run.t, axis=-2, initial=0.0)
-    held, stores = value(g, ENERGIES, run.x, run.u, run.t), [x.name for x in storages(g)]
+    held, stores = stored_energies(g, run.x, run.u, run.t), [x.name for x in storages(g)]
     for k, name in enumerate(stores):
         energy[..., names.index(name)] = held[..., k] - held[..., :1, k]
     size = np.abs(energy).reshape(-1, len(names)).max(axis=0, initial=0.0)

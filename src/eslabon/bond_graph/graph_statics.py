@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, known_words, mapping, text
-from eslabon.bond_graph.numbers import inputs as inputs_of
-from eslabon.bonds.causality import causality
-from eslabon.bonds.equations import BOND_VARIABLES, RATES, STEADY, input_names, order
-from eslabon.bonds.graph import Graph
+from eslabon.bond_graph.causality import causality
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_formulas import BOND_VARIABLES, RATES, STEADY, input_names, order
+from eslabon.bond_graph.graph_values import inputs as inputs_of
 from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, SingularityError

@@ -10,11 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, finite
-from eslabon.bond_graph.numbers import inputs, state, value
-from eslabon.bonds.causality import PREFERENCES
-from eslabon.bonds.equations import DERIVATIVE_FIELDS, FIELDS, STRUCTURE
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.junctions import BLOCKS, DERIVATIVE_BLOCKS, JunctionStructure, junction_structure
+from eslabon.bond_graph.causality import PREFERENCES
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_formulas import DERIVATIVE_FIELDS, FIELDS, STRUCTURE
+from eslabon.bond_graph.graph_values import inputs, state, value
+from eslabon.bond_graph.junction_structure import (
+    BLOCKS,
+    DERIVATIVE_BLOCKS,
+    JunctionStructure,
+    junction_structure,
+)
 from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
 from eslabon.numerics.scalars import casadi

@@ -11,22 +11,22 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, choice, finite, known_words, mapping, states
 from eslabon.bond_graph.bond_graph import BondGraph
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import Description
-from eslabon.bonds.rigid_bodies import GRAVITY, displacement_names, speed_names
+from eslabon.bond_graph.elements import Description
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.rigid_bodies import GRAVITY, displacement_names, speed_names
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import InputError, ModelError, SingularityWarning, user_stacklevel
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model, as_model
+from eslabon.motion.simulation.simulation_errors import SimulationError
 from eslabon.numerics.scalars import casadi
-from eslabon.simulate.run_errors import SimulationError
 from eslabon.solve.constraints.closure_violation import VIOLATIONS, accepts
 from eslabon.solve.constraints.constraint_structure import structure
 
 if TYPE_CHECKING:
-    from eslabon.bond_graph.simulation import Response
+    from eslabon.bond_graph.graph_runs import Response
 
 OPEN = 1e-5  # rad, or metres over L: by how much a run may leave the loops, which are not projected
 NEAR = 1e-2  # of the usual spread of the constraints' singular values
@@ -99,6 +99,31 @@ class MechanismGraph(BondGraph):
             np.broadcast_arrays(*(columns.get(name, np.zeros(())) for name in self.states)), axis=-1
         )
 
+    @property
+    def has_closures(self) -> bool:
+        return self.mechanism.closed
+
+    def check_state(self, x: Floats, t: Floats) -> None:
+        """Refuse states that violate loop closure, as `Mechanism.forward_dynamics` does."""
+        if self.has_closures:
+            for said, worst in zip(
+                ("x", "the velocities of x"), self._violations(x, t), strict=True
+            ):
+                if not accepts(left := float(np.max(worst, initial=0.0))):
+                    verb = "violate" if said[0] == "t" else "violates"
+                    raise InputError(
+                        f"{said} {verb} loop closure by {left:.2g}; m.project(q, v) gives a state that closes the loops."
+                    )
+
+    def _violations(self, x: Floats, t: Floats) -> tuple[Floats, Floats]:
+        """By how much positions and velocities violate loop closure."""
+        m = self.mechanism
+        timed = ("t",) if m.rheonomic else ()
+        state = np.concatenate([self.coordinates(x), self.velocities(x)], axis=-1)
+        at = [np.broadcast_to(t, x.shape[:-1])] if timed else []
+        found: tuple[Floats, Floats] = evaluate(m, VIOLATIONS, timed)(state, *at)
+        return found
+
     def coordinates(self, x: ArrayLike) -> Floats:
         """The coordinates `(..., nq)` in states."""
         return self._named(x, displacement_names(self.mechanism))
@@ -136,8 +161,7 @@ class MechanismGraph(BondGraph):
         m, q = self.mechanism, self.coordinates(run.x)
         timed = ("t",) if m.rheonomic else ()
         at = [np.broadcast_to(run.t, q.shape[:-1])] if timed else []
-        x = np.concatenate([q, self.velocities(run.x)], axis=-1)
-        position, velocity = evaluate(m, VIOLATIONS, timed)(x, *at)
+        position, velocity = self._violations(run.x, run.t)
         for said, left in (("x0", position), ("the velocities of x0", velocity)):
             if not accepts(worst := float(left[..., 0].max())):
                 verb = "violates" if said == "x0" else "violate"

@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, states
-from eslabon.bond_graph.linear import linearize
-from eslabon.bond_graph.numbers import value
-from eslabon.bond_graph.simulation import Response, simulate
-from eslabon.bonds.causality import causality
-from eslabon.bonds.equations import DEPENDENCE, input_names, order
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import EFFORT_SINK
-from eslabon.bonds.observer_description import hat, observer_description
-from eslabon.bonds.structural_ranks import detectors
-from eslabon.control.observers import luenberger
-from eslabon.control.ranks import shown_pole
+from eslabon.bond_graph.causality import causality
+from eslabon.bond_graph.elements import EFFORT_SINK
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_formulas import DEPENDENCE, input_names, order
+from eslabon.bond_graph.graph_runs import Response, simulate
+from eslabon.bond_graph.graph_values import value
+from eslabon.bond_graph.linear_model_of_graph import linearize
+from eslabon.bond_graph.observer_description import hat, observer_description
+from eslabon.bond_graph.structural_ranks import detectors
 from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, format_value
+from eslabon.systems.control.observers import luenberger
+from eslabon.systems.linear.ranks import shown_pole
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.bond_graph import BondGraph

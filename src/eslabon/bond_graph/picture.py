@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats, choice, flag
+from eslabon.bond_graph.causality import PREFERENCES, causality
+from eslabon.bond_graph.elements import DETECTORS, JUNCTIONS, PORT, Bond, Element
+from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.placement import places
-from eslabon.bonds.causality import PREFERENCES, causality
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.graph_items import DETECTORS, JUNCTIONS, PORT, Bond, Element
 from eslabon.drawing.topology_drawing import printable, shortened, text_width
 from eslabon.errors import InputError, ModelError, ReadError, format_value, suggest
 from eslabon.model.parameter_expressions import ParameterExpression

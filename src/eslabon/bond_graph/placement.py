@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.bonds.graph import Graph
+from eslabon.bond_graph.graph import Graph
 from eslabon.errors import MissingDependencyError
 
 # Lengths in pixels: of bonds between two writings, of the shortest one, and the least distance of two writings.

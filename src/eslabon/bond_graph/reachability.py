@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import finite
 from eslabon.bond_graph.causal_paths import CausalPath
-from eslabon.bond_graph.linear import linearize
-from eslabon.bond_graph.numbers import inputs, state
-from eslabon.bonds.causality import causality
-from eslabon.bonds.graph import Graph
-from eslabon.bonds.signal_flow import FACTORS, refuse_sinks, signal_flow
-from eslabon.bonds.structural_ranks import (
+from eslabon.bond_graph.causality import causality
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_values import inputs, state
+from eslabon.bond_graph.linear_model_of_graph import linearize
+from eslabon.bond_graph.signal_flow import FACTORS, refuse_sinks, signal_flow
+from eslabon.bond_graph.structural_ranks import (
     causal_rank,
     connections,
     controls,
@@ -26,11 +26,11 @@ from eslabon.bonds.structural_ranks import (
     structure_rank,
 )
 from eslabon.compiler.evaluate import evaluate
-from eslabon.control.ranks import KalmanRank
-from eslabon.control.ranks import controllability as kalman_controllability
-from eslabon.control.ranks import observability as kalman_observability
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, SingularityWarning, user_stacklevel
+from eslabon.systems.linear.ranks import KalmanRank
+from eslabon.systems.linear.ranks import controllability as kalman_controllability
+from eslabon.systems.linear.ranks import observability as kalman_observability
 
 
 @displayed

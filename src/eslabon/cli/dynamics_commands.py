@@ -141,7 +141,7 @@ def simulate(
     """Simulate the motion under constant actuator forces.
 
     The default initial state is the home configuration, at rest."""
-    from eslabon.simulate.step_formulas import METHODS
+    from eslabon.motion.simulation.step_formulas import METHODS
 
     needed("--panel", panels, "--plot", plot)
     needed("--theme", theme, "--plot or --animate", plot, animate)

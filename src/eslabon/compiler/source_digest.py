@@ -67,7 +67,7 @@ def source_digest(modules: Iterable[str]) -> str:
     >>> of_dynamics = source_digest(["eslabon.formulas.dynamics"])
     >>> of_dynamics == source_digest(["eslabon.formulas.dynamics", "eslabon.model"])
     True
-    >>> of_dynamics == source_digest(["eslabon.control"])
+    >>> of_dynamics == source_digest(["eslabon.systems.control"])
     False
     """
     return _digest_of_wings(frozenset(_wing(x) for x in modules))

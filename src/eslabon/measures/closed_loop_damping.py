@@ -10,13 +10,13 @@ import numpy as np
 
 from eslabon.arguments import Floats, choice, finite
 from eslabon.errors import InputError, ModelError, format_value
-from eslabon.linear.linear_model import LinearModel
 from eslabon.measures.controller_options import check_options, is_law
 from eslabon.measures.law_derivatives import LawDerivatives
 from eslabon.measures.linear_designs import operating_point
 from eslabon.measures.measure import Measure, Measured
 from eslabon.measures.native_batches import Designs, in_blocks, number_of
 from eslabon.mechanism import Mechanism
+from eslabon.systems.linear.linear_model import LinearModel
 
 DESIGNERS = ("lqr", "place")
 DESIGNED = ("nominal", "each")
@@ -102,8 +102,8 @@ class ClosedLoopDamping(Measure):
 
     def _gains(self, lm: LinearModel) -> Floats:
         """Gains for one linear model."""
-        from eslabon import control
-        from eslabon.control.state_feedback_control import gain_matrix
+        from eslabon.systems import control
+        from eslabon.systems.control.state_feedback import gain_matrix
 
         made = self.controller
         if isinstance(made, str):
@@ -140,7 +140,7 @@ class ClosedLoopDamping(Measure):
 def _controller(given: Any, options: Mapping[str, Any]) -> Any:
     """Gains, a law, a name or a function."""
     if isinstance(given, str):
-        from eslabon import control
+        from eslabon.systems import control
 
         check_options(given, getattr(control, choice(given, "controller", DESIGNERS)), 1, options)
         return given

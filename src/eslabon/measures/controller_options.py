@@ -16,7 +16,7 @@ def check_options(
 ) -> None:
     """Refuse options that a function does not have, and say which it needs; the first arguments are not options.
 
-    >>> from eslabon.control import pd_gravity
+    >>> from eslabon.systems.control import pd_gravity
     >>> check_options("pd_gravity", pd_gravity, 2, {"Kp": 10.0})
     Traceback (most recent call last):
     ...

@@ -17,8 +17,6 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.errors import AssemblyError
 from eslabon.formulas.quantities import quantity as formula_of
-from eslabon.linear.linear_model import LinearModel
-from eslabon.linear.model_derivatives import model_derivative
 from eslabon.measures.along_motion import AlongMotion
 from eslabon.measures.assembled_designs import assembled
 from eslabon.measures.closed_loop_damping import ClosedLoopDamping
@@ -36,6 +34,8 @@ from eslabon.measures.several_measures import Several, renamed_column
 from eslabon.mechanism import Mechanism
 from eslabon.model.scale import characteristic_length
 from eslabon.numerics.scalars import casadi
+from eslabon.systems.linear.linear_model import LinearModel
+from eslabon.systems.linear.model_derivatives import model_derivative
 
 Slopes = dict[str, Floats]  # by column, one number for each parameter
 

@@ -19,8 +19,8 @@ from eslabon.measures.native_batches import Designs
 from eslabon.measures.prescribed_designs import completed_designs, followed_designs
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import values_by_joint
-from eslabon.paths.joint_path import JointPath
-from eslabon.paths.path import Path, Samples
+from eslabon.motion.paths.frame_path import Path, Samples
+from eslabon.motion.paths.joint_path import JointPath
 from eslabon.solve.constraints.closure_violation import check_closed
 from eslabon.solve.designs import depended_on, limiting
 from eslabon.solve.determinacy import determinacy

@@ -9,11 +9,11 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import inlined
-from eslabon.linear.linear_model import LinearModel
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import coordinate_rates
+from eslabon.motion.simulation.native_laws import columns
 from eslabon.numerics.scalars import casadi
-from eslabon.simulate.traced_laws import columns
+from eslabon.systems.linear.linear_model import LinearModel
 
 
 @dataclass(frozen=True, eq=False)

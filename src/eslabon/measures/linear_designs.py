@@ -9,12 +9,12 @@ import numpy as np
 
 from eslabon.arguments import Floats, finite, states
 from eslabon.errors import InputError, ModelError
-from eslabon.linear.linear_model import LinearModel
 from eslabon.measures.assembled_designs import assembled
 from eslabon.measures.given_motion import JointStates, given_motion
 from eslabon.measures.measure import as_mechanism
 from eslabon.measures.native_batches import Designs, Rows, number_of
 from eslabon.mechanism import Mechanism
+from eslabon.systems.linear.linear_model import LinearModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,11 @@ import numpy as np
 
 from eslabon.arguments import Floats, choice, count
 from eslabon.errors import InputError
-from eslabon.linear.linear_model import LinearModel
 from eslabon.measures.linear_designs import operating_point
 from eslabon.measures.measure import Measure, Measured
 from eslabon.measures.native_batches import Designs, in_blocks, number_of
 from eslabon.mechanism import Mechanism
+from eslabon.systems.linear.linear_model import LinearModel
 
 UNITS = {"rad/s": 1.0, "Hz": 2 * np.pi}
 

@@ -111,7 +111,7 @@ class TrackingError(AlongMotion):
     def _law(self, m: Mechanism) -> Any:
         """The law for a mechanism."""
         if isinstance(self.controller, str):
-            from eslabon import control
+            from eslabon.systems import control
 
             q, v, a = self.motion.prescribed(m)[1:] if m.closed else self.motion.completed(m)
             return getattr(control, self.controller)(m, (self.motion.t, q, v, a), **self.options)
@@ -151,7 +151,7 @@ class TrackingError(AlongMotion):
 def _controller(given: Any, designed: str, options: Mapping[str, Any]) -> Any:
     """A law, the name of one, or a function of a mechanism."""
     if isinstance(given, str):
-        from eslabon import control
+        from eslabon.systems import control
 
         check_options(given, getattr(control, choice(given, "controller", LAWS)), 2, options)
         return given

@@ -13,9 +13,9 @@ from eslabon.errors import AssemblyError, EslabonError, SingularityError
 from eslabon.formulas.kinematics.tree import placements
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.motion.paths.splines import chords, interpolate
 from eslabon.optimize.motion_equations import Instant, mapped
 from eslabon.optimize.motion_spline import MotionSpline, SplineBasis
-from eslabon.paths.splines import chords, interpolate
 from eslabon.solve.constraints.passive_spins import passive_spins
 
 if TYPE_CHECKING:

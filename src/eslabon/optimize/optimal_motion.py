@@ -15,11 +15,11 @@ from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import coordinate_columns, velocity_columns
+from eslabon.motion.paths import JointPath
 from eslabon.optimize.motion_limits import FORCE, Driven
 from eslabon.optimize.motion_spline import MotionSpline
 from eslabon.optimize.motion_verification import LimitChecks
 from eslabon.optimize.nonlinear_program import Starts
-from eslabon.paths import JointPath
 
 if TYPE_CHECKING:
     from eslabon.drawing.animation import Animation

@@ -13,8 +13,8 @@ from eslabon.errors import InputError, ModelError, format_value
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import velocity_names
+from eslabon.motion.paths import JointPath
 from eslabon.numerics.scalars import casadi
-from eslabon.paths import JointPath
 from eslabon.solve.constraints.independent_coordinates import partition
 
 PARTS = {

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from eslabon.bond_graph import BondGraph
+from eslabon.bond_graph.bond_graph import BondGraph
 from eslabon.language import translated
 from eslabon.mechanism import Floats, Mechanism
 from eslabon.plotting import (

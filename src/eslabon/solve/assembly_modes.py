@@ -15,6 +15,7 @@ from eslabon.errors import AssemblyError, ModelError
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, difference, integrate
 from eslabon.model.scale import characteristic_length
+from eslabon.numerics.ordering import stable_order
 from eslabon.numerics.tolerances import DISTINCT
 from eslabon.solve.assembly import Assembly, at_instants, refuse
 from eslabon.solve.configurations import FINGERPRINT, distinct
@@ -104,7 +105,7 @@ def _modes(m: Model, problem: Problem, x: Floats, limits: bool) -> Floats:
         )
     made = np.array(inside)
     far = np.abs(difference(m, made, np.broadcast_to(home(m), made.shape)))
-    return made[np.argsort(far.max(axis=-1), kind="stable")]
+    return made[stable_order(far.max(axis=-1))]
 
 
 def _distinct(m: Model, holding: Problem, closed: Floats, passive: bool) -> Floats:

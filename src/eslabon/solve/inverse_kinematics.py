@@ -13,6 +13,7 @@ from eslabon.errors import AssemblyError, InputError, InverseKinematicsError, Mo
 from eslabon.formulas.kinematics.frames import chosen_frame, moving_bodies
 from eslabon.model import Model
 from eslabon.model.memory import per_model
+from eslabon.numerics.ordering import stable_order
 from eslabon.numerics.tolerances import DISTINCT
 from eslabon.solve.assembly import assembled, at_instants
 from eslabon.solve.batches import flattened
@@ -210,7 +211,7 @@ def _several(solver: Solver, lanes: Lanes, guessed: bool, count: int) -> Solved:
 def _several_of(solver: Solver, lane: Lanes, guessed: bool, count: int) -> Solved:
     every, steps = solver.arrivals(lane, guessed)
     every = every[solver.ranges.contain(every)]
-    order = np.argsort(solver.ranges.apart(every, lane.start), kind="stable")
+    order = stable_order(solver.ranges.apart(every, lane.start))
     every = every[order]
     kept = every[_different(solver.m, solver.ranges, every, count)]
     if not len(kept):

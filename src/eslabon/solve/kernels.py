@@ -41,6 +41,9 @@ from eslabon.solve.problem import CLOSURE_ALONE, Problem
 TURN = 2 * np.pi
 STARTS = 20  # other starts of a search for one pose in one native call
 EXACT_ROTATION = 1e-14  # of R R^T against 1: a rotation to its last digits
+# What a joint moves in a damped step at most, in radians or lengths over L. With 1, 98 of 100 random
+# starts of puma560 arrive, with 2 or more 99, in as many steps: shorter ones are caught more often.
+LONGEST = 2.0
 LEAST_DAMPING = 1e-13  # keeps factors regular at singular configurations, too small to slow others
 
 
@@ -179,7 +182,7 @@ def damped_step(
     """(J^T J + mu 1) s = -J^T r with mu = damping |r|^2 (Levenberg, Marquardt; Chan and Lawrence).
 
     Joints that stand at a limit and would have to go beyond it are held; no joint moves by more than
-    a radian or a characteristic length.
+    `LONGEST`.
     """
     r, J = equations(m, q, x, problem, shared)
     free, error = problem.free(m), casadi.sumsqr(r)
@@ -193,8 +196,8 @@ def damped_step(
         damped = Damped(J, damping * error + LEAST_DAMPING)
         s, pivots = -damped.solve(r), damped.pivots
         motion = casadi.mmax(casadi.fabs(s))
-        v[free] = _in_units(m, s / casadi.fmax(1.0, motion), free)
-        motion = casadi.fmin(1.0, motion)
+        v[free] = _in_units(m, s / casadi.fmax(1.0, motion / LONGEST), free)
+        motion = casadi.fmin(LONGEST, motion)
     after = casadi.SX(q) + coordinate_velocities(m, q, v) if m.nv else casadi.SX(q)
     if limits is not None:
         for joint in _limited(m):

@@ -16,6 +16,7 @@ from eslabon.model.configuration import coordinate_names
 from eslabon.model.parsing import an_axis
 from eslabon.model.plane_of_motion import plane_directions
 from eslabon.model.scale import characteristic_length
+from eslabon.numerics.ordering import stable_order
 from eslabon.numerics.tolerances import COINCIDENT, SINGULAR
 from eslabon.solve.assembly import Assembly, violations
 from eslabon.solve.constraints.closed_configurations import unclosed
@@ -162,7 +163,7 @@ def _beginnings(
         if len(q):
             zero = np.zeros(problem.rate_size(m))
             made = rates(m, problem, q, zero, zero)
-            return list(q[np.argsort(-made.condition, kind="stable")])
+            return list(q[stable_order(-made.condition)])
     return [reached(m, problem, x, start, o, strict=False).q]
 
 

@@ -59,7 +59,7 @@ class SearchSettings:
     restarts: int = 32
     wide: int = 256
     together: int = 8192
-    near: float = 1e-8
+    near: float = 1e-12
     place: float = 4.0
 
 

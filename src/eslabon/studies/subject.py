@@ -16,8 +16,8 @@ from eslabon.studies.movement import Movement, movement
 from eslabon.studies.section import Section
 
 if TYPE_CHECKING:
-    from eslabon.linear.equilibria import Equilibrium
-    from eslabon.linear.linear_model import LinearModel
+    from eslabon.systems.linear.equilibria import Equilibrium
+    from eslabon.systems.linear.linear_model import LinearModel
 
 
 class Subject:

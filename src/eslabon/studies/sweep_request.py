@@ -154,7 +154,7 @@ def _needed(quantity: Any) -> list[str]:
 
 def _path(said: Mapping[str, Any]) -> Any:
     """Joints from point to point, at rest at both ends."""
-    from eslabon.paths import joint_path, quintic
+    from eslabon.motion.paths import joint_path, quintic
 
     known_words(said, ("points", "time"), "a motion of a sweep has no key", InputError)
     if "points" not in said or "time" not in said:

@@ -10,10 +10,10 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.errors import InputError
 from eslabon.model.configuration import limits
-from eslabon.simulate.run_errors import SimulationError
-from eslabon.simulate.step_formulas import RK4
-from eslabon.simulate.stops import stops_of
-from eslabon.simulate.system import System
+from eslabon.motion.simulation.applied_system import System
+from eslabon.motion.simulation.joint_stops import stops_of
+from eslabon.motion.simulation.simulation_errors import SimulationError
+from eslabon.motion.simulation.step_formulas import RK4
 from eslabon.solve.constraints.massless_motions import refuse_massless
 from eslabon.solve.problem import Problem
 

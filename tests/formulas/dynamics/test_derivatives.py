@@ -19,7 +19,7 @@ from eslabon.formulas.derivatives import rnea_derivatives, state_derivatives
 from eslabon.formulas.kinematics.links import serial
 from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.model.configuration import integrate
-from eslabon.simulate import motion_equations
+from eslabon.motion.simulation import equations_of_motion
 from eslabon.solve.constraints.constraint_structure import structure
 from oracles import Oracle, pin
 from random_mechanisms import (
@@ -382,11 +382,11 @@ def test_radau_s_jacobian(name):
     rng = np.random.default_rng(10)
     m = acting(rng) if name == "acting" else es.load(name)
     given = casadi.SX.sym("t"), casadi.SX.sym("x", m.nq + m.nv), casadi.SX.sym("tau", m.nu)
-    graph = casadi.jacobian(inlined(motion_equations.rates(m, *given)), given[1])
+    graph = casadi.jacobian(inlined(equations_of_motion.rates(m, *given)), given[1])
     numbers = (
         0.0,
         np.concatenate(state(rng, m, m.home() if m.closed else None)),
         rng.normal(size=m.nu),
     )
-    got, want = values(given, [motion_equations.rates_jacobian(m, *given), graph], *numbers)
+    got, want = values(given, [equations_of_motion.rates_jacobian(m, *given), graph], *numbers)
     near(got, want, 1e-8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from eslabon.bond_graph import BondGraph
+from eslabon.bond_graph.bond_graph import BondGraph
 from eslabon.language import phrase
 from eslabon.reproductions.comparison import THESIS, Row, Section
 from eslabon.reproductions.verdicts import statement

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eslabon.bond_graph import BondGraph
+from eslabon.bond_graph.bond_graph import BondGraph
 from eslabon.reproductions.comparison import THESIS, Section
 from eslabon.reproductions.morales.matrices import letters
 from eslabon.reproductions.verdicts import formula

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.bond_graph import BondGraph
+from eslabon.bond_graph.bond_graph import BondGraph
 from eslabon.reproductions.comparison import THESIS, Row, Section
 from eslabon.reproductions.morales.matrices import arranged, block, letters, read
 from eslabon.reproductions.verdicts import formula, greatest, statement

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.bond_graph import BondGraph
-from eslabon.bond_graph.linear import LinearGraph
+from eslabon.bond_graph.bond_graph import BondGraph
+from eslabon.bond_graph.linear_model_of_graph import LinearGraph
 from eslabon.language import phrase
 from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.bond_graph import BondGraph
+from eslabon.bond_graph.bond_graph import BondGraph
 from eslabon.language import phrase
 from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import FORMS, THESIS, Section

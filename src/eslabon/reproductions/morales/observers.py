@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.bond_graph import BondGraph
-from eslabon.bond_graph.linear import LinearGraph
-from eslabon.bond_graph.numbers import value
+from eslabon.bond_graph.bond_graph import BondGraph
+from eslabon.bond_graph.graph_formulas import DEPENDENCE
+from eslabon.bond_graph.graph_runs import Response
+from eslabon.bond_graph.graph_values import value
+from eslabon.bond_graph.linear_model_of_graph import LinearGraph
 from eslabon.bond_graph.observer_graph import ObserverGraph
-from eslabon.bond_graph.simulation import Response
-from eslabon.bonds.equations import DEPENDENCE
-from eslabon.control.observers import luenberger
-from eslabon.control.ranks import observability
 from eslabon.language import phrase, plural
 from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.figures import Figure, Panel
@@ -28,6 +26,8 @@ from eslabon.reproductions.morales.linear_models import (
     stanford_printed,
 )
 from eslabon.reproductions.verdicts import greatest, number, statement
+from eslabon.systems.control.observers import luenberger
+from eslabon.systems.linear.ranks import observability
 
 PUMA_POLES = ("-1.5146e-28", "-2.6795", "-5.0", "-37.32")  # L3052
 STANFORD_POLES = ("-1.1792", "-4.2265", "13.33", "-15.773", "-23.32")  # L3121, besides the pair

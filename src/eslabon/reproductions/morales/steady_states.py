@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.bond_graph import BondGraph
+from eslabon.bond_graph.bond_graph import BondGraph
+from eslabon.bond_graph.graph_runs import Response
 from eslabon.bond_graph.graph_statics import SteadyState
-from eslabon.bond_graph.simulation import Response
 from eslabon.language import phrase
 from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.figures import Figure, Panel

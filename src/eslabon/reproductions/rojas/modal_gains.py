@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from eslabon.language import phrase
-from eslabon.linear import LinearModel
 from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.rojas.derivation import arm
@@ -34,6 +33,7 @@ from eslabon.reproductions.verdicts import (
     number,
     statement,
 )
+from eslabon.systems.linear import LinearModel
 
 FREQUENCY, DAMPING = 1.0, np.sqrt(0.5)  # Omega and Psi of the example
 ROOT = float(np.sqrt(HALF_ULP))  # what single precision leaves of a double zero

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eslabon import paths
+from eslabon.motion import paths
 from eslabon.reproductions.figures import Drawing, Figure, Panel
 
 DURATION = 60.0  # seconds for a turn (L1437)

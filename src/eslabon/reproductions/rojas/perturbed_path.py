@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from eslabon import paths
 from eslabon.language import phrase
-from eslabon.linear import Response, compare_response
 from eslabon.mechanism import Floats
+from eslabon.motion import paths
 from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.rojas.modal_gains import LISTING, listed
 from eslabon.reproductions.rojas.straight_line import (
@@ -32,6 +31,7 @@ from eslabon.reproductions.rojas.straight_line import (
 )  # fmt: skip
 from eslabon.reproductions.rojas.tables import PERTURBED, REST, START, TERMS
 from eslabon.reproductions.verdicts import as_printed, greatest, last_unit, number, statement
+from eslabon.systems.linear import Response, compare_response
 
 BUMP = 0.03  # of the perturbed path, z = 1.79875 + 0.03 sin(2 pi beta)
 

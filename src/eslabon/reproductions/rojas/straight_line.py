@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 import eslabon as es
-from eslabon import paths
 from eslabon.language import phrase
-from eslabon.linear import LinearModel
 from eslabon.mechanism import Floats
+from eslabon.motion import paths
 from eslabon.reproductions.comparison import FORMS, THESIS, Exhibit, Row, Section
 from eslabon.reproductions.rojas.tables import (
     CENTRES,
@@ -26,6 +25,7 @@ from eslabon.reproductions.rojas.tables import (
 )
 from eslabon.reproductions.verdicts import as_printed, erratum, greatest, number, numbers, statement
 from eslabon.solve.target import Target
+from eslabon.systems.linear import LinearModel
 
 # -- the accuracy of the print ----------------------------------------------------------------------------------------
 

@@ -18,8 +18,8 @@ from eslabon.model.configuration import (
     velocity_units,
 )
 from eslabon.model.scale import characteristic_length
+from eslabon.motion.trajectory import columns
 from eslabon.sheets import Sheet
-from eslabon.simulate.simulated_motion import columns
 from eslabon.studies.section import Section
 from eslabon.studies.sections.near_a_point import pole_map
 from eslabon.studies.subject import Subject
@@ -61,7 +61,7 @@ def control(subject: Subject, page: Section) -> None:
 
 
 def _regulator(subject: Subject, page: Section) -> None:
-    import eslabon.control as laws
+    import eslabon.systems.control as laws
 
     m, lm = subject.m, subject.linear_model
     page.head("Holding it: a linear-quadratic regulator")
@@ -213,7 +213,7 @@ def _observer(
     force: np.ndarray,
     q0: np.ndarray,
 ) -> None:
-    import eslabon.control as laws
+    import eslabon.systems.control as laws
 
     m, lm, (q, tau, _) = subject.m, subject.linear_model, subject.point
     measured = [str(c) for c in velocity_columns(m) if c.joint in m.actuated]
@@ -287,7 +287,7 @@ def _units(m: Mechanism, names: list[str]) -> list[str]:
 
 
 def _tracking(subject: Subject, page: Section) -> None:
-    import eslabon.control as laws
+    import eslabon.systems.control as laws
 
     m, motion = subject.m, subject.movement
     if motion.kind not in ("rest_to_rest", "given") or motion.tau is None or len(motion.t) < 2:

@@ -10,8 +10,8 @@ from eslabon.errors import MissingDependencyError
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import coordinate_columns, velocity_columns
 from eslabon.model.scale import characteristic_length
+from eslabon.motion.trajectory import columns
 from eslabon.sheets import Sheet
-from eslabon.simulate.simulated_motion import columns
 from eslabon.solve.ranges import Ranges
 from eslabon.solve.singular.conditions import Conditions
 from eslabon.solve.workspace.sampled_workspace import spanning_joints

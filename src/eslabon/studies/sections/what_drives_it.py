@@ -11,8 +11,8 @@ from eslabon.errors import EslabonError
 from eslabon.language import phrase
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import SignalColumn
+from eslabon.motion.trajectory import columns
 from eslabon.sheets import Sheet
-from eslabon.simulate.simulated_motion import columns
 from eslabon.studies.movement import Movement
 from eslabon.studies.section import Section
 from eslabon.studies.subject import Subject

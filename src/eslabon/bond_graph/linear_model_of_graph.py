@@ -1,0 +1,106 @@
+"""The linear model of a graph at a state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from eslabon.arguments import Floats, finite
+from eslabon.bond_graph.causality import causality
+from eslabon.bond_graph.elements import Description
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_formulas import (
+    BOND_VARIABLES,
+    LINEARIZATION,
+    input_names,
+    output_names,
+)
+from eslabon.bond_graph.graph_values import inputs, require_states, state, value
+from eslabon.bond_graph.linearized_graph import COEFFICIENTS, linear_description
+from eslabon.displays import displayed
+from eslabon.errors import InputError, MissingDependencyError
+from eslabon.pages.notebook import linear_system
+
+
+@displayed
+@dataclass(frozen=True)
+class LinearGraph:
+    """dx' = A dx + B du, dy = C dx + D du about a state x under inputs u, where x' = rates."""
+
+    A: Floats
+    B: Floats
+    C: Floats
+    D: Floats
+    x: Floats
+    u: Floats
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def poles(self) -> np.ndarray:
+        """The eigenvalues of A."""
+        return np.linalg.eigvals(self.A)
+
+    def to_control(self) -> Any:
+        """A `control.StateSpace` with the names of states, inputs and outputs; all states are outputs where there is no
+        detector."""
+        try:
+            import control
+        except ImportError:
+            raise MissingDependencyError(
+                "state-space objects need python-control: pip install control."
+            ) from None
+        C, D, outputs = self.C, self.D, self.outputs
+        if not outputs:
+            C, D, outputs = (
+                np.eye(len(self.states)),
+                np.zeros((len(self.states), len(self.inputs))),
+                self.states,
+            )
+        return control.ss(
+            self.A, self.B, C, D, states=[*self.states], inputs=[*self.inputs], outputs=[*outputs]
+        )
+
+    def _pieces(self) -> Iterator[str]:
+        yield from linear_system(self)
+
+    def __repr__(self) -> str:
+        return f"<LinearGraph: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs>"
+
+
+def linearize(g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> LinearGraph:
+    """The exact Jacobian at one state.
+
+    Morales' lemma 5.6 leaves out E, the matrix of dependent storages; here it is in.
+    """
+    point, given = state(g, x), inputs(g, u)
+    _require_one("a linear model", point, given, t)
+    A, B, C, D = value(g, LINEARIZATION, point, given, t)
+    return LinearGraph(
+        A, B, C, D, point, given, causality(g).states, input_names(g), output_names(g)
+    )
+
+
+def _require_one(what: str, x: Floats, u: Floats, t: ArrayLike) -> None:
+    when = finite(t, "t")
+    if x.ndim > 1 or u.ndim > 1 or when.ndim:
+        raise InputError(
+            f"{what} is that of one state; x has shape {x.shape}, u {u.shape} and t {when.shape}."
+        )
+
+
+def linearized_graph(
+    g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
+) -> Description:
+    """The bond graph of small deviations from a state; see `BondGraph.linearized_graph`."""
+    require_states(g)
+    point, given = state(g, x), inputs(g, u)
+    _require_one("a linearized graph", point, given, t)
+    numbers = value(g, COEFFICIENTS, point, given, t)
+    nominal = value(g, BOND_VARIABLES, point, given, t)
+    e, f = (dict(zip(g.bonds, map(float, own), strict=True)) for own in nominal)
+    return linear_description(g, numbers, e, f)

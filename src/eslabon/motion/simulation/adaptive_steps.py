@@ -1,0 +1,414 @@
+"""Runs with SciPy's adaptive methods, by their public interface: a solver is made, steps, and tells where it is.
+
+With loops the rates are those of the constraint manifold (`equations_of_motion.manifold_rates`), for which every method keeps
+its order and its error estimate; reported states are projected onto the manifold, and where a solver has drifted off it a
+new one begins there. Forces that jump (a table that holds, a sampled law) cut the run into intervals, so that no step crosses
+a jump.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from eslabon.arguments import Floats
+from eslabon.errors import InputError
+from eslabon.motion.simulation import equations_of_motion
+from eslabon.motion.simulation.actuation import Control, Table
+from eslabon.motion.simulation.applied_system import System
+from eslabon.motion.simulation.branch_rates import BranchRates
+from eslabon.motion.simulation.controller_memory import Memory, within
+from eslabon.motion.simulation.native_laws import Law
+from eslabon.motion.simulation.python_laws import Called, ask
+from eslabon.motion.simulation.sampled_laws import Sampler
+from eslabon.motion.simulation.singular_passages import Passages
+from eslabon.motion.trajectory import Outcome
+
+METHODS = ("DOP853", "RK45", "LSODA", "Radau", "BDF")
+IMPLICIT = ("LSODA", "Radau", "BDF")
+MULTISTEP = ("LSODA", "BDF")  # which begin anew with steps of low order
+
+DRIFT, DRIFT_MULTISTEP = (
+    0.1,
+    10.0,
+)  # tolerances that a solver may drift off the manifold by before a new one begins
+OFTEN = 10  # steps before it is looked at again
+PATIENCE = 20_000  # evaluations in which a run must get ahead by
+LEAST = 1e-7  # of its length
+PARTS = 4  # of a step, in each of which an event may happen once
+
+Function = Callable[[float, Floats], Any]
+Event = Callable[[float, Floats, Floats], float]
+
+
+class _Stuck(Exception):
+    """Time does not go on."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What SciPy is told; `report` says whether the times of a run are those to report, or only its two ends."""
+
+    method: str
+    rtol: float
+    atol: Any
+    longest: float
+    report: bool
+    events: Mapping[str, Event]
+
+
+@dataclass
+class Run:
+    """One trajectory as it grows: states at the reported times, what the events found, and what it cost."""
+
+    system: System
+    control: Control
+    x0: Floats
+    span: Floats
+    settings: Settings
+    passages: Passages
+    update: Callable[[float], None]  # told how much of the run is done
+    t: list[float] = field(default_factory=list)
+    x: list[Floats] = field(default_factory=list)
+    remembered: list[Floats] = field(
+        default_factory=list
+    )  # by a law that is sampled or written in Python, at these times
+    found: dict[str, list[tuple[float, Floats]]] = field(default_factory=dict)
+    steps: int = 0
+    evaluations: int = 0
+    trouble: str = ""  # why it broke down
+
+    def __post_init__(self) -> None:
+        self.found = {name: [] for name in self.settings.events}
+        self._mark, self._limit, self._begun, self._ended = self.span[0], PATIENCE, 0, False
+        law = self.control if isinstance(self.control, Law) else None
+        self.branch = BranchRates(self.system, law) if self.system.m.closed else None
+        self._n, nu = self.system.m.nq + self.system.m.nv, self.system.m.nu
+        if isinstance(self.control, Called | Sampler):
+            self.memory, self.x0 = Memory.of(self.x0[self._n :], nu), self.x0[: self._n]
+
+    def integrate(self) -> None:
+        """From the first time to the last."""
+        start, x = self.span[0], self.system.projected(self.x0, self.span[0])
+        self._sample(start, x)
+        f = self._functions(start)[0]
+        self._keep(start, x)
+        self.passages.add(start, x)
+        if not np.isfinite(f(start, x)).all():  # SciPy would search a step for ever
+            self.trouble = "its mass matrix is singular there, or a force on it is not finite."
+            return
+        for begin, end in pairwise(self._edges()):
+            x = self._interval(begin, end, x)
+            if self.trouble or self._ended:
+                break
+            self._sample(end, x)
+        self.passages.finish()
+
+    @property
+    def reached(self) -> float:
+        return self.t[-1] if self.t else float(self.span[0])
+
+    def outcome(self) -> Outcome:
+        """What there is so far."""
+        m = self.system.m
+
+        def states(t: list[float], rows: list[Floats]) -> tuple[Floats, Floats]:
+            return np.array(t), self.system.projected(
+                np.reshape(rows, (-1, len(self.x0))), np.array(t)
+            )
+
+        events = {
+            name: states([t for t, _ in own], [x for _, x in own])
+            for name, own in self.found.items()
+        }
+        t, x = states(self.t, self.x)
+        evaluations = self.evaluations + (self.branch.neighbours if self.branch else 0)
+        made = Outcome(t, x[:, : self._n], self.steps, evaluations, events, state=x[:, self._n :])
+        if not isinstance(self.control, Called | Sampler):
+            return made
+        width = 3 * m.nu + self.memory.state.shape[-1]
+        return made.remembering(Memory.of(np.reshape(self.remembered, (-1, width)), m.nu))
+
+    def _edges(self) -> Floats:
+        """Where the intervals begin and end: at jumps of the forces."""
+        start, end, control = self.span[0], self.span[-1], self.control
+        jumps = control.times if isinstance(control, Table) and control.holds else np.empty(0)
+        if isinstance(control, Sampler):
+            self._agenda = control.agenda(end)
+            jumps = np.array(list(self._agenda))
+        slack = 1e-9 * (end - start)
+        return np.concatenate(
+            [[start], jumps[(jumps > start + slack) & (jumps < end - slack)], [end]]
+        )
+
+    def _sample(self, t: float, x: Floats) -> None:
+        """Ask a sampled law at the end of an interval, if it is due."""
+        if not isinstance(self.control, Sampler):
+            return
+        due = self.control.agenda(self.span[-1]) if t == self.span[0] else self._agenda
+        near, slack = min(due, key=lambda s: abs(s - t)), 1e-9 * (self.span[-1] - self.span[0])
+        if abs(near - t) <= slack:
+            x = self.system.projected(x, t)
+            self.memory = self.control.at(
+                self.system.m, float(t), x, self.memory, due[near], self.system.limit
+            )
+            if self.t and self.t[-1] >= t - slack:  # reported already, as it was before
+                self.remembered[-1] = self.memory.joined()
+
+    # -- an interval without jumps ------------------------------------------------------------------------------
+
+    def _interval(self, begin: float, end: float, x: Floats) -> Floats:
+        """The state at its end."""
+        functions = self._functions(0.5 * (begin + end))
+        events = [_Event(self.system, *event, begin, x) for event in self.settings.events.items()]
+        solver, t = self._solver(functions, begin, x, end), begin
+        while solver.status == "running":
+            try:
+                message = solver.step()
+            except _Stuck:
+                solver.status, message = "failed", None
+            if solver.status == "failed":
+                self.trouble = message or "the step it would need is too small."
+                self._keep(t, x)
+                return x
+            t, x = solver.t, np.array(solver.y)
+            self.passages.add(t, x)
+            if self._after(solver, events):
+                return x
+            solver = self._renewed(solver, functions, end)
+        return self.system.projected(x, end)
+
+    def _solver(
+        self,
+        functions: tuple[Function, Function | None],
+        t: float,
+        x: Floats,
+        end: float,
+        first: Any = None,
+    ) -> Any:
+        """A new one from here on."""
+        from scipy import integrate
+
+        said, (rates, jacobian) = self.settings, functions
+        options = {
+            "rtol": said.rtol,
+            "atol": said.atol,
+            "max_step": said.longest,
+        }
+        if said.method in IMPLICIT and jacobian is not None:
+            options["jac"] = jacobian
+        if first is not None and said.method not in MULTISTEP:
+            options["first_step"] = min(first, end - t)
+        self._begun = self.steps
+        with np.errstate(
+            all="ignore"
+        ):  # SciPy divides by tolerances, which may be zero, to find its first step
+            return getattr(integrate, said.method)(rates, t, x, end, **options)
+
+    def _renewed(self, solver: Any, functions: tuple[Function, Function | None], end: float) -> Any:
+        """The solver; or another one, where it has drifted off the manifold."""
+        if (
+            solver.status != "running"
+            or not self.system.m.closed
+            or self.steps < self._begun + OFTEN
+        ):
+            return solver
+        y, first = self.system.projected(solver.y, solver.t), solver.step_size
+        drift = DRIFT_MULTISTEP if self.settings.method in MULTISTEP else DRIFT
+        allowed = drift * (self.settings.atol + self.settings.rtol * np.abs(y))
+        if not np.any(np.abs(y - solver.y) > allowed):
+            return solver
+        return self._solver(functions, solver.t, y, end, first)
+
+    # -- after a step -------------------------------------------------------------------------------------------
+
+    def _after(self, solver: Any, events: list[_Event]) -> bool:
+        """Look for events, report what is to be reported; whether an event ends the run."""
+        before, t = solver.t_old, solver.t
+        self.steps += 1
+        if self.branch is not None:
+            self.branch.step_done()
+        if t >= self._mark + LEAST * (self.span[-1] - self.span[0]):
+            self._mark, self._limit = t, self.evaluations + PATIENCE
+        inside = (
+            self.span[(self.span > before) & (self.span <= t)]
+            if self.settings.report
+            else np.array([t])
+        )
+        dense: Any = (
+            solver.dense_output() if events or (self.settings.report and len(inside)) else None
+        )
+        happened = sorted(
+            (when, name)
+            for name, event in zip(self.found, events, strict=True)
+            for when in event.between(before, t, dense)
+        )
+        for when, name in happened:
+            self.found[name].append((when, dense(when)))
+            if self._is_last(name):
+                self._report([*inside[inside < when], when], dense)
+                self._ended = True
+                return True
+        self._report(inside, dense, solver)
+        self.update((t - self.span[0]) / (self.span[-1] - self.span[0]))
+        return False
+
+    def _is_last(self, name: str) -> bool:
+        terminal = getattr(self.settings.events[name], "terminal", False)
+        return bool(terminal) and len(self.found[name]) >= int(terminal)
+
+    def _report(self, times: Any, dense: Any, solver: Any = None) -> None:
+        for t in times:
+            self._keep(t, np.array(solver.y) if solver is not None and t == solver.t else dense(t))
+
+    def _keep(self, t: float, x: Floats) -> None:
+        """A row, if it is later than those there are."""
+        if self.t and t <= self.t[-1]:
+            return
+        if isinstance(self.control, Called):
+            y, nq = self.system.projected(x, t), self.system.m.nq
+            asked = self.control(float(t), y[:nq], y[nq:])
+            acting = within(asked, self.system.limit)
+            self.memory = Memory(acting, acting, asked, self.memory.state)
+        if isinstance(self.control, Called | Sampler):
+            self.remembered.append(self.memory.joined())
+        self.t.append(float(t))
+        self.x.append(x)
+
+    # -- rates --------------------------------------------------------------------------------------------------
+
+    def _functions(self, middle: float) -> tuple[Function, Function | None]:
+        """dx/dt as SciPy wants it, and its derivative by x where it is known: not under a Python function.
+
+        `middle` is a time at which forces that hold have the value they have all along.
+        """
+        control, system, nq = self.control, self.system, self.system.m.nq
+        law = control if isinstance(control, Law) else None
+        branch = self.branch
+        f = system.rates(law) if branch is None else branch
+        if isinstance(control, Called):
+            return self._watched(lambda t, x: f(t, x, control(t, x[:nq], x[nq:]))), None
+        if isinstance(control, Table) and not control.holds:
+            forces = control.at
+        else:
+            tau = control.at(middle) if isinstance(control, Table) else np.zeros(system.m.nu)
+            tau = self.memory.acting if isinstance(control, Sampler) else tau
+
+            def forces(t: Any) -> Floats:
+                return tau
+
+        def jacobian(t: float, x: Floats) -> Any:
+            f = system.function(equations_of_motion.JACOBIAN, law=law)
+            return f(t, x, forces(t)) if branch is None else branch.jacobian(f, t, x, forces(t))
+
+        return self._watched(lambda t, x: f(t, x, forces(t))), jacobian
+
+    def _watched(self, rates: Function) -> Function:
+        """The rates, counted, as long as they lead somewhere."""
+
+        def watched(t: float, x: Floats) -> Any:
+            self.evaluations += 1
+            if self.evaluations > self._limit:
+                raise _Stuck
+            return rates(t, x)
+
+        return watched
+
+
+class Runs:
+    """Many trajectories, one after another, at common times; one that breaks down is NaN from there on."""
+
+    def __init__(
+        self, system: System, control: Control, x0: Floats, span: Floats, settings: Settings, passages: Passages,
+        update: Callable[[float], None],
+    ) -> None:  # fmt: skip
+        self.passages, self.span, self.shape = passages, span, (*x0.shape[:-1], len(span))
+        batch, count = x0.shape[:-1], math.prod(x0.shape[:-1])
+        self.runs = {}
+        for k, index in enumerate(np.ndindex(batch)):
+            own = control.pick(batch, index) if isinstance(control, Table) else control
+            own = own.pick(index) if isinstance(own, Sampler) else own
+            part, picked = (
+                partial(lambda k, done: update((k + done) / count), k),
+                system.pick(batch, index),
+            )
+            passed = Passages(system.m, passages.wanted, designs=picked.designs)
+            self.runs[index] = Run(picked, own, x0[index], span, settings, passed, part)
+
+    @property
+    def reached(self) -> float:
+        return self.running.reached
+
+    def integrate(self) -> None:
+        for index, run in self.runs.items():
+            self.running = run
+            run.integrate()
+            self.passages.first[index] = run.passages.first
+
+    def outcome(self) -> Outcome:
+        """What there is so far, at the common times."""
+        parts = {index: run.outcome() for index, run in self.runs.items()}
+
+        def common(what: str) -> Floats | None:
+            if all(getattr(own, what) is None for own in parts.values()):
+                return None
+            rows = {
+                index: getattr(own, what)[np.isin(own.t, self.span)] for index, own in parts.items()
+            }
+            made = np.full((*self.shape, next(iter(rows.values())).shape[-1]), np.nan)
+            for index, own in rows.items():
+                made[index][: len(own)] = own
+            return made
+
+        steps, evaluations = (
+            sum(getattr(own, what) for own in parts.values()) for what in ("steps", "evaluations")
+        )
+        made: dict[str, Any] = {what: common(what) for what in ("x", "tau", "asked", "state")}
+        return Outcome(self.span, steps=steps, evaluations=evaluations, **made)
+
+
+class _Event:
+    """A user's function of t, q and v whose zeros are looked for, from where an interval begins."""
+
+    def __init__(self, system: System, name: str, function: Event, t: float, x: Floats) -> None:
+        self._system, self._name, self._function = system, name, function
+        self._direction = getattr(function, "direction", 0)
+        self._value = self(t, x)
+
+    def __call__(self, t: float, x: Floats) -> float:
+        x, nq, n = (
+            self._system.projected(x, t),
+            self._system.m.nq,
+            self._system.m.nq + self._system.m.nv,
+        )
+        value = float(ask(self._function, f"the event '{self._name}'", (), t, x[:nq], x[nq:n]))
+        if math.isnan(value):
+            raise InputError(
+                f"the event '{self._name}' is NaN at t = {t:g} s; its zero cannot be looked for."
+            )
+        return value
+
+    def between(self, before: float, t: float, dense: Any) -> list[float]:
+        """When the function goes through zero in the way that is looked for: once in each part of a step, or never."""
+        ends = pairwise(np.linspace(before, t, PARTS + 1).tolist())
+        return [when for pair in ends for when in self._zero(*pair, dense)]
+
+    def _zero(self, before: float, t: float, dense: Any) -> list[float]:
+        from scipy.optimize import brentq
+
+        old, self._value = self._value, self(t, dense(t))
+        rises, falls = old < 0 <= self._value, old > 0 >= self._value
+        if not ((rises and self._direction >= 0) or (falls and self._direction <= 0)):
+            return []
+        tight = 4 * np.finfo(float).eps
+        if (
+            self(before, dense(before)) * self._value > 0
+        ):  # round-off put the zero at the end of the last step
+            return [before]
+        return [float(brentq(lambda s: self(s, dense(s)), before, t, xtol=tight, rtol=tight))]

@@ -1,0 +1,131 @@
+"""Singular configurations that a motion passes, where branches of the loops meet: looked for on the way from step to
+step, whatever is reported."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from eslabon.arguments import Floats
+from eslabon.compiler.calls import subroutine
+from eslabon.compiler.formula import Argument, Formula
+from eslabon.formulas.kinematics.closure import equations
+from eslabon.formulas.kinematics.symbols import symmetric
+from eslabon.formulas.linear_solvers import factors
+from eslabon.model import Model
+from eslabon.model.configuration import coordinate_velocities
+from eslabon.motion.simulation.constraint_projection import at_time
+from eslabon.numerics.scalars import Expression, casadi
+from eslabon.solve.constraints.closed_configurations import CLOSURE
+from eslabon.solve.constraints.independent_coordinates import partition
+from eslabon.solve.designs import DESCRIBED, Designs
+
+NEAR = 0.3  # rad or m between two states at which the constraints can be compared
+AIM = 0.05  # the same as far as steps are short enough
+FINE = 0.02  # the same where they seem to have turned over: a singular configuration nearer than half of it counts as passed
+FARTHEST = 100.0  # what moves farther from step to step diverges
+BLOCK = 256  # steps that are looked at together
+
+
+def turn(m: Model, before: Expression, after: Expression) -> Expression:
+    """Less than zero if the loops may have lost a constraint for an instant between two configurations.
+
+    Rows that span those of J, each orthogonal to the others, are L^-T J by the pivots of J J^T. The one whose pivot goes
+    through zero is turned over: its scalar product with itself after the step is negative. Of configurations far apart nothing is known.
+    """
+
+    def rows(q: Expression, t: Expression) -> Expression:
+        J = equations(m.with_time(t), q, None, partition(m.nominal).rows).J
+        return factors(symmetric(J @ J.T)).inward(J)
+
+    across = subroutine("across", rows, m.nq, 1)
+    products = casadi.sum2(across(before, m.time) * across(after, m.time))
+    return casadi.mmin(casadi.vertcat(NEAR - casadi.norm_inf(after - before), products))
+
+
+_ENDS = tuple(Argument(name, lambda m: (m.nq,)) for name in ("before", "after"))
+TURN = Formula("turn", turn, _ENDS, (Argument("turn", ()),), rare=True)
+
+
+class Passages:
+    """When the trajectories of a run first passed a singular configuration: `first` is (...,), infinite where they did not.
+
+    States come step by step with `add`, or many at once with `look`.
+    """
+
+    def __init__(
+        self, m: Model, wanted: bool, batch: tuple[int, ...] = (), designs: Designs = DESCRIBED
+    ) -> None:
+        self._m, self._steps, self._designs = m, list[tuple[float, Floats]](), designs.along()
+        self.wanted = wanted and m.closed
+        self.first = np.full(batch, np.inf)
+
+    def add(self, t: float, x: Floats) -> None:
+        """The state after one more step, kept until there are enough to look at."""
+        if self.wanted:
+            self._steps.append((t, x))
+            if len(self._steps) > BLOCK:
+                self.finish()
+
+    def finish(self) -> None:
+        """Look at what was added."""
+        if len(self._steps) > 1:
+            t, x = zip(*self._steps, strict=True)
+            self.look(np.array(t), np.stack(x, axis=-2))
+            del self._steps[:-1]
+
+    def stride(self, x: Floats, step: float) -> int:
+        """How many steps of a run at the states x may lie between two that are looked at."""
+        speed = float(np.nanmax(np.abs(x[..., self._m.nq : self._m.nq + self._m.nv]), initial=0.0))
+        return int(np.clip(AIM / max(speed * step, 1e-300), 1, 64))
+
+    def look(self, t: Floats, x: Floats, threads: int | None = None) -> None:
+        """Look at the states (..., steps, n) at times (steps,), each some steps after the one before."""
+        q = x[..., : self._m.nq]
+        ends = q[..., :-1, :], q[..., 1:, :]
+        suspect = at_time(self._m, TURN, t[1:], *ends, designs=self._designs, threads=threads) < 0
+        suspect &= np.isinf(self.first)[..., None]
+        if suspect.any():
+            pairs, found = (
+                np.stack([x[..., :-1, :][suspect], x[..., 1:, :][suspect]]),
+                np.full(suspect.shape, np.inf),
+            )
+            k, own = np.nonzero(suspect)[-1], self._designs.over(*suspect.shape)[suspect]
+            found[suspect] = _passages(self._m, np.stack([t[k], t[k + 1]]), pairs, own)
+            self.first = np.minimum(self.first, found.min(axis=-1))
+
+
+def _passages(m: Model, t: Floats, x: Floats, designs: Designs) -> Floats:
+    """When singular configurations are passed between pairs of states (2, pairs, n) at times (2, pairs), infinite where none
+    is. Between near states a motion is nearly a cubic."""
+    from scipy.interpolate import CubicHermiteSpline
+
+    q, h = x[..., : m.nq], t[1] - t[0]
+    far = np.clip(np.abs(q[1] - q[0]).max(), FINE, FARTHEST)
+    s = np.linspace(0.0, 1.0, 1 + math.ceil(far / FINE))
+    rates = coordinate_velocities(m, q, x[..., m.nq : m.nq + m.nv]) * h[:, None]
+    between = np.moveaxis(CubicHermiteSpline([0.0, 1.0], q, rates)(s), 0, 1)
+    before, after = between[:, :-1], between[:, 1:]
+    when = np.broadcast_to(t[1][:, None], before.shape[:-1])
+    each = designs.along()
+    turned = at_time(m, TURN, when, before, after, designs=each) < 0
+    turned &= np.abs(after - before).max(axis=-1) < NEAR
+    own = each.over(*turned.shape)[turned]
+    turned[turned] = _turned(m, when[turned], before[turned], after[turned], own)
+    return np.where(turned.any(axis=-1), t[0] + h * s[turned.argmax(axis=-1)], np.inf)
+
+
+def _turned(m: Model, t: Floats, before: Floats, after: Floats, designs: Designs) -> Floats:
+    """Whether a singular value of J goes through zero between configurations (pairs, nq).
+
+    On the other side the directions that J = U S V^T takes for its rows, P = U V^T, are turned over, and P P'^T, else near
+    one, has an eigenvalue near -1. Of redundant rows only the rank counts.
+    """
+    J = at_time(m, CLOSURE, t, np.stack([before, after]), designs=designs)[1]
+    U, _, V = np.linalg.svd(J, full_matrices=False)
+    rank = len(partition(m.nominal).rows)
+    P = U[..., :rank] @ V[..., :rank, :]
+    change = P[0] @ np.swapaxes(P[1], -1, -2)
+    least = np.linalg.eigvalsh(change + np.swapaxes(change, -1, -2))[..., 0] / 2
+    return np.asarray(least < -0.5)

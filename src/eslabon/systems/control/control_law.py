@@ -1,0 +1,149 @@
+"""A control law that knows the mechanism it was designed for: to be simulated, asked for numbers, or written as C."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from eslabon.arguments import finite, has_symbols, positive, states, text
+from eslabon.compiler.source_digest import code_digest
+from eslabon.displays import displayed
+from eslabon.errors import InputError
+from eslabon.model import Model, as_model
+from eslabon.motion.simulation.native_laws import Law, Traced, columns, law_at
+from eslabon.motion.simulation.sampled_laws import Sampled, sampled
+from eslabon.numerics.scalars import casadi
+
+if TYPE_CHECKING:
+    from eslabon.export.c_source import CSource
+
+
+@displayed
+@dataclass(frozen=True, eq=False, repr=False)
+class ControlLaw(Traced):
+    """tau = law(t, q, v), or (tau, dx/dt) = law(t, q, v, x) with states x, for one mechanism.
+
+    It is a `traced` law: `m.simulate(q0, v0, t, law)` compiles it into the equations of motion, and so for thousands of
+    trajectories at once. The mechanism that is simulated may have other inertias than the one the law was designed for.
+    Called with arrays it gives numbers, with CasADi's symbols an expression. Where that looks into a table, such as the
+    samples of a reference, `eslabon.compiler.calls.inlined` gives the same as one that can be differentiated.
+
+    Attributes
+    ----------
+    m : the mechanism it was designed for.
+    title : what kind of law it is.
+    state : the states at the start, or None.
+
+    >>> import eslabon as es
+    >>> m = es.load("elbow")
+    >>> law = es.control.law(m, lambda t, q, v: 10 * (1 - q) - v)
+    >>> law
+    <law of elbow: 2 actuators>
+    >>> law(0.0, [[0.5, 1.0], [1.0, 1.0]], [0.0, 0.0])
+    array([[5., 0.],
+           [0., 0.]])
+    """
+
+    m: Model = field(kw_only=True)
+    title: str = field(kw_only=True, default="law")
+    changed: ClassVar[str] = "x_rate"  # what it gives beside forces if it has states
+
+    def __call__(self, *arguments: Any) -> Any:
+        if has_symbols(*arguments):
+            return self.law(*arguments)
+        return self.at(*arguments)
+
+    def at(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None) -> Any:
+        """The actuators' forces at states `(..., nq)` and `(..., nv)`, and the rates of the law's states if it has some."""
+        m, law = self.m, self._traced
+        own = law.state if x is None else states(x, "x", law.size, f"the {self.title}", "states")
+        q, v = states(q, "q", m.nq, m.name), states(v, "v", m.nv, m.name, "velocities")
+        times = finite(t, "t")
+        try:
+            batch = np.broadcast_shapes(times.shape, q.shape[:-1], v.shape[:-1], own.shape[:-1])
+        except ValueError:
+            raise InputError(
+                f"leading axes do not fit together: t has {times.shape}, q {q.shape[:-1]}, v {v.shape[:-1]}."
+            ) from None
+        q, v, own = (np.broadcast_to(y, (*batch, y.shape[-1])) for y in (q, v, own))
+        tau, rates = law_at(m, law, times, q, v, own)
+        return (tau, rates) if law.size else tau
+
+    def graph(self, m: Model) -> Law:
+        """The law in symbols, for a mechanism with the same joints and actuators."""
+        as_model(m)
+        if (m.nq, m.nv, m.actuated) != (self.m.nq, self.m.nv, self.m.actuated):
+            raise InputError(
+                f"the {self.title} was designed for {self.m.name} with {self.m.nq} coordinates and the actuators "
+                f"{', '.join(self.m.actuated)}; {m.name} has {m.nq} and {', '.join(m.actuated) or 'none'}."
+            )
+        return self._traced
+
+    def fingerprint(self) -> str:
+        """Tells this law from every other one, in any process: its graph, and the states it starts from."""
+        law = self.graph(self.m)
+        return code_digest(law.graph.digest, law.state, lasting=True)
+
+    @cached_property
+    def _traced(self) -> Law:
+        return super().graph(self.m)
+
+    def sampled(self, period: float, **options: Any) -> Sampled:
+        """The law as a digital controller runs it: asked once a period, with the options of `es.simulate.sampled`. Where it
+        gives rates of its states, these go by Euler's steps, x + period dx/dt."""
+        if self.state is None:
+            return sampled(self, period, **options)
+        step, law, rates = positive(period, "period"), self.law, self.changed == "x_rate"
+
+        def following(t: Any, q: Any, v: Any, x: Any) -> Any:
+            tau, found = law(t, q, v, x)
+            return tau, x + step * found if rates else found
+
+        return sampled(Traced(following), period, state=self.state, **options)
+
+    def c_source(self, name: str | None = None) -> CSource:
+        """The law as C99 for a microcontroller: one function of t, q and v, and of its states x, that gives tau, and the
+        rates of x. It needs math.h alone, and no memory but its own.
+
+        >>> import eslabon as es
+        >>> law = es.control.pd_gravity(es.load("elbow"), [1.0, 0.5], 50.0, 5.0)
+        >>> print(law.c_source().header.splitlines()[-5])
+        void pd_gravity_elbow(const double *t, const double *q, const double *v, double *tau);
+        """
+        from eslabon.export.c_source import source
+
+        size = self._traced.size  # or a sentence
+        sizes = {"t": 1, "q": self.m.nq, "v": self.m.nv} | ({"x": size} if size else {})
+        symbols = [casadi.SX.sym(word, size) for word, size in sizes.items()]
+        found = columns(self.law, symbols, bool(size))
+        word = (
+            f"{self.title} {self.m.name}".replace(" ", "_") if name is None else text(name, "name")
+        )
+        made = casadi.Function(
+            "law", symbols, found, list(sizes), ["tau", self.changed][: len(found)]
+        )
+        return source(made, word, f"{self.title} of {self.m.name}")
+
+    def __repr__(self) -> str:
+        own = "" if self.state is None else f", {self.state.shape[-1]} states"
+        return f"<{self.title} of {self.m.name}: {self.m.nu} actuators{own}>"
+
+
+def law(m: Model, function: Any, state: ArrayLike | None = None, title: str = "law") -> ControlLaw:
+    """A law of one's own for a mechanism: tau = function(t, q, v), or (tau, dx/dt) = function(t, q, v, x) with states that
+    start from `state`. It is written as for `es.simulate.traced`, which it is; here it also gives numbers and C.
+
+    >>> import eslabon as es
+    >>> m = es.load("elbow")
+    >>> damper = es.control.law(m, lambda t, q, v: -2 * v, title="damper")
+    >>> damper(0.0, [0.0, 0.0], [1.0, 2.0])
+    array([-2., -4.])
+    """
+    from eslabon.motion.simulation.native_laws import traced
+
+    made = traced(function, state)
+    return ControlLaw(made.law, made.state, m=as_model(m), title=text(title, "title"))

@@ -1,0 +1,183 @@
+"""What an observer made of a motion, beside what was true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eslabon.arguments import Floats, instance, number
+from eslabon.displays import displayed
+from eslabon.errors import InputError, SingularityError, format_value
+from eslabon.model import Model
+from eslabon.model.configuration import coordinates, difference, velocity_units
+from eslabon.pages.notebook import in_time
+from eslabon.plotting import axis_label, curves, panels, saved
+
+if TYPE_CHECKING:
+    from eslabon.motion.trajectory import Trajectory
+
+POSITION = {"rad/s": "rad", "m/s": "m"}  # the units that go with a velocity's
+TITLES = {"rad": "angles", "m": "positions", "rad/s": "angular rates", "m/s": "speeds"}
+# What a run adds to an observer's law: options of `simulate.sampled`.
+SENSING = ("noise", "velocity_noise", "force_noise", "seed", "quantisation", "rate_limit")
+
+
+class Samples(NamedTuple):
+    """A motion at the times of samples: its states, and those of its law."""
+
+    t: Floats
+    q: Floats
+    v: Floats
+    x: Floats
+
+
+def as_motion(motion: Any) -> Trajectory:
+    """The motion itself, or a sentence for whatever else is given in its place."""
+    from eslabon.motion.trajectory import Trajectory
+
+    return instance(motion, "motion", Trajectory, "a motion, as m.simulate gives one")
+
+
+def at_samples(motion: Trajectory, period: float) -> Samples:
+    """Those of a motion's times at which a law that is asked once a period, from the start on, was asked."""
+    part = (motion.t - motion.t[0]) / period
+    own = np.abs(part - np.round(part)) < 1e-6
+    return Samples(
+        motion.t[own], motion.q[..., own, :], motion.v[..., own, :], motion.x[..., own, :]
+    )
+
+
+@displayed
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimates:
+    """Estimates in time, with the truth and the error x - x_hat: each (..., times, states).
+
+    `covariance` is the one that the filter itself gives its errors, (..., times, states, states), and `deviation` the standard
+    deviations by it; None for an observer that knows of no noise.
+
+    >>> import eslabon as es
+    >>> m = es.load("cart_pole")
+    >>> lm = m.linearize([0.0, 0.0], outputs=["x", "theta"])
+    >>> feedback = es.control.output_feedback(lm, es.control.lqr(lm, 1.0, 0.1), es.control.luenberger(lm, [-20, -22, -24, -26]))
+    >>> estimates = feedback.estimates(m.simulate([0.05, 0.0], None, 2.0, feedback.law()))
+    >>> bool(abs(estimates.error[-1]).max() < 0.01)
+    True
+    """
+
+    t: Floats
+    x: Floats
+    x_hat: Floats
+    error: Floats
+    states: tuple[str, ...]
+    units: tuple[str, ...]
+    name: str
+    deviation: Floats | None = None
+    covariance: Floats | None = None
+
+    @property
+    def nees(self) -> Floats:
+        """The normalized estimation error squared e^T P^-1 e, (..., times): of a consistent filter its mean is the number of
+        states."""
+        if self.covariance is None:
+            raise InputError(
+                f"{self!r} have no covariance, by which their errors could be measured."
+            )
+        try:
+            weighed = np.linalg.solve(self.covariance, self.error[..., None])[..., 0]
+        except np.linalg.LinAlgError:
+            raise SingularityError(
+                f"{self!r} have a singular covariance, by which errors cannot be measured; give the filter process noise "
+                "that drives every state, and an initial covariance without zeros."
+            ) from None
+        return np.einsum("...i,...i->...", self.error, weighed)
+
+    def rms(self, after: float = 0.0) -> Floats:
+        """The root mean square of the error from a time on, over times and trajectories: one for each state."""
+        own = self.error[..., self.t >= number(after, "after"), :]
+        if not own.size:
+            raise InputError(
+                f"the estimates end at {self.t[-1]:g} s; there is none after {format_value(after)}."
+            )
+        return np.sqrt((own**2).mean(axis=tuple(range(own.ndim - 1))))
+
+    def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
+        """A matplotlib figure: in the left column states, true and estimated, in the right one errors, in three standard
+        deviations if the filter gives them."""
+        return saved(_figure(self, theme), path)
+
+    def _pieces(self) -> Iterator[str]:
+        first = (0,) * (self.error.ndim - 2)
+        curves = (
+            (f"error of {name}", unit, self.error[first][:, k])
+            for k, (name, unit) in enumerate(zip(self.states, self.units, strict=True))
+        )
+        yield in_time(self.t, curves)
+
+    def __repr__(self) -> str:
+        many = f"{int(np.prod(self.x.shape[:-2])):,} trajectories, " if self.x.ndim > 2 else ""
+        return f"<Estimates of {self.name}: {many}{len(self.states)} states, {self.t[0]:g} to {self.t[-1]:g} s>"
+
+
+def state_units(m: Model, independent: tuple[int, ...]) -> tuple[str, ...]:
+    """The units of positions, then of velocities."""
+    own = [velocity_units(m)[k] for k in independent]
+    return (*(POSITION[unit] for unit in own), *own)
+
+
+def positions(m: Model, q: Floats) -> Floats:
+    """Coordinates along the velocities, (..., nv): those of a quaternion as the rotation from neutral."""
+    made = difference(m, q, m.neutral())
+    for joint in m.joints:
+        if not joint.kind.has_quaternion:
+            made[..., m.velocities[joint.name]] = coordinates(m, q, joint)
+    return made
+
+
+def _figure(e: Estimates, theme: str | None) -> Any:
+    units = list(dict.fromkeys(e.units))
+    made, axes = panels(
+        2 * len(units), theme=theme, title=repr(e)[1:-1], bottom=axis_label("t", "s")
+    )
+    for unit, left, right in zip(units, axes[::2], axes[1::2], strict=True):
+        places = [k for k, u in enumerate(e.units) if u == unit]
+        colours = {e.states[k]: made.theme.curve(n)["color"] for n, k in enumerate(places)}
+        _states(left, e, places, colours, f"{TITLES[unit]}: true, and dashed as estimated", unit)
+        _errors(right, e, places, colours, unit)
+    return made
+
+
+def _states(
+    ax: Any, e: Estimates, places: list[int], colours: dict[str, str], title: str, unit: str
+) -> None:
+    """Each state as it is, and dashed as estimated: that they coincide is what is looked for."""
+    true, estimated = ({e.states[k]: x[..., k] for k in places} for x in (e.x, e.x_hat))
+    styles = {name: {"color": colour, "linestyle": (0, (5, 2))} for name, colour in colours.items()}
+    curves(
+        ax,
+        e.t,
+        true,
+        styles={name: {"color": colour, "alpha": 0.55} for name, colour in colours.items()},
+    )
+    curves(ax, e.t, estimated, unit=unit, title=title, styles=styles, where="none")
+
+
+def _errors(ax: Any, e: Estimates, places: list[int], colours: dict[str, str], unit: str) -> None:
+    bands = ", dotted: three standard deviations" if e.deviation is not None else ""
+    curves(
+        ax, e.t, {e.states[k]: e.error[..., k] for k in places}, unit=unit, title=f"errors{bands}"
+    )
+    if e.deviation is None:
+        return
+    for k in places:
+        band = 3 * e.deviation[..., k].reshape(-1, len(e.t)).mean(axis=0)
+        ax.plot(
+            e.t,
+            np.stack([band, -band], axis=1),
+            color=colours[e.states[k]],
+            linewidth=0.8,
+            linestyle=":",
+        )

@@ -1,0 +1,76 @@
+"""Gains and forces along a reference, tabulated from linear models of one batched call and interpolated natively."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from eslabon.arguments import Floats, finite
+from eslabon.errors import InputError
+from eslabon.numerics.scalars import casadi
+from eslabon.systems.control.piecewise import piecewise
+from eslabon.systems.control.reference_motion import ENDLESS, Reference
+
+if TYPE_CHECKING:
+    from scipy.interpolate import PPoly
+
+FIRST, MOST = 8, 64  # intervals, to begin with and at most
+CLOSE = 1e-3  # of the largest value: how near what lies between comes
+
+
+def schedule_times(reference: Reference, times: ArrayLike | None) -> Floats | None:
+    """The times that the user wants; None where they are to be found."""
+    if times is None:
+        if reference.span == ENDLESS and not reference.held:
+            raise InputError(
+                "this reference has no end; say by times=... when gains are to be tabulated."
+            )
+        return np.zeros(1) if reference.held else None
+    made = finite(times, "times")
+    if made.ndim != 1 or len(made) < 2 or not (np.diff(made) > 0).all():
+        raise InputError("times are two or more, and increase.")
+    reference.at(made)  # or a sentence
+    return made
+
+
+def tabulated(
+    f: Callable[[Floats], Floats], reference: Reference, times: ArrayLike | None
+) -> tuple[Floats, Floats]:
+    """Times and the values of a function there, so many that what lies between them comes near."""
+    chosen = schedule_times(reference, times)
+    if chosen is not None:
+        return chosen, f(chosen)
+    intervals = FIRST
+    t = np.linspace(*reference.span, 2 * FIRST + 1)
+    values = f(t)
+    while intervals < MOST:
+        between = _between(t[::2], values[::2])
+        if np.abs(between(t[1::2]) - values[1::2]).max() <= CLOSE * max(
+            1e-300, np.abs(values).max()
+        ):
+            break
+        intervals *= 2
+        t = np.linspace(*reference.span, 2 * intervals + 1)
+        values = f(t)
+    return t, values
+
+
+def scheduled(t: Floats, values: Floats) -> Callable[[Any], Any]:
+    """A function of a symbolic time that interpolates values, (times, ...), and gives them in their shape."""
+    shape = values.shape[1:] if values.ndim == 3 else (values.shape[1], 1)
+    if len(t) == 1:
+        return lambda time: casadi.SX(values[0].reshape(shape))
+    table = _between(t, values)
+    return lambda time: casadi.reshape(piecewise(table, time)[0], *shape[::-1]).T
+
+
+def _between(t: Floats, values: Floats) -> PPoly:
+    """Cubic polynomials that keep between the values at their ends: a spline would swing about where gains change at once,
+    as a regulator's do before the end."""
+    from scipy.interpolate import PchipInterpolator, PPoly
+
+    made = PchipInterpolator(t, values)
+    return PPoly(made.c, made.x)
