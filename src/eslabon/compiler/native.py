@@ -32,6 +32,9 @@ from eslabon.compiler.store import NativeWarning
 from eslabon.errors import InputError
 from eslabon.progress import announce
 
+# Axes of one state's worth of what is given by name.
+NAMED_AXES = {"external": 1, "parameters": 0, "t": 0}
+
 __all__ = [
     "Argument",
     "InputError",
@@ -271,16 +274,21 @@ class NativeCode:
         return way_in
 
 
-def _is_one_state(values: Sequence[Any], cores: Sequence[int], words: Any) -> bool | None:
+def _is_one_state(
+    values: Sequence[Any], cores: Sequence[int], words: Mapping[str, Any]
+) -> bool | None:
     """Whether arguments are those of one state, as far as it can be told at a glance; None if they are not numbers."""
-    axes = [_axes(x) for x in values]
-    named = [
-        _axes(x) for group in words.values() if isinstance(group, Mapping) for x in group.values()
-    ]
-    if len(values) > len(cores) or None in axes or None in named:
+    if len(values) > len(cores):
         return None
-    longer = any(n > core for n, core in zip(axes, cores, strict=False) if n is not None)
-    return not longer
+    given = [*zip(values, cores, strict=False)]
+    for group, own in NAMED_AXES.items():
+        named = words.get(group)
+        parts = named.values() if isinstance(named, Mapping) else [named]
+        given += [(x, own) for x in parts if x is not None]
+    axes = [(_axes(x), own) for x, own in given]
+    if any(count is None for count, _ in axes):
+        return None
+    return all(count <= own for count, own in axes if count is not None)
 
 
 def _axes(x: Any) -> int | None:
