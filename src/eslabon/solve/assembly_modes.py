@@ -17,11 +17,13 @@ from eslabon.model.configuration import coordinate_names, difference, integrate
 from eslabon.model.scale import characteristic_length
 from eslabon.numerics.ordering import stable_order
 from eslabon.numerics.tolerances import DISTINCT
-from eslabon.solve.assembly import Assembly, at_instants, refuse
+from eslabon.solve.assembly_messages import refuse
+from eslabon.solve.branch_assembly import Assembly
 from eslabon.solve.configurations import FINGERPRINT, distinct
 from eslabon.solve.constraints.closed_configurations import unclosed
 from eslabon.solve.constraints.independent_coordinates import partition
 from eslabon.solve.designs import DESCRIBED, one_design
+from eslabon.solve.driven import at_instants
 from eslabon.solve.inverse_kinematics import modes_of_target
 from eslabon.solve.prescribed import home
 from eslabon.solve.problem import Problem

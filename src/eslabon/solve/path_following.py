@@ -18,7 +18,8 @@ from eslabon.model.plane_of_motion import plane_directions
 from eslabon.model.scale import characteristic_length
 from eslabon.numerics.ordering import stable_order
 from eslabon.numerics.tolerances import COINCIDENT, SINGULAR
-from eslabon.solve.assembly import Assembly, violations
+from eslabon.solve.assembly_messages import violations
+from eslabon.solve.branch_assembly import Assembly
 from eslabon.solve.constraints.closed_configurations import unclosed
 from eslabon.solve.designs import DESCRIBED, one_design
 from eslabon.solve.determinacy import determinacy

@@ -21,8 +21,8 @@ from eslabon.model.configuration import velocity_columns
 from eslabon.model.scale import characteristic_length
 from eslabon.numerics.ordering import stable_order
 from eslabon.solve.configurations import distinct
+from eslabon.solve.constraints.closed_configurations import generic, rank_at
 from eslabon.solve.constraints.closure_violation import accepts, violation_of
-from eslabon.solve.constraints.independent_coordinates import generic, rank_at
 from eslabon.solve.designs import designs_of
 from eslabon.solve.ranges import Ranges
 from eslabon.systems.linear.equilibria import Equilibrium
