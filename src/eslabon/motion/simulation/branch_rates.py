@@ -18,11 +18,15 @@ from eslabon.motion.simulation.native_laws import Law, law_at
 STICKS = 30.0  # by what the closure error of a passage that was accepted may grow
 REFUSALS = 12  # evaluations, as many as a step has, after which a passage is refused for good
 
+MISSED = 1e-3  # of the characteristic length: a singular configuration that is missed by less is worth a word
+
 
 class Miss(NamedTuple):
-    """A singular configuration that the motion misses: when, and a configuration there that does not close by a misfit."""
+    """A singular configuration that the motion misses: when, within which time, and a configuration there that does not close by
+    a misfit."""
 
     t: float
+    within: float
     misfit: float
     q: Floats
 
@@ -40,6 +44,7 @@ class BranchRates:
         self._plain, self._limit = system.loop_rates(law, stages), SETTINGS.near
         self._accepted: bool | None = None
         self._refusals = 0
+        self._miss: Miss | None = None
         self._entered = self._near = False
         self.interpolated: list[tuple[float, float]] = []  # when rates were, and how near
         self.neighbours = 0  # that were asked
@@ -53,8 +58,15 @@ class BranchRates:
     def step_done(self) -> None:
         """A step is over: where none of its rates was near rank loss, the passage is."""
         if not self._entered:
-            self._accepted, self._refusals = None, 0
+            if self._miss is not None and not self._accepted:
+                self.misses.append(self._miss)
+            self._accepted, self._refusals, self._miss = None, 0, None
         self._entered = False
+
+    def finish(self) -> None:
+        """The run is over, and with it a passage."""
+        self._entered = False
+        self.step_done()
 
     def beside(self, t: float, x: Floats, tau: Floats, plain: Floats, distance: float) -> Floats:
         """The rates near rank loss, at a `rank_distance`; the plain ones where neighbours say nothing."""
@@ -108,7 +120,10 @@ class BranchRates:
         self._refusals += 1
         if self._accepted is None and self._refusals >= REFUSALS:
             self._accepted = False
-            self.misses.append(Miss(t, found.misfit, found.centre[: self.system.m.nq]))
+        if found.misfit < (MISSED if self._miss is None else self._miss.misfit):
+            nq = self.system.m.nq
+            pace = max(float(np.abs(x[nq : nq + self.system.m.nv]).max()), 1e-300)
+            self._miss = Miss(t, SETTINGS.reach / pace, found.misfit, found.centre[:nq])
         return None
 
     def rk4_step(self, t: float, h: float, x: Floats, forces: Callable[[int], Floats]) -> Floats:

@@ -37,7 +37,6 @@ from eslabon.solve.constraints.closure_violation import VIOLATIONS
 
 Run = fixed_steps.Run | adaptive_steps.Run | adaptive_steps.Runs
 
-MISSED = 1e-3  # of the characteristic length: a singular configuration that is missed by less is worth a warning
 UNMET = 1e-8  # rad or m: a miss of implicit equations that the user hears of
 
 
@@ -239,14 +238,13 @@ def _warn_of_misses(m: Model, run: Run) -> None:
     misses = [(miss, branch) for branch in run.branches.values() for miss in branch.misses]
     if not misses:
         return
-    (t, misfit, q), branch = min(misses, key=lambda pair: pair[0].misfit)
-    if misfit < MISSED:
-        loops, _ = lost_ranks(m, t, q, branch.system.designs)
-        length = misfit * float(characteristic_length(m.nominal))
-        _warn(
-            f"{m.name} misses a singular configuration at t = {t:g} s, where {_named(loops)} would lose a rank, by "
-            f"{length:.1g} m; the motion depends on that length."
-        )
+    (t, _, misfit, q), branch = min(misses, key=lambda pair: pair[0].misfit)
+    loops, _ = lost_ranks(m, t, q, branch.system.designs)
+    length = misfit * float(characteristic_length(m.nominal))
+    _warn(
+        f"{m.name} misses a singular configuration at t = {t:g} s, where {_named(loops)} would lose a rank, by {length:.1g} m; "
+        "the motion depends on that length."
+    )
 
 
 def _named(loops: tuple[str, ...]) -> str:

@@ -108,11 +108,24 @@ class Passages:
                     self.found.append(Passage(when, *lost, 1.0, 0, at))
 
     def told(self, branches: Mapping[tuple[int, ...], BranchRates]) -> tuple[Passage, ...]:
-        """The passages, with what the rates of each trajectory tell of those near them."""
-        firsts = self.found
+        """The passages, with what the rates of each trajectory tell of those near them; without those that they refused."""
+        for branch in branches.values():
+            branch.finish()
+        self.found = [p for p in self.found if not _missed(p, branches.get(p.trajectory))]
         if self.first.ndim:  # a pair of states that is looked at later may be the earlier one
-            firsts = [p for p in firsts if p.t == self.first[p.trajectory]]
-        return tuple(_with_evaluations(p, firsts, branches.get(p.trajectory)) for p in firsts)
+            self.found = [p for p in self.found if p.t == self.first[p.trajectory]]
+        self.first[...] = np.inf
+        for p in self.found:
+            self.first[p.trajectory] = min(p.t, self.first[p.trajectory])
+        return tuple(
+            _with_evaluations(p, self.found, branches.get(p.trajectory)) for p in self.found
+        )
+
+
+def _missed(p: Passage, branch: BranchRates | None) -> bool:
+    """Whether the branch did not go through, by a length too small to be seen from step to step."""
+    misses = () if branch is None else branch.misses
+    return any(abs(miss.t - p.t) < miss.within for miss in misses)
 
 
 def _with_evaluations(p: Passage, every: list[Passage], branch: BranchRates | None) -> Passage:
