@@ -22,9 +22,12 @@ Integers = NDArray[np.int64]
 Links = tuple[tuple[int, int], ...]
 
 SHORTEST = 34.0  # pixels: the least free length of a bond, between two writings
+FLATTEST = 0.45  # the least slope of a bond from one row to the next
+WIDEST, WIDENINGS = 120.0, 8  # pixels between two rows; attempts to give oblique bonds room
+COLUMN = 60.0  # pixels: the least distance of two columns; oblique bonds are clearly oblique
 GAP = 14.0  # pixels: the least distance of two writings
 BOND_GAP = 12.0  # pixels: the least distance of a writing from a bond that passes it
-STARTS, FIRST_SWEEPS, LAST_SWEEPS = 4, 7, 16  # the best of the starts is searched on
+STARTS, FIRST_SWEEPS, LAST_SWEEPS = 4, 5, 18  # the best of the starts is searched on
 LARGE = 120  # elements, above which one start must do
 SPACING = 1.6  # lattice widths that a bond of mean length has at first
 
@@ -33,10 +36,10 @@ SPACING = 1.6  # lattice widths that a bond of mean length has at first
 class Untidiness:
     """What makes a picture untidy, each in lattice widths of bond that one would spend to avoid it."""
 
-    crossing: float = 7.0
+    crossing: float = 9.0
     covered: float = 14.0  # a bond runs through an element, or two bonds lie on one another
-    close: float = 3.0  # a bond passes close by an element
-    oblique: float = 2.5
+    close: float = 8.0  # a bond passes close by an element
+    oblique: float = 3.0
     not_diagonal: float = 1.5  # an oblique bond that does not run at 45 degrees
     narrow: float = 3.0  # two bonds of an element at less than 45 degrees
     bent: float = 0.6  # the two bonds of a two-port do not lie in one line
@@ -56,13 +59,15 @@ class Extent(NamedTuple):
     down: float
 
 
-def places(links: Links, extents: Sequence[Extent]) -> Floats:
+def places(links: Links, extents: Sequence[Extent], rooms: Sequence[float] = ()) -> Floats:
     """The places of the elements in pixels, (elements, 2), y downwards; writings do not overlap.
+
+    `rooms` are the free lengths that bonds need where they lie level, for what is written on them.
 
     >>> places(((0, 1), (1, 2)), [Extent(20, 20, 8, 8)] * 3).tolist()
     [[0.0, 0.0], [74.0, 0.0], [148.0, 0.0]]
     """
-    return spaced(lattice(len(extents), links), links, extents)
+    return spaced(lattice(len(extents), links), links, extents, rooms)
 
 
 @lru_cache(maxsize=64)
@@ -81,7 +86,7 @@ def lattice(count: int, links: Links) -> Integers:
         members = sorted(part)
         number = {v: k for k, v in enumerate(members)}
         own = tuple((number[a], number[b]) for a, b in links if a in part)
-        cells[members] = tidied(len(members), own) + [right, 0]
+        cells[members] = tidied(len(members), own) + np.array([right, 0])
         right = int(cells[members, 0].max()) + 2
     cells.setflags(write=False)
     return cells
@@ -175,8 +180,7 @@ def angle_costs(one: Any, other: Any) -> Floats:
 
 def bend_costs(one: Any, other: Any) -> Floats:
     """The cost of two-ports whose two bonds do not lie in one line."""
-    cost: Floats = WEIGHTS.bent * (cosines(one, other) > -0.99)
-    return cost
+    return np.where(cosines(one, other) > -0.99, WEIGHTS.bent, 0.0)
 
 
 def passing_costs(a: Any, b: Any, x: Any) -> Floats:
@@ -233,6 +237,12 @@ class _Search:
             np.array([w for w in own if len(self.beside[w]) == 1], dtype=np.int64)
             for own in self.beside
         ]
+        self.beyond: list[tuple[Integers, Integers, Integers]] = []
+        for v, own in enumerate(self.beside):  # the other bonds of neighbours
+            pairs = [(k, r) for k, w in enumerate(own) for r in self.beside[w] if r != v]
+            k, rest = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+            two_ports = [len(self.beside[w]) == 2 for w in own[k]]
+            self.beyond.append((k, rest, np.flatnonzero(two_ports)))
         i, j = np.triu_indices(len(unique), 1)
         shared = (self.links[i][:, :, None] == self.links[j][:, None, :]).any(axis=(1, 2))
         self.apart = i[~shared], j[~shared]
@@ -280,7 +290,8 @@ class _Search:
     def candidates(self, v: int) -> Integers:
         """Free cells beside an element and its neighbours, and in their columns and rows."""
         beside = self.x[self.beside[v]]
-        around = (np.concatenate([self.x[[v]], beside])[:, None] + AROUND).reshape(-1, 2)
+        near = beside if len(beside) <= 3 else beside[:0]  # the corners below are many enough
+        around = (np.concatenate([self.x[[v]], near])[:, None] + AROUND).reshape(-1, 2)
         corners = np.stack(np.meshgrid(beside[:, 0], beside[:, 1]), axis=-1).reshape(-1, 2)
         mean = np.rint(beside.mean(axis=0)).astype(np.int64) + AROUND
         cells = set(map(tuple, np.concatenate([around, corners, mean]).tolist()))
@@ -326,13 +337,11 @@ class _Search:
         cost += angle_costs((to - at)[:, p], (to - at)[:, q]).sum(axis=1)
         if len(beside) == 2:
             cost += bend_costs((to - at)[:, 0], (to - at)[:, 1])
-        for k, w in enumerate(beside):
-            rest = self.beside[w][self.beside[w] != v]
-            out = (x[rest] - x[w])[None].astype(float)
-            back = at - to[:, [k]]
-            cost += angle_costs(back, out).sum(axis=1)
-            if len(rest) == 1:
-                cost += bend_costs(back[:, 0], out[:, 0])
+        k, rest, straight = self.beyond[v]
+        back, out = at - to[:, k], (x[rest] - x[beside[k]])[None].astype(float)
+        cost += angle_costs(back, out).sum(axis=1)
+        if len(straight):
+            cost += bend_costs(back[:, straight], out[:, straight]).sum(axis=1)
         return cost
 
     def total(self, x: Integers) -> Floats:
@@ -354,90 +363,118 @@ class _Search:
 # -- from cells to pixels --------------------------------------------------------------------------
 
 
-def spaced(cells: Integers, links: Links, extents: Sequence[Extent]) -> Floats:
+def spaced(
+    cells: Integers, links: Links, extents: Sequence[Extent], rooms: Sequence[float] = ()
+) -> Floats:
     """Columns and rows as narrow as writings and bonds allow, (elements, 2)."""
-    reach = np.array(extents, dtype=float).reshape(-1, 2, 2)  # of each: axis, before and after
-    x = np.zeros((len(cells), 2))
-    for axis in (0, 1):
-        room = _Room(cells, links, reach, axis)
-        x[:, axis] = room.positions()[cells[:, axis]]
-    return lengthened(x, cells, links, reach)
+    page = _Spacing(cells, links, extents, rooms or [SHORTEST] * len(links))
+    for _ in range(WIDENINGS):
+        x = page.positions()
+        if not page.widen(x):
+            break
+    return x
 
 
-class _Room:
-    """The least distances of columns (axis 0) or rows (axis 1)."""
+class _Spacing:
+    """The least distances between columns and between rows, and what they lead to."""
 
-    def __init__(self, cells: Integers, links: Links, reach: Floats, axis: int) -> None:
-        self.cells, self.reach, self.axis = cells, reach, axis
+    def __init__(
+        self, cells: Integers, links: Links, extents: Sequence[Extent], rooms: Sequence[float]
+    ) -> None:
+        self.cells = cells
         self.links = np.array(links, dtype=np.int64).reshape(-1, 2)
-        self.count = int(cells[:, axis].max(initial=0)) + 1
-        self.least: dict[tuple[int, int], float] = {}
+        self.reach = np.array(extents, dtype=float).reshape(-1, 2, 2)  # axis, before and after
+        self.rooms = np.maximum(rooms, SHORTEST)
+        self.least: tuple[dict[tuple[int, int], float], ...] = ({}, {})
+        for axis in (0, 1):
+            self._ask(axis)
 
-    def need(self, low: int, high: int, room: float) -> None:
+    def _need(self, axis: int, low: int, high: int, room: float) -> None:
         if low < high:
-            self.least[low, high] = max(self.least.get((low, high), 0.0), room)
+            own = self.least[axis]
+            own[low, high] = max(own.get((low, high), 0.0), room)
 
-    def positions(self) -> Floats:
-        """The positions of columns or rows, such that bonds are short in sum."""
-        from scipy.optimize import linprog
-
-        self._ask()
-        if self.count == 1:
-            return np.zeros(1)
-        rows, bounds = [], []
-        for (low, high), room in self.least.items():
-            row = np.zeros(self.count)
-            row[low], row[high] = 1.0, -1.0
-            rows.append(row)
-            bounds.append(-room)
-        weight = np.full(self.count, 1e-3)
-        along = self.cells[self.links, self.axis]
-        np.add.at(weight, along.max(axis=1), 1.0)
-        np.add.at(weight, along.min(axis=1), -1.0)
-        found = linprog(weight, np.array(rows), np.array(bounds), bounds=(0, None)).x
-        return np.asarray(np.round(found, 3))
-
-    def _ask(self) -> None:
+    def _ask(self, axis: int) -> None:
         """All that must keep apart: elements side by side, ends of bonds, bonds that pass elements."""
-        along, across = self.cells[:, self.axis], self.cells[:, 1 - self.axis]
-        before, after = self.reach[:, self.axis].T
-        linked = {(int(a), int(b)) for a, b in self.links} | {
-            (int(b), int(a)) for a, b in self.links
-        }
-        if self.axis == 1:  # writings are wide: whole rows keep apart
-            for r in range(self.count - 1):
-                low = after[along == r].max(initial=0.0)
-                self.need(r, r + 1, low + before[along == r + 1].max(initial=0.0) + GAP)
+        along, across = self.cells[:, axis], self.cells[:, 1 - axis]
+        before, after = self.reach[:, axis].T
+        count = int(along.max(initial=0)) + 1
+        bonds: dict[tuple[int, int], float] = {}
+        for (a, b), room in zip(self.links.tolist(), self.rooms, strict=True):
+            key = (min(a, b), max(a, b))
+            bonds[key] = max(bonds.get(key, 0.0), room if axis == 0 else SHORTEST)
+        for c in range(count - 1):
+            self._need(axis, c, c + 1, COLUMN if axis == 0 else 2 * GAP)
+            if axis == 1:  # writings are wide: whole rows keep apart
+                up, down = before[along == c + 1].max(initial=0), after[along == c].max(initial=0)
+                self._need(axis, c, c + 1, up + down + GAP)
         for k in range(len(along)):
-            for j in range(len(along)):
-                if across[k] == across[j] and along[k] < along[j]:
-                    room = SHORTEST if (k, j) in linked else GAP
-                    self.need(int(along[k]), int(along[j]), after[k] + before[j] + room)
+            for j in np.flatnonzero((across == across[k]) & (along > along[k])).tolist():
+                room = bonds.get((min(k, j), max(k, j)), GAP)
+                self._need(axis, int(along[k]), int(along[j]), after[k] + before[j] + room)
         for a, b in self.links:  # upright bonds keep clear of writings that they pass
             if along[a] != along[b]:
                 continue
-            low, high = sorted((across[a], across[b]))
-            for k in np.flatnonzero((across > low) & (across < high)):
+            first, last = sorted((int(across[a]), int(across[b])))
+            for k in np.flatnonzero((across > first) & (across < last)).tolist():
                 i, j = sorted((int(along[k]), int(along[a])))
-                self.need(i, j, (after[k] if along[k] < along[a] else before[k]) + BOND_GAP)
-        for c in range(self.count - 1):
-            self.need(c, c + 1, 2 * GAP)
+                self._need(axis, i, j, (after if along[k] < along[a] else before)[k] + BOND_GAP)
 
+    def positions(self) -> Floats:
+        """The places of all elements such that bonds are short in sum."""
+        return np.stack([self._axis(axis)[self.cells[:, axis]] for axis in (0, 1)], axis=-1)
 
-def lengthened(x: Floats, cells: Integers, links: Links, reach: Floats) -> Floats:
-    """Columns moved apart until oblique bonds are long enough too."""
-    for _ in range(50):
-        short = [
-            (min(cells[[a, b], 0]), SHORTEST - free)
-            for a, b in links
-            if cells[a, 0] != cells[b, 0]
-            and (free := free_length(x[a], x[b], reach[a], reach[b])) < SHORTEST - 1e-6
-        ]
-        if not short:
-            break
-        column, missing = max(short, key=lambda x: x[1])
-        x = x + np.where(cells[:, :1] > column, [max(missing, 2.0), 0.0], 0.0)
-    return x
+    def _axis(self, axis: int) -> Floats:
+        from scipy.optimize import linprog
+
+        count = int(self.cells[:, axis].max(initial=0)) + 1
+        if count == 1:
+            return np.zeros(1)
+        pairs, rooms = np.array([*self.least[axis]]), np.array([*self.least[axis].values()])
+        rows = np.zeros((len(pairs), count))
+        rows[np.arange(len(pairs)), pairs[:, 0]] = 1.0
+        rows[np.arange(len(pairs)), pairs[:, 1]] = -1.0
+        weight = np.full(count, 1e-3)
+        along = self.cells[self.links, axis]
+        np.add.at(weight, along.max(axis=1), 1.0)
+        np.add.at(weight, along.min(axis=1), -1.0)
+        found = linprog(weight, rows, -rooms, bounds=(0, None)).x
+        return np.asarray(np.round(found, 3))
+
+    def widen(self, x: Floats) -> bool:
+        """Ask for more room where an oblique bond is short, flat or runs over a writing."""
+        wider = False
+        for a, b in self.links:
+            if (self.cells[a] == self.cells[b]).any():
+                continue
+            low, high = sorted((int(self.cells[a, 1]), int(self.cells[b, 1])))
+            over = [int(self.cells[k, 1]) for k in self._covered(x, a, b)]
+            short = SHORTEST - free_length(x[a], x[b], self.reach[a], self.reach[b])
+            steep = abs(x[b, 1] - x[a, 1]) / max(abs(x[b, 0] - x[a, 0]), 1e-9)
+            gaps = {r for row in over for r in (row - 1, row) if low <= r < high}
+            if short > 1e-6 or (steep < FLATTEST and high == low + 1):
+                gaps |= {*range(low, high)}
+            for r in gaps:
+                now = abs(float(np.ptp(self._rows(x)[[r, r + 1]])))
+                if now < WIDEST or short > 1e-6:
+                    self._need(1, r, r + 1, now + max(8.0, min(short, 24.0)))
+                    wider = True
+        return wider
+
+    def _rows(self, x: Floats) -> Floats:
+        """The positions of rows."""
+        made = np.zeros(int(self.cells[:, 1].max()) + 1)
+        made[self.cells[:, 1]] = x[:, 1]
+        return made
+
+    def _covered(self, x: Floats, a: int, b: int) -> list[int]:
+        """The elements on whose writing a bond runs."""
+        part = np.linspace(0.0, 1.0, 41)[:, None]
+        points = x[a] + part * (x[b] - x[a])
+        low, high = x - self.reach[:, :, 0] - 2.0, x + self.reach[:, :, 1] + 2.0
+        inside = ((points[:, None] > low) & (points[:, None] < high)).all(axis=-1).any(axis=0)
+        inside[[a, b]] = False
+        return np.flatnonzero(inside).tolist()
 
 
 def free_length(a: Floats, b: Floats, one: Floats, other: Floats) -> float:
@@ -453,7 +490,13 @@ def free_length(a: Floats, b: Floats, one: Floats, other: Floats) -> float:
 
 
 def distance_to_edge(reach: Floats, along: Floats) -> float:
-    """From an element's place along a direction to the edge of its writing; reach: axis, before and after."""
+    """From an element's place along a direction to the edge of its writing.
+
+    `reach` is by axis how far it reaches before and after the place.
+
+    >>> distance_to_edge(np.array([[20.0, 20.0], [8.0, 9.0]]), np.array([0.0, 1.0]))
+    9.0
+    """
     ahead = np.where(along < 0, reach[:, 0], reach[:, 1])
     with np.errstate(divide="ignore"):
         return float(np.min(ahead / np.abs(along)))

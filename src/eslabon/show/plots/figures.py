@@ -6,8 +6,10 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
+from eslabon.bond_graph.graph import Graph
 from eslabon.drawing.animation import animation as animated
 from eslabon.show.plots import (
+    bond_graph_rendering,
     ellipsoid_plot,
     joint_motion_plot,
     workspace_map_plot,
@@ -25,6 +27,7 @@ def figure(answer: object, **options: Any) -> Any:
     raise TypeError(f"there is no figure of {type(answer).__name__}")
 
 
+figure.register(Graph, bond_graph_rendering.figure)
 figure.register(JointMotion, joint_motion_plot.figure)
 figure.register(Manipulability, ellipsoid_plot.figure)
 figure.register(Workspace, workspace_plot.figure)
@@ -40,3 +43,12 @@ def animation(answer: object, **options: Any) -> Any:
 @animation.register
 def _(motion: JointMotion, *, path: str | Path | None = None, **options: Any) -> Any:
     return animated(motion.model, motion.t, motion.q, path, **options)
+
+
+@singledispatch
+def svg(answer: object, **options: Any) -> str:
+    """The drawing of a result as the text of an SVG."""
+    raise TypeError(f"there is no drawing of {type(answer).__name__}")
+
+
+svg.register(Graph, bond_graph_rendering.svg)

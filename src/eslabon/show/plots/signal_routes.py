@@ -18,6 +18,7 @@ from eslabon.arguments import Floats
 PITCH = 8.0  # pixels: the width of a cell
 EDGE = 5  # cells around all writings
 TURN, CROSS, ALONG, INSIDE, SHARED = 4.0, 1.5, 12.0, 60.0, 14.0  # steps that one would go around it
+OFF_CENTRE = 2.0  # steps that an arrow goes round for each cell nearer to the middle of its goal
 CLEAR = 7.0  # pixels from a writing or a bond
 LARGEST = 400_000  # cells; a larger page has wider ones
 
@@ -56,7 +57,7 @@ class Router:
 
     def __init__(self, boxes: Sequence[Box], bonds: Iterable[tuple[Floats, Floats]]) -> None:
         self.boxes = [Box(*box) for box in boxes]
-        corners = np.array([box for box in self.boxes], dtype=float)
+        corners = np.array(self.boxes, dtype=float)
         low, high = corners[:, :2].min(axis=0), corners[:, 2:].max(axis=0)
         self.pitch = max(PITCH, float(np.sqrt(np.prod(high - low) / LARGEST)))
         first = self.boxes[0]
@@ -89,8 +90,9 @@ class Router:
         """The corners of the way from an origin to each goal, from edge to edge."""
         from scipy.sparse.csgraph import dijkstra
 
-        start = self._cell(origin)
-        count = self.wide * self.tall
+        start, count = self._cell(origin), self.wide * self.tall
+        within = origin.holds(self.points)
+        self.cost[:, within] -= INSIDE  # the way out may start anywhere on the edge
         far, before, _ = dijkstra(
             self._graph(),
             directed=False,
@@ -98,20 +100,28 @@ class Router:
             return_predecessors=True,
             min_only=True,
         )
-        found = []
-        for goal in goals:
-            end = self._cell(goal)
-            at = end if far[end] <= far[end + count] else end + count
-            cells = [at]
-            while before[cells[-1]] >= 0:
-                cells.append(int(before[cells[-1]]))
-            found.append(np.array(cells[::-1]))
+        self.cost[:, within] += INSIDE
+        found = [self._way_back(far, before, goal) for goal in goals]
         for cells in found:
             self._occupy(cells)
         return [
             self._outside(cells % count, origin, goal)
             for cells, goal in zip(found, goals, strict=True)
         ]
+
+    def _way_back(self, far: Floats, before: NDArray[np.int32], goal: Box) -> NDArray[np.int64]:
+        """The cells from the origin to the cell of a goal that is reached most easily."""
+        count = self.wide * self.tall
+        inside = np.flatnonzero(goal.holds(self.points).ravel())
+        inside = np.append(inside, self._cell(goal))
+        middle = self.points.reshape(-1, 2)[self._cell(goal)]
+        off = np.abs(self.points.reshape(-1, 2)[inside] - middle).max(axis=1) / self.pitch
+        ends = np.concatenate([inside, inside + count])
+        at = int(ends[np.argmin(far[ends] + OFF_CENTRE * np.tile(off, 2))])
+        cells = [at]
+        while before[cells[-1]] >= 0:
+            cells.append(int(before[cells[-1]]))
+        return np.array(cells[::-1])
 
     def _cell(self, box: Box) -> int:
         middle = np.array([(box.left + box.right) / 2, (box.top + box.bottom) / 2])
@@ -154,6 +164,7 @@ class Router:
         inside = np.flatnonzero(goal.holds(x))
         x = x[: int(inside.min(initial=len(x) - 1)) + 1]
         x = np.concatenate([[edge(x[0], x[1], origin)], x[1:-1], [edge(x[-1], x[-2], goal)]])
+        x = x[np.append(True, np.abs(np.diff(x, axis=0)).max(axis=1) > 1e-6)]
         steps = np.sign(np.round(np.diff(x, axis=0), 6))
         corner = np.any(np.diff(steps, axis=0) != 0, axis=1)
         return np.asarray(x[np.concatenate([[True], corner, [True]])])
