@@ -19,7 +19,7 @@ from eslabon.bond_graph.graph_formulas import (
     input_names,
     output_names,
 )
-from eslabon.bond_graph.graph_values import inputs, state, value
+from eslabon.bond_graph.graph_values import inputs, require_states, state, value
 from eslabon.bond_graph.linearized_graph import COEFFICIENTS, linear_description
 from eslabon.displays import displayed
 from eslabon.errors import InputError, MissingDependencyError
@@ -97,6 +97,7 @@ def linearized_graph(
     g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
 ) -> Description:
     """The bond graph of small deviations from a state; see `BondGraph.linearized_graph`."""
+    require_states(g)
     point, given = state(g, x), inputs(g, u)
     _require_one("a linearized graph", point, given, t)
     numbers = value(g, COEFFICIENTS, point, given, t)
