@@ -98,7 +98,9 @@ def test_the_animation_repeats_about_every_six_seconds():
         assert picture.info["loop"] == 0
 
 
-@pytest.mark.parametrize("name", [MOVING, *(f"{name}.svg" for name in (*NAMES, "circle", "motor_bond_graph"))])
+@pytest.mark.parametrize(
+    "name", [MOVING, *(f"{name}.svg" for name in (*NAMES, "circle", "motor_bond_graph"))]
+)
 def test_a_picture_loads_quickly(name):
     path = IMAGES / name
     assert path.stat().st_size < LARGEST_FILE[path.suffix]

@@ -169,20 +169,31 @@ def title_of(x: Element) -> str:
 def value_lines(g: Graph, x: Element) -> list[str]:
     """Its value with its number if it has letters, its modulus or its law."""
     if x.law is not None:
-        text = f"law {x.law}" if isinstance(x.law, ParameterExpression) else "law"
-        return wrapped(printable(text))
+        return [*wrapped(printable(f"law {_entry(x.law)}")), *_defined(g, x)]
     if isinstance(x.value, tuple):
         rows = [" ".join(map(_entry, row)) for row in x.value]
         if x.shape == (1, 1):
-            return wrapped(f"[{rows[0]}]")
+            return [*wrapped(f"[{rows[0]}]"), *_defined(g, x)]
         if sum(map(len, rows)) <= FULLEST and max(map(len, rows)) <= LONGEST:
-            return [f"[{row}]" for row in rows]
+            return [*(f"[{row}]" for row in rows), *_defined(g, x)]
         return _sized(g, x)
     if isinstance(x.value, ParameterExpression):
-        return wrapped(printable(_with_number(g, x, x.value)))
-    if isinstance(x.value, float | int):
-        return [f"{x.value:g}"]
-    return [] if x.value is None else _sized(g, x)
+        return [*wrapped(printable(_with_number(g, x, x.value))), *_defined(g, x)]
+    return [] if x.value is None else [_entry(x.value)]
+
+
+def _defined(g: Graph, x: Element) -> list[str]:
+    """The definitions that a value or a law uses, one after another."""
+    definitions = dict(g.flat.definitions)
+    left: list[Any] = [x.value, x.law]
+    lines: list[str] = []
+    while left:
+        for leaf in leaves(left.pop(0)):
+            for name in leaf.names() if isinstance(leaf, ParameterExpression) else ():
+                if name in definitions:
+                    left.append(definitions.pop(name))
+                    lines += wrapped(printable(f"{name} = {left[-1]}"))
+    return lines
 
 
 def _entry(value: object) -> str:
@@ -228,7 +239,7 @@ def variables(g: Graph, x: Element) -> list[str]:
     >>> variables(g, g.elements["tx"])
     ['q3']
     """
-    definitions = dict(getattr(g.flat, "definitions", ()))
+    definitions = dict(g.flat.definitions)
     found: dict[str, None] = {}
     left: list[Any] = [x.value, x.law]
     while left:
