@@ -121,7 +121,7 @@ class BondGraph(Graph):
     def of_mechanical_parts(
         cls, name: str, parts: Mapping[str, Any], reference: str = "ground", **options: Any
     ) -> BondGraph:
-        """The graph of mechanical parts between velocities (Morales, 2.6).
+        """The graph of mechanical parts between velocities (Morales, 2.7.1).
 
         `parts` gives each element with the velocities it acts between, the reference if there is one only; transformers and
         gyrators turn the first velocity into the second. Options are `parameters`, `domains` and `note`.
@@ -141,7 +141,7 @@ class BondGraph(Graph):
     def of_circuit_parts(
         cls, name: str, parts: Mapping[str, Any], reference: str = "ground", **options: Any
     ) -> BondGraph:
-        """The graph of electrical or hydraulic parts between potentials or pressures (Morales, 2.6).
+        """The graph of electrical or hydraulic parts between potentials or pressures (Morales, 2.7.1).
 
         `parts` gives each element with the efforts it lies between, from plus to minus, the reference if there is one only;
         transformers and gyrators have two efforts, or four, a pair for each side.

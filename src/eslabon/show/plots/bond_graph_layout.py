@@ -23,7 +23,7 @@ Links = tuple[tuple[int, int], ...]
 
 SHORTEST = 34.0  # pixels: the least free length of a bond, between two writings
 FLATTEST = 0.45  # the least slope of a bond from one row to the next
-WIDEST, WIDENINGS = 120.0, 8  # pixels between two rows; attempts to give oblique bonds room
+WIDEST, WIDENINGS = 120.0, 12  # pixels between two rows; attempts to give oblique bonds room
 COLUMN = 60.0  # pixels: the least distance of two columns; oblique bonds are clearly oblique
 GAP = 14.0  # pixels: the least distance of two writings
 BOND_GAP = 12.0  # pixels: the least distance of a writing from a bond that passes it
@@ -456,8 +456,8 @@ class _Spacing:
                 gaps |= {*range(low, high)}
             for r in gaps:
                 now = abs(float(np.ptp(self._rows(x)[[r, r + 1]])))
-                if now < WIDEST or short > 1e-6:
-                    self._need(1, r, r + 1, now + max(8.0, min(short, 24.0)))
+                if now < (2 * WIDEST if over or short > 1e-6 else WIDEST):
+                    self._need(1, r, r + 1, now + (24.0 if over else max(8.0, short)))
                     wider = True
         return wider
 
