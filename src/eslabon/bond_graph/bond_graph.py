@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eslabon.bond_graph.graph_statics import SteadyState
     from eslabon.bond_graph.graph_structure import Structure
     from eslabon.bond_graph.graph_values import BondVariables
-    from eslabon.bond_graph.linear_model_of_graph import LinearGraph
+    from eslabon.bond_graph.linear_model_of_graph import GraphModel
     from eslabon.bond_graph.observer_graph import ObserverGraph
     from eslabon.bond_graph.reachability import Reachability, StructuralRank
     from eslabon.export.c_source import CSource
@@ -405,7 +405,7 @@ class BondGraph(Graph):
 
         return inverse_statics(self, states, inputs, t)
 
-    def linearize(self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> LinearGraph:
+    def linearize(self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> GraphModel:
         """A, B, C, D at a state: the exact Jacobian, dependent storages included.
 
         >>> import eslabon as es

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from eslabon.systems.linear.plant import gathered, held
 from scipy.linalg import expm, solve_discrete_lyapunov
 
 import eslabon as es
 from eslabon.model.configuration import integrate
-from eslabon.systems.linear.plant import gathered, held
 from random_mechanisms import random_builder
 from randomness import seeded
 
@@ -278,7 +278,7 @@ def test_separation_principle(lm):
         assert matched(feedback.poles, wanted) < 1e-5 * np.abs(wanted).max()
         closed = control.feedback(lm.to_control(), feedback.to_control(), sign=1)
         assert matched(closed.poles(), wanted) < 1e-5 * np.abs(wanted).max()
-    Ad, Bd = lm.discretized(T)
+    Ad, Bd = lm.sampled(T).A, lm.sampled(T).B
     K = es.control.lqr((Ad, Bd), 1.0, 0.1, discrete=True).K
     for o in (
         es.control.luenberger(lm, speeds, period=T),
@@ -287,7 +287,7 @@ def test_separation_principle(lm):
         feedback = es.control.output_feedback(lm, K, o)
         wanted = [*np.linalg.eigvals(Ad - Bd @ K), *o.poles]
         assert matched(feedback.poles, wanted) < 1e-6
-        closed = control.feedback(lm.to_control(T), feedback.to_control(), sign=1)
+        closed = control.feedback(lm.sampled(T).to_control(), feedback.to_control(), sign=1)
         assert matched(closed.poles(), wanted) < 1e-6
 
 
@@ -327,7 +327,7 @@ def test_the_true_mechanism_closes_the_loop_as_the_linear_model_says(name, delay
     m = m.with_parameters(g=9.81) if name == "five_bar" else m
     lm = m.linearize(m.home(), outputs=["x", "theta"] if name == "cart_pole" else None)
     period, n = None if delay is None else 0.02, len(lm.states)
-    system = lm if period is None else lm.discretized(period)
+    system = lm if period is None else lm.sampled(period)
     K = es.control.lqr(
         system, [100.0] * (n // 2) + [1.0] * (n // 2), 1e3, discrete=period is not None
     ).K
@@ -349,7 +349,7 @@ def test_it_balances_from_noisy_encoders_late_and_within_limits(kind, rng):
     m, lm, _ = cart()
     m = m.with_joint("x", effort_limit=12.0)
     lm = m.linearize([0.0, 0.0], outputs=["x", "theta"])
-    K = es.control.lqr(lm.discretized(0.01), [10.0, 10.0, 1.0, 1.0], 1.0, discrete=True).K
+    K = es.control.lqr(lm.sampled(0.01), [10.0, 10.0, 1.0, 1.0], 1.0).K
     o = {
         "luenberger": lambda: es.control.luenberger(lm, [-20, -22, -24, -26], period=0.01),
         "reduced": lambda: es.control.reduced_order(lm, [-20, -22], period=0.01),
@@ -371,7 +371,7 @@ def test_it_balances_from_noisy_encoders_late_and_within_limits(kind, rng):
 
 def test_the_settled_covariance_is_that_of_errors_on_the_true_mechanism():
     m, lm, _ = cart()
-    K = es.control.lqr(lm.discretized(0.01), [10.0, 10.0, 1.0, 1.0], 1.0, discrete=True).K
+    K = es.control.lqr(lm.sampled(0.01), [10.0, 10.0, 1.0, 1.0], 1.0).K
     # A force of 0.2 N that is held over 10 ms is white noise of the intensity 0.2^2 x 0.01, at these frequencies.
     o = es.control.kalman(lm, 0.2**2 * 0.01, 1e-6, through=lm.B, period=0.01)
     feedback = es.control.output_feedback(lm, K, o)
@@ -416,7 +416,7 @@ def test_a_step_of_the_law_is_the_observers_equations(delay, rng):
 
 def test_a_filter_knows_how_good_its_first_estimates_are(rng):
     m, lm, _ = cart()
-    K = es.control.lqr(lm.discretized(0.01), [10.0, 10.0, 1.0, 1.0], 1.0, discrete=True).K
+    K = es.control.lqr(lm.sampled(0.01), [10.0, 10.0, 1.0, 1.0], 1.0).K
     P0 = np.array([1e-3, 1e-3, 1e-2, 1e-2])
     o = es.control.kalman_filter(lm, 0.2**2 * 0.01, 1e-6, P0, through=lm.B, period=0.01)
     feedback = es.control.output_feedback(lm, K, o)

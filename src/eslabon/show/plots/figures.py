@@ -10,6 +10,7 @@ from eslabon.drawing.animation import animation as animated
 from eslabon.show.plots import (
     ellipsoid_plot,
     joint_motion_plot,
+    linear_model_plot,
     workspace_map_plot,
     workspace_plot,
 )
@@ -17,6 +18,7 @@ from eslabon.solve.joint_motion import JointMotion
 from eslabon.solve.singular.manipulability import Manipulability
 from eslabon.solve.workspace.sampled_workspace import Workspace
 from eslabon.solve.workspace.workspace_map import WorkspaceMap
+from eslabon.systems.linear.linear_model import LinearModel
 
 
 @singledispatch
@@ -26,6 +28,7 @@ def figure(answer: object, **options: Any) -> Any:
 
 
 figure.register(JointMotion, joint_motion_plot.figure)
+figure.register(LinearModel, linear_model_plot.figure)
 figure.register(Manipulability, ellipsoid_plot.figure)
 figure.register(Workspace, workspace_plot.figure)
 figure.register(WorkspaceMap, workspace_map_plot.figure)

@@ -10,8 +10,8 @@ from eslabon.model import Model
 from eslabon.model.configuration import difference
 from eslabon.systems.control.commanded_coordinates import commanded, forces_for
 from eslabon.systems.control.control_law import ControlLaw
-from eslabon.systems.control.gain_matrices import numbers
 from eslabon.systems.control.reference_motion import reference as reference_of
+from eslabon.systems.control.weight_matrices import numbers
 
 
 def computed_torque(
