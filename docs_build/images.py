@@ -21,7 +21,7 @@ SECONDS, PAUSE = 5.4, 0.6  # around the circle, and at its end
 COLOURS = 64  # of the GIF: flat areas and their edges
 
 
-def circle(radius: float, seconds: float, samples: int) -> es.Motion:
+def circle(radius: float, seconds: float, samples: int) -> es.Trajectory:
     """The 3-RRR moves the centre of its platform around a circle, from rest to rest."""
     arc = es.paths.arc([0, 0, 0], [radius, 0, 0], [0, 0, 1], 2 * pi)
     path = es.paths.along(arc, es.paths.cycloidal(seconds), np.eye(3))

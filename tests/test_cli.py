@@ -41,7 +41,7 @@ def run(*arguments, folder=None, ok=True):
         capture_output=True,
         text=True,
         cwd=folder,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert (done.returncode == 0) == ok, done.stderr
@@ -255,7 +255,7 @@ def test_simulate_moves_and_saves(tmp_path):
         "--out",
         str(path),
     )
-    motion = es.Motion.load(path)
+    motion = es.Trajectory.load(path)
     np.testing.assert_allclose(motion["q2"].q, found["q"]["q2"])
     assert len(found["t"]) == 11
     assert "deg" in said(

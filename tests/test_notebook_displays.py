@@ -270,7 +270,7 @@ def returned():
         es.LinearModel,
         Modes,
         Mode,
-        es.Motion,
+        es.Trajectory,
         es.BondGraph,
         es.control,
         es.paths,

@@ -106,7 +106,7 @@ def test_motions_write_joints_that_spreadsheets_do_not_run_and_read_them_back(tm
     assert f"'{FORMULA}.q [rad]" in head
     assert not any(run_by_a_spreadsheet(cell) for cell in head)
     assert float(rows[0][head.index(f"'{FORMULA}.q [rad]")]) == 0.3
-    again = es.Motion.load(path)
+    again = es.Trajectory.load(path)
     assert again.columns == motion.columns
     assert (again.q == motion.q).all()
     table = (

@@ -46,7 +46,7 @@ def offered():
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("es.", {"load", "control", "Motion", "LinearModel", "BondGraph", "robots"}),
+        ("es.", {"load", "control", "Trajectory", "LinearModel", "BondGraph", "robots"}),
         ("es.control.", {"lqr", "computed_torque", "modal"}),
         ("es.paths.", {"quintic", "joint_path", "line"}),
         ("m.", {"pose", "inverse_dynamics", "simulate", "parameters", "workspace", "home"}),

@@ -79,7 +79,7 @@ def test_whatever_belongs_to_a_mechanism_travels_and_stays_as_it_is():
 
 
 def test_names_that_load_their_rooms_late():
-    assert es.Motion is es.simulate.Motion
+    assert es.Trajectory is es.simulate.Trajectory
     assert not hasattr(es, "nonsense")
 
 

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from eslabon.export.c_source import CSource
     from eslabon.export.equations import Equations
     from eslabon.export.operation_counts import Operations
-    from eslabon.motion.trajectory import Motion
+    from eslabon.motion.trajectory import Trajectory
     from eslabon.solve.assembly_modes import AssemblyModes
     from eslabon.solve.configurations import Configurations
     from eslabon.solve.joint_motion import JointMotion
@@ -614,7 +614,7 @@ class Mechanism(model.Model):
         >>> b.drive("motor", "q", "0.5*t").build().at_time(2.0).rheonomic
         False
         """
-        from eslabon.solve.assembly import at_time, instants
+        from eslabon.solve.driven import at_time, instants
 
         instants(self, t)  # or a sentence
         return at_time(self, number(t, "t"))
@@ -1418,7 +1418,7 @@ class Mechanism(model.Model):
         return nonlinear_system(self, guess)
 
     def identify(self, motion: Any, **options: Any) -> Identification:
-        """Base parameters, friction and motor inertias from recorded motions (a `Motion`, a CSV file, arrays by name, or a
+        """Base parameters, friction and motor inertias from recorded motions (a `Trajectory`, a CSV file, arrays by name, or a
         list of these) by weighted least squares, with standard errors, a verdict on the model, and the `.mechanism()` that they
         make.
 
@@ -1443,8 +1443,8 @@ class Mechanism(model.Model):
 
     def simulate(
         self, q0: ArrayLike, v0: ArrayLike | None, t: ArrayLike, control: Any = None, **options: Any
-    ) -> Motion:
-        """The motion from a state under a control, as an `es.simulate.Motion`: t, q, v, a, tau, energy, closure error.
+    ) -> Trajectory:
+        """The motion from a state under a control, as an `es.simulate.Trajectory`: t, q, v, a, tau, energy, closure error.
 
         `v0=None` is rest; `t` is a duration, (start, end) or times to report at. `control` is None, forces, forces in time as
         (times, values), a law marked with `es.simulate.traced`, any function of t, q, v, or either of them

@@ -154,7 +154,7 @@ def test_an_arm_by_its_jacobian(rng):
         "arm",
         {"tau1": "Se", "tau2": "Se", "i1": "I: 0.3", "i2": "I: 0.2", "k1": {"kind": "C", "law": 0.0}, "k2": {"kind": "C", "law": 0.0},
          "m": {"kind": "I", "value": "m"}, "my": "I: m", "Jz": "I: Jz", "a": "1", "b": "1", "x": "1", "y": "1", "w": "1",
-         "T": {"kind": "MTF", "value": [list(row) for row in zip(*J, strict=True)]}, "weight": "Se: -9.81*m"},
+         "T": {"kind": "MTF", "value": J}, "weight": "Se: -9.81*m"},
         {"1": "tau1 -> a", "2": "tau2 -> b", "3": "a -> i1", "4": "b -> i2", "5": "a -> k1", "6": "b -> k2", "7": "a -> T", "8": "b -> T",
          "9": "T -> x", "10": "T -> y", "11": "T -> w", "12": "x -> m", "13": "y -> my", "14": "w -> Jz", "15": "weight -> y"},
         {"l1": 0.7, "l2": 0.4, "m": 1.5, "Jz": 0.2},

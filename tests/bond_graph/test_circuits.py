@@ -253,7 +253,7 @@ def test_a_resistive_field_with_both_causalities():
 
 
 def test_a_multiport_transformer():
-    """f_out = M^T f_in and e_in = M e_out, whichever side the efforts come from."""
+    """f_out = M f_in and e_in = M^T e_out, whichever side the efforts come from."""
     M = [[1.0, 0.5], ["a", 2.0]]
     g = es.BondGraph(
         "plane", {"Fx": "Se", "Fy": "Se", "x": "1", "y": "1", "M": {"kind": "TF", "value": M}, "u": "1", "v": "1", "mu": "I: 2",
@@ -262,10 +262,10 @@ def test_a_multiport_transformer():
     )  # fmt: skip
     numbers = np.array([[1.0, 0.5], [0.3, 2.0]])
     F = np.array([1.0, -2.0])
-    np.testing.assert_allclose(g.rates([0.0, 0.0], F), np.linalg.solve(numbers, F), rtol=1e-12)
+    np.testing.assert_allclose(g.rates([0.0, 0.0], F), np.linalg.solve(numbers.T, F), rtol=1e-12)
     bonds = g.bond_variables([0.4, -0.1], F)
     f_in, f_out = np.array([bonds["f3"], bonds["f4"]]), np.array([bonds["f5"], bonds["f7"]])
-    np.testing.assert_allclose(f_out, numbers.T @ f_in, rtol=1e-12)
+    np.testing.assert_allclose(f_out, numbers @ f_in, rtol=1e-12)
 
 
 def test_modulation_by_time_and_by_flows():

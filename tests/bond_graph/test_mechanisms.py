@@ -598,4 +598,4 @@ def test_mistakes_are_sentences():
     light = es.Builder("light").body("a").joint("q", "revolute", "ground", "a").build()
     g = light.bond_graph()
     with pytest.raises(es.EslabonError, match="undetermined"):
-        g.rates(g.state([0.0]), [])
+        g.rates(g.state([0.0]), [0.0])

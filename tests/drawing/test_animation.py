@@ -109,7 +109,7 @@ def test_a_batch_a_file_and_one_pose_have_nothing_to_show(pendulum, tmp_path):
         m.simulate([[0.1, 0.2], [0.3, 0.1]], None, [0.0, 0.1, 0.2]).animate()
     pendulum.save(tmp_path / "swing.npz")
     with pytest.raises(es.ModelError, match=r"m\.animate"):
-        es.Motion.load(tmp_path / "swing.npz").animate()
+        es.Trajectory.load(tmp_path / "swing.npz").animate()
     assert len(m.animate(pendulum.q, pendulum.t, fps=5).t) == 6
 
 

@@ -116,7 +116,7 @@ def test_closure_is_logarithmic(closed):
 
 
 def test_a_motion_from_a_file_has_no_mechanism(driven, tmp_path):
-    known = es.Motion.load(driven.save(tmp_path / "motion.npz"))
+    known = es.Trajectory.load(driven.save(tmp_path / "motion.npz"))
     assert known.plot("torque_speed").axes[0].get_title(loc="left").endswith("no limits are given")
     assert len(known.plot().axes) == 4
     with pytest.raises(es.ModelError, match="no reactions: it comes from a file"):

@@ -56,6 +56,7 @@ class BondGraph(Graph):
     domains : names of elements by domain (translation, rotation, electrical, hydraulic, thermal): units for labels, and a
         check against mixing them.
     note : where it comes from.
+    definitions : expressions by name, which values, laws and other definitions may use, as parameters.
 
     A motor with an inertia, its coil and its shaft:
 
@@ -86,8 +87,11 @@ class BondGraph(Graph):
         parameters: Mapping[str, Any] | None = None,
         domains: Mapping[str, Any] | None = None,
         note: str = "",
+        definitions: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(notation.description(name, elements, bonds, parameters, domains, note))
+        super().__init__(
+            notation.description(name, elements, bonds, parameters, domains, note, definitions)
+        )
 
     @classmethod
     def load(cls, source: str | Path) -> BondGraph:
@@ -317,9 +321,9 @@ class BondGraph(Graph):
         >>> es.BondGraph.load("morales_puma").energy([0.0, 0.0, 0.1, 0.0], [0.0, 0.0]).round(4)
         np.float64(0.025)
         """
-        from eslabon.bond_graph.graph_values import value
+        from eslabon.bond_graph.stored_energy import stored_energies
 
-        energy: Floats = value(self, _equations.ENERGIES, x, u, t, **options).sum(axis=-1)
+        energy: Floats = stored_energies(self, x, u, t, **options).sum(axis=-1)
         return energy
 
     def affine(self, x: ArrayLike, t: ArrayLike = 0.0) -> tuple[Floats, Floats]:

@@ -1,17 +1,19 @@
-"""Linear equations unrolled into the graph: sparse elimination with pivots chosen at a sample of the symbols.
+"""Linear equations unrolled into the graph, and whether they have a solution at all.
 
-What is zero by structure stays so. A pivot must be large enough at the sample, on the diagonal where one is, and among
-those the one that fills in least is taken (Markowitz).
+A symmetric positive definite matrix is eliminated on its diagonal, in the order that fills in least
+(Markowitz); any other one is factorised by reflections, which need no pivots: no more digits are lost
+than its condition takes, whatever the values of the symbols.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.numerics.scalars import Expression, casadi
 
-THRESHOLD = 1e-3  # of the largest entry in its row, for a pivot
-SINGULAR = 1e-12
+SINGULAR = 1e-12  # reciprocal condition number, rows and columns equilibrated, at samples
+RANGES = (0.3, 0.7), (-3.0, 3.0), (1.0, 20.0)  # of samples: what is flat on one is not on all
 
 
 class SingularError(Exception):
@@ -19,79 +21,73 @@ class SingularError(Exception):
 
 
 def solve(A: Expression, b: Expression, definite: bool = False) -> Expression:
-    """x with A x = b, for one right-hand side or several; pivots of a definite matrix may be any on the diagonal.
+    """x with A x = b, for one right-hand side or several.
 
     >>> a = casadi.SX.sym("a")
-    >>> solve(casadi.SX([[0, 2], [1, 0]]), casadi.vertcat(a, 3))
-    SX([3, (a/2)])
+    >>> x = solve(casadi.SX([[0, 2], [1, 0]]), casadi.vertcat(a, 3))
+    >>> casadi.Function("x", [a], [x])(4)
+    DM([3, 2])
     """
     n = A.shape[0]
-    numbers = sample(A)
-    rows = [
-        {j: casadi.SX(A[i, j]) for j in np.flatnonzero(_structure(A)[i]).tolist()} for i in range(n)
-    ]
-    right = [casadi.SX(b[i, :]) for i in range(n)]
-    open_rows, open_columns, order = set(range(n)), set(range(n)), []
-    scale = np.abs(np.diag(numbers)) if definite else np.full(n, np.abs(numbers).max(initial=0.0))
-    for _ in range(n):
-        i, j = _pivot(numbers, rows, open_rows, open_columns, scale, definite)
-        open_rows.discard(i)
-        open_columns.discard(j)
-        order.append((i, j))
-        for k in [k for k in open_rows if j in rows[k]]:
-            factor, numeric = rows[k].pop(j) / rows[i][j], numbers[k, j] / numbers[i, j]
-            for c in rows[i]:
-                if c != j:
-                    rows[k][c] = rows[k].get(c, 0) - factor * rows[i][c]
-            right[k] = right[k] - factor * right[i]
-            numbers[k] -= numeric * numbers[i]
-            numbers[k, j] = 0.0
-    x: list[Expression] = [casadi.SX(1, b.shape[1])] * n
-    for i, j in reversed(order):
-        rest = right[i]
-        for c in rows[i]:
-            if c != j:
-                rest = rest - rows[i][c] * x[c]
-        x[j] = rest / rows[i][j]
-    return casadi.sparsify(casadi.vertcat(casadi.SX(0, b.shape[1]), *x))
+    if not n:
+        return casadi.SX(0, b.shape[1])
+    A, b = casadi.sparsify(casadi.SX(A)), casadi.SX(b)
+    if is_singular(A):
+        raise SingularError
+    if n == 1:
+        return casadi.sparsify(b / A)
+    made: Expression = _eliminated(A, b) if definite else OrthogonalFactors(A).solve(b)
+    return casadi.sparsify(made)
 
 
-def _structure(A: Expression) -> np.ndarray:
-    """Where a matrix is not zero by structure."""
-    made: np.ndarray = np.array(casadi.DM(A.sparsity(), 1).full(), dtype=bool)
-    return made
+def is_singular(A: Expression) -> bool:
+    """Whether a square matrix is singular whatever the symbols are: at samples of them, with rows and
+    columns of comparable size, so that no unit matters."""
+    if casadi.sprank(A) < A.shape[0]:
+        return True
+    return all(_is_singular(sample(A, 1, *limits)) for limits in RANGES)
 
 
-def sample(A: Expression, seed: int = 1) -> np.ndarray:
+def _is_singular(numbers: np.ndarray) -> bool:
+    for axis in (1, 0, 1, 0):
+        largest = np.abs(numbers).max(axis=axis, keepdims=True)
+        if not largest.all():
+            return True
+        numbers = numbers / np.sqrt(largest)
+    sizes = np.linalg.svd(numbers, compute_uv=False)
+    return bool(sizes[-1] <= SINGULAR * sizes[0])
+
+
+def sample(A: Expression, seed: int = 1, low: float = 0.3, high: float = 0.7) -> np.ndarray:
     """The numbers of a matrix for some values of its symbols."""
     free = casadi.symvar(A)
-    values = np.random.default_rng(seed).uniform(0.3, 0.7, len(free))
+    values = np.random.default_rng(seed).uniform(low, high, len(free))
     f = casadi.Function("sample", free, [A])
     numbers: np.ndarray = np.array(casadi.DM(f.call([casadi.DM(v) for v in values])[0]).full())
     return np.where(np.isfinite(numbers), numbers, 1.0)
 
 
-def _pivot(
-    numbers: np.ndarray,
-    rows: list[dict[int, Expression]],
-    open_rows: set[int],
-    open_columns: set[int],
-    scale: np.ndarray,
-    definite: bool,
-) -> tuple[int, int]:
-    """The next place to eliminate from."""
-    counts = {c: sum(c in rows[i] for i in open_rows) for c in open_columns}
-    best, found = (2, 0, 0.0), None
-    for i in sorted(open_rows):
-        own = [c for c in rows[i] if c in open_columns]
-        largest = max((abs(numbers[i, c]) for c in own), default=0.0)
-        for c in own if not definite else [c for c in own if c == i]:
-            if abs(numbers[i, c]) > max(
-                0.0 if definite else THRESHOLD * largest, SINGULAR * scale[i]
-            ):
-                cost = (i != c, (len(own) - 1) * (counts[c] - 1), -abs(numbers[i, c]))
-                if found is None or cost < best:
-                    best, found = cost, (i, c)
-    if found is None:
-        raise SingularError
-    return found
+def _eliminated(A: Expression, b: Expression) -> Expression:
+    """By elimination on the diagonal."""
+    n, structure = A.shape[0], np.array(casadi.DM(A.sparsity(), 1).full(), dtype=bool)
+    rows = [{j: A[i, j] for j in np.flatnonzero(structure[i]).tolist()} for i in range(n)]
+    right = [casadi.SX(b[i, :]) for i in range(n)]
+    left, order = set(range(n)), []
+    while left:
+        i = min(sorted(left), key=lambda k: len(rows[k]))
+        left.discard(i)
+        order.append(i)
+        for k in [k for k in left if i in rows[k]]:
+            factor = rows[k].pop(i) / rows[i][i]
+            for c in rows[i]:
+                if c != i:
+                    rows[k][c] = rows[k].get(c, 0) - factor * rows[i][c]
+            right[k] = right[k] - factor * right[i]
+    x: list[Expression] = [casadi.SX(1, b.shape[1])] * n
+    for i in reversed(order):
+        rest = right[i]
+        for c in rows[i]:
+            if c != i:
+                rest = rest - rows[i][c] * x[c]
+        x[i] = rest / rows[i][i]
+    return casadi.vertcat(*x)

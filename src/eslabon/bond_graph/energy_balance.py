@@ -12,8 +12,9 @@ import numpy as np
 from eslabon.arguments import Floats, count
 from eslabon.bond_graph.elements import RESISTOR, SOURCES
 from eslabon.bond_graph.graph import Graph
-from eslabon.bond_graph.graph_formulas import BOND_VARIABLES, ENERGIES, storages
+from eslabon.bond_graph.graph_formulas import BOND_VARIABLES, storages
 from eslabon.bond_graph.graph_values import value
+from eslabon.bond_graph.stored_energy import stored_energies
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, suggest
 from eslabon.pages.notebook import in_time
@@ -127,7 +128,7 @@ def energy_balance(run: Response) -> EnergyBalance:
     names = [name for name, x in g.elements.items() if x.kind in ROLES]
     power = np.stack([_power(g, name, e * f) for name in names], axis=-1)
     energy = cumulative_simpson(power, x=run.t, axis=-2, initial=0.0)
-    held, stores = value(g, ENERGIES, run.x, run.u, run.t), [x.name for x in storages(g)]
+    held, stores = stored_energies(g, run.x, run.u, run.t), [x.name for x in storages(g)]
     for k, name in enumerate(stores):
         energy[..., names.index(name)] = held[..., k] - held[..., :1, k]
     size = np.abs(energy).reshape(-1, len(names)).max(axis=0, initial=0.0)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
-from eslabon.arguments import instance, known_words, mapping, text
+from eslabon.arguments import Floats, instance, known_words, mapping, text
+from eslabon.bond_graph.definitions import Chain
 from eslabon.bond_graph.elements import DOMAINS, PORT, Bond, Description, Element
 from eslabon.bond_graph.graph_checks import bond_domains, check_numbers, checked, signals
 from eslabon.bond_graph.submodels import flatten, with_parameter
 from eslabon.displays import displayed
 from eslabon.model.memory import FrozenDict
-from eslabon.model.parameter_expressions import Number
+from eslabon.model.parameter_expressions import Number, ParameterExpression, dependency_order
 from eslabon.model.parametric import Parametric
 from eslabon.numerics.scalars import Expression
 
@@ -93,6 +94,16 @@ class Graph(Parametric[Description]):
         return FrozenDict({b.name: b for b in self.flat.bonds})
 
     @cached_property
+    def definitions(self) -> Chain:
+        """Named expressions that others use.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").bond_graph().definitions.made != {}
+        True
+        """
+        return Chain(dict(self.flat.definitions))
+
+    @cached_property
     def ports(self) -> Mapping[str, tuple[Port, ...]]:
         """The ends of bonds at each element, in the order of the bonds.
 
@@ -162,6 +173,25 @@ class Graph(Parametric[Description]):
         place = [own.bond for own in self.ports[x.name]].index(port.bond)
         return x.state[place] if x.state else port.bond.signal_name(x.letter)
 
+    # -- states -----------------------------------------------------------------------------------------------------
+
+    @property
+    def has_closures(self) -> bool:
+        """Whether states can violate the closure of loops, as those of a closed mechanism's graph can.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").bond_graph().has_closures, es.load("elbow").bond_graph().has_closures
+        (True, False)
+        """
+        return False
+
+    def check_state(self, x: Floats, t: Floats) -> None:
+        """Refuse states that the graph cannot have: those of a closed mechanism whose loops are open.
+
+        >>> import eslabon as es, numpy as np
+        >>> es.load("elbow").bond_graph().check_state(np.zeros(4), np.zeros(()))
+        """
+
     # -- parameters -----------------------------------------------------------------------------
 
     @cached_property
@@ -173,3 +203,17 @@ class Graph(Parametric[Description]):
         for name, value in values.items():  # some belong to submodels
             description = with_parameter(description, name, value)
         return description
+
+    def values_with(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The values of all parameters for other numbers, or arrays, in the place of some.
+
+        >>> import eslabon as es
+        >>> es.BondGraph.load("morales_puma").values_with({"R1": 0.5})["R1"]
+        0.5
+        """
+        values = {**self.parameters, **self._symbols, **given}
+        for name in dependency_order(self._definitions):
+            definition = self._definitions[name]
+            if isinstance(definition, ParameterExpression) and name not in values:
+                values[name] = definition.evaluate(values)
+        return values

@@ -5,6 +5,7 @@ Each is a function of a graph, its states x, its inputs u and the time; `evaluat
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from eslabon.bond_graph.causality import causality
@@ -12,7 +13,7 @@ from eslabon.bond_graph.elements import EFFORT_SINK, Element
 from eslabon.bond_graph.elimination import SingularError, solve
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.junction_structure import junction_structure
-from eslabon.bond_graph.state_equations import Evaluation, stacked
+from eslabon.bond_graph.state_equations import Evaluation
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
 from eslabon.numerics.scalars import Expression, casadi
@@ -40,36 +41,37 @@ def output_names(g: Graph) -> tuple[str, ...]:
 def rates(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
     """x', and what algebraic loops that are not linear leave unsolved."""
     e = Evaluation.of_state(g, x, u, t)
-    return [e.rates, e.residual]
+    return [e.rates, e.residual, size_of(e.rates)]
 
 
 def outputs(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
     """What the detectors measure."""
     e = Evaluation.of_state(g, x, u, t)
-    return [e.combined(e.structure.matrix["y"]), e.residual]
+    y = e.combined(e.structure.matrix["y"])
+    return [y, e.residual, size_of(y)]
 
 
 def bond_variables(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
     """Efforts and flows of all bonds, in the order of the bonds."""
     e = Evaluation.of_state(g, x, u, t)
     rows = [casadi.vertcat(*(e.structure.rows[b, letter] for b in g.bonds)) for letter in "ef"]
-    return [*(e.combined(own) for own in rows), e.residual]
-
-
-def energies(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
-    """What each storage holds, in the order of `storages`."""
-    e = Evaluation.of_state(g, x, u, t)
-    return [stacked([e.held_by(x) for x in storages(g)])]
+    made = [e.combined(own) for own in rows]
+    return [*made, e.residual, size_of(*made)]
 
 
 def linearization(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
     """A, B, C, D of the exact Jacobian, dependent storages included."""
     e = Evaluation.of_state(g, x, u, t)
     y = e.combined(e.structure.matrix["y"])
-    return [
-        *(casadi.densify(casadi.jacobian(f, v)) for f in (e.rates, y) for v in (x, u)),
-        e.residual,
-    ]
+    made = [casadi.densify(casadi.jacobian(f, v)) for f in (e.rates, y) for v in (x, u)]
+    return [*made, e.residual, size_of(*made)]
+
+
+def size_of(*values: Expression) -> Expression:
+    """The sum of absolute values, which is finite if all are."""
+    return sum(
+        (casadi.norm_1(casadi.densify(casadi.vec(x))) for x in values if x.numel()), casadi.SX(0)
+    )
 
 
 def jacobian(g: Graph, x: Expression, u: Expression, t: Expression) -> Expression:
@@ -227,24 +229,25 @@ def _by(rows: Any, columns: Any) -> Any:
 
 X, U, T = Argument("x", _n, "states"), Argument("u", _nu, "inputs"), Argument("t", ())
 SOLVED = Argument("algebraic_loop", (), bound=("<=", UNSOLVED))
-RATES = Formula("bond_graph_rates", rates, (X, U, T), (Argument("rates", _n),), checks=(SOLVED,))
-OUTPUTS = Formula(
-    "bond_graph_outputs", outputs, (X, U, T), (Argument("y", _ny),), checks=(SOLVED,), rare=True
+FINITE = Argument("size", (), bound=("<", math.inf))
+RATES = Formula(
+    "bond_graph_rates", rates, (X, U, T), (Argument("rates", _n),), checks=(SOLVED, FINITE)
 )
-BOND_VARIABLES = Formula(
-    "bond_variables", bond_variables, (X, U, T), (Argument("e", _nb), Argument("f", _nb)), checks=(SOLVED,), rare=True
-)  # fmt: skip
-ENERGIES = Formula(
-    "stored_energies",
-    energies,
+OUTPUTS = Formula(
+    "bond_graph_outputs",
+    outputs,
     (X, U, T),
-    (Argument("energies", lambda g, **_: (len(storages(g)),)),),
+    (Argument("y", _ny),),
+    checks=(SOLVED, FINITE),
     rare=True,
 )
+BOND_VARIABLES = Formula(
+    "bond_variables", bond_variables, (X, U, T), (Argument("e", _nb), Argument("f", _nb)), checks=(SOLVED, FINITE), rare=True
+)  # fmt: skip
 LINEARIZATION = Formula(
     "bond_graph_linearization", linearization, (X, U, T),
     (Argument("A", _by(_n, _n)), Argument("B", _by(_n, _nu)), Argument("C", _by(_ny, _n)), Argument("D", _by(_ny, _nu))),
-    checks=(SOLVED,), rare=True,
+    checks=(SOLVED, FINITE), rare=True,
 )  # fmt: skip
 JACOBIAN = Formula("bond_graph_jacobian", jacobian, (X, U, T), (Argument("A", _by(_n, _n)),))
 ALL = Argument("X", _nX, "energy variables")

@@ -18,7 +18,13 @@ from eslabon.bond_graph import graph_formulas as equations
 from eslabon.bond_graph.causality import causality
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_formulas import JACOBIAN, RATES, X, input_names, order
-from eslabon.bond_graph.graph_values import BondVariables, bond_variables, function, state
+from eslabon.bond_graph.graph_values import (
+    BondVariables,
+    bond_variables,
+    function,
+    require_states,
+    state,
+)
 from eslabon.bond_graph.junction_structure import junction_structure
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
@@ -156,6 +162,7 @@ def simulate(
     4.0 2.998
     """
     choice(method, "method", METHODS)
+    require_states(g)
     loops = False  # to be looked at afterwards
     times, report = times_of(t)
     start = state(g, np.zeros(order(g)) if x0 is None else x0)
@@ -318,7 +325,7 @@ def _solved(
 ) -> Any:
     from scipy.integrate import solve_ivp
 
-    rates = evaluate(g, RATES)
+    rates = evaluate(g, RATES).with_checks({"size": np.inf}, _unsolved_or_wild)
     function(g, RATES)(
         x, u(span[0]), span[0]
     )  # refused where it is not finite: SciPy would search a step for ever
@@ -337,6 +344,14 @@ def _solved(
             f"{g.name} cannot be integrated beyond t = {reached:g} s: {run.message}"
         )
     return run
+
+
+def _unsolved_or_wild(arrays: list[Any], results: list[Any]) -> list[Any]:
+    """Rates that are not finite make SciPy take a shorter step; an algebraic loop that is not solved ends the run."""
+    rates, residual, _ = results
+    if np.isfinite(rates).all() and not residual <= equations.UNSOLVED:
+        raise EslabonError("an algebraic loop could not be solved.")
+    return [rates]
 
 
 # rk4 ------------------------------------------------------------------------------------------------------------------

@@ -11,60 +11,120 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, mapping, states, text
 from eslabon.bond_graph.graph import Graph
-from eslabon.bond_graph.graph_formulas import AFFINE, BOND_VARIABLES, RATES, input_names, order
+from eslabon.bond_graph.graph_checks import check_numbers
+from eslabon.bond_graph.graph_formulas import (
+    AFFINE,
+    BOND_VARIABLES,
+    RATES,
+    UNSOLVED,
+    input_names,
+    order,
+)
 from eslabon.bond_graph.junction_structure import junction_structure
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Formula
 from eslabon.displays import displayed
-from eslabon.errors import EslabonError, InputError, ModelError, SingularityError, suggest
+from eslabon.errors import InputError, ModelError, SingularityError, suggest
+from eslabon.model.memory import FrozenDict, per_model
+
+Call = Callable[..., Any]
+CHECKED = {"algebraic_loop", "size"}  # what native code looks at by itself
 
 
 def function(
-    g: Graph, formula: Formula, parameters: Mapping[str, ArrayLike] | None = None
-) -> Callable[..., Any]:
-    """The native function of a formula, with values of parameters put in, and a sentence where it has no finite value."""
+    g: Graph,
+    formula: Formula,
+    parameters: Mapping[str, ArrayLike] | None = None,
+    bind: bool = True,
+) -> Call:
+    """The native function of a formula, with a sentence where it has no finite value. Values of
+    parameters are put in, or with bind = False are arguments that follow the others."""
     given = {
         name: finite(x, f"parameter '{name}'")
         for name, x in mapping(parameters, "parameters").items()
     }
-    f = evaluate(g, formula, tuple(given))
+    f = _with_sentences(g, formula, tuple(given))
+    if not given:
+        return f
+    check_numbers(g.flat, g.values_with(given))
+    values = tuple(given.values())
+    return (lambda *arrays: f(*arrays, *values)) if bind else f
+
+
+@per_model
+def _with_sentences(g: Graph, formula: Formula, parameters: tuple[str, ...]) -> Call:
+    f = evaluate(g, formula, parameters)
+    if {x.name for x in formula.checks} >= CHECKED:
+        names = [x.name for x in f.signature.inputs]
+
+        def refuse(arrays: list[Any], results: list[Any]) -> list[Any]:
+            for name, x in zip(names, arrays, strict=True):
+                finite(x, name)
+            raise SingularityError(_unsolved(g, results[-2]) or _infinite(g, formula))
+
+        return f.with_checks({}, refuse).native
 
     def checked(*arrays: Any) -> Any:
-        try:
-            found = f(*arrays, *given.values())
-        except EslabonError as error:
-            if type(error) is not EslabonError:  # that of a bound alone
-                raise
-            raise SingularityError(_unsolved(g)) from None
+        found = f(*arrays)
         if not all(np.isfinite(x).all() for x in (found if isinstance(found, tuple) else (found,))):
-            raise SingularityError(
-                f"{g.name} has no finite {formula.outputs[0].name} at this state: a law or a modulus divides by zero there, or "
-                "dependent storages leave the rates undetermined."
-            )
+            raise SingularityError(_infinite(g, formula))
         return found
 
     return checked
 
 
-def _unsolved(g: Graph) -> str:
-    loops = "; ".join(
-        " and ".join(map(repr, loop)) for loop in junction_structure(g.nominal).algebraic_loops
+def _infinite(g: Graph, formula: Formula) -> str:
+    return (
+        f"{g.name} has no finite {formula.outputs[0].name} at this state: a law or a modulus divides by zero there, or "
+        "dependent storages leave the rates undetermined."
     )
-    return f"{g.name}: the algebraic loop through {loops} could not be solved at this state; put a small storage into it."
+
+
+def _unsolved(g: Graph, residual: Floats) -> str:
+    """A sentence where an algebraic loop is not solved."""
+    loops = junction_structure(g.nominal).algebraic_loops
+    if np.all(residual <= UNSOLVED) or not loops:
+        return ""
+    named = "; ".join(" and ".join(map(repr, loop)) for loop in loops)
+    return f"{g.name}: the algebraic loop through {named} could not be solved at this state; put a small storage into it."
 
 
 def value(
     g: Graph, formula: Formula, x: ArrayLike, u: ArrayLike | None, t: ArrayLike,
     parameters: Mapping[str, ArrayLike] | None = None,
 ) -> Any:  # fmt: skip
-    """What a formula of states, inputs and the time says."""
-    return function(g, formula, parameters)(state(g, x), inputs(g, u), finite(t, "t"))
+    """What a formula of states, inputs and the time says.
+
+    What was asked for before goes to native code at once, which looks at shapes and numbers by itself.
+    """
+    if parameters is None and (known := g.memory.get(formula)) is not None:
+        f, none = known
+        if u is not None or none is not None:
+            return f(x, none if u is None else u, t)
+    arrays = checked_arguments(g, x, u, t)
+    f = function(g, formula, parameters)
+    if parameters is None and {x.name for x in formula.checks} >= CHECKED and not g.has_closures:
+        g.memory[formula] = f, None if input_names(g) else np.zeros(0)
+    return f(*arrays)
+
+
+def checked_arguments(
+    g: Graph, x: ArrayLike, u: ArrayLike | None, t: ArrayLike
+) -> tuple[Floats, Floats, Floats]:
+    """States, inputs and the time, looked at."""
+    found = state(g, x), inputs(g, u), finite(t, "t")
+    g.check_state(found[0], found[2])
+    return found
+
+
+def require_states(g: Graph) -> None:
+    """Refuse a graph without states."""
+    if not order(g):
+        raise ModelError(f"{g.name} has no states: no storage has integral causality.")
 
 
 def state(g: Graph, x: ArrayLike) -> Floats:
     """States (..., n)."""
-    if not order(g):
-        raise ModelError(f"{g.name} has no states: no storage has integral causality.")
     return states(x, "x", order(g), g.name, "states")
 
 
@@ -111,18 +171,24 @@ def bond_variables(
 ) -> BondVariables:
     """See `BondGraph.bond_variables`."""
     e, f = value(g, BOND_VARIABLES, x, u, t, **options)
-    names = {
-        b.signal_name(letter): (letter, k)
-        for k, b in enumerate(g.bonds.values())
-        for letter in "ef"
-    }
-    return BondVariables(e, f, tuple(g.bonds), names)
+    return BondVariables(e, f, tuple(g.bonds), _variable_places(g))
+
+
+@per_model
+def _variable_places(g: Graph) -> Mapping[str, tuple[str, int]]:
+    return FrozenDict(
+        {
+            b.signal_name(letter): (letter, k)
+            for k, b in enumerate(g.bonds.values())
+            for letter in "ef"
+        }
+    )
 
 
 def derivative(g: Graph, by: str, x: ArrayLike, u: ArrayLike | None, t: ArrayLike) -> Floats:
     """See `BondGraph.derivative`."""
     f = evaluate(g, RATES, by=text(by, "by"))
-    made: Floats = f(state(g, x), inputs(g, u), finite(t, "t"))
+    made: Floats = f(*checked_arguments(g, x, u, t))
     return made
 
 

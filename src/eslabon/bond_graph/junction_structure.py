@@ -17,18 +17,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import networkx as nx
-import numpy as np
 
+from eslabon.bond_graph.cancellation import without_cancelled
 from eslabon.bond_graph.causality import Causality, Storage, causality
-from eslabon.bond_graph.elements import DETECTORS, GYRATORS, RESISTOR, TRANSFORMERS, Element, Traced
-from eslabon.bond_graph.elimination import SingularError, sample, solve
+from eslabon.bond_graph.definitions import Reader
+from eslabon.bond_graph.elements import DETECTORS, GYRATORS, RESISTOR, TRANSFORMERS, Element
+from eslabon.bond_graph.elimination import SingularError, solve
 from eslabon.bond_graph.graph import Graph, Port
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
-from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.numerics.scalars import Expression, casadi
 
 Variable = tuple[str, str]  # a bond, and "e" or "f"
@@ -43,10 +42,6 @@ DERIVATIVE_BLOCKS = {
     for i, row in enumerate(("zd", "D_in", "y"))
     for j, column in enumerate(("xd_rate", "D_out", "u"))
 }
-SAMPLES, ROUND_OFF = (
-    3,
-    1e-13,
-)  # what is as small as that for so many random values of its symbols is zero
 OTHER = {"e": "f", "f": "e"}
 
 
@@ -145,10 +140,17 @@ class Derivation:
         self.symbols: dict[str, Expression] = {}
         self.given: dict[Variable, int] = {}
         self.moduli: dict[str, Expression] = {}
+        self.read = Reader(g.definitions, self.symbol)
 
     def structure(self) -> JunctionStructure:
+        if not self.g.bonds:
+            raise ModelError(
+                f"{self.g.name} has no bonds, and so no efforts and flows; join elements, as in 'V -> j'."
+            )
         key = self.mark_columns()
-        rows = _without_zeros(self._rows(len(self.given)))
+        rows = self._rows(len(self.given))
+        whole = without_cancelled(casadi.vertcat(*rows.values()))
+        rows = {v: whole[i, :] for i, v in enumerate(rows)}
         own: dict[str, list[Variable]] = {
             "x_rate": [self._variable(s, s.letters[0]) for s in self.causality.integral],
             "D_in": [(p.bond.name, self._answer(p)) for _, ports in self.resistors for p in ports],
@@ -278,16 +280,16 @@ class Derivation:
         return [(casadi.SX(-port.sign * p.sign), (p.bond.name, letter)) for p in others]
 
     def _through(self, x: Element, port: Port) -> list[tuple[Expression, Variable]]:
-        """Across a transformer, e_in = M e_out and f_out = M^T f_in, or a gyrator, e_in = M f_out and e_out = M^T f_in."""
+        """Across a transformer, f_out = M f_in and e_in = M^T e_out, or a gyrator, e_out = M f_in and e_in = M^T f_out."""
         M = self._modulus(x)
         into = [p for p in self.g.ports[x.name] if p.into]
         out = [p for p in self.g.ports[x.name] if not p.into]
         same, other = (into, out) if port.into else (out, into)
-        matrix = M if port.into else M.T
+        matrix = M.T if port.into else M
         place = [p.bond for p in same].index(port.bond)
         gives = OTHER[self._answer(port)]
         turns = x.kind in GYRATORS
-        # e_in by M, e_out of a gyrator by its transpose; f_out of a transformer too. The other way round, by the inverse.
+        # e_in by the transpose of M, f_out of a transformer and e_out of a gyrator by M; else by an inverse.
         direct = gives == "e" if turns or port.into else gives == "f"
         row = matrix[place, :] if direct else _inverse(matrix.T, x)[place, :]
         letter = OTHER[gives] if turns else gives
@@ -299,39 +301,12 @@ class Derivation:
 
     def _modulus(self, x: Element) -> Expression:
         if x.name not in self.moduli:
-            self.moduli[x.name] = self._traced_modulus(x)
+            self.moduli[x.name] = self.read.matrix(x.value)
         return self.moduli[x.name]
-
-    def _traced_modulus(self, x: Element) -> Expression:
-        if isinstance(x.value, Traced):
-            return casadi.sparsify(
-                x.value.function(*(self.symbolic(name) for name in x.value.arguments))
-            )
-        entries = x.value if isinstance(x.value, tuple) else ((x.value,),)
-        return casadi.sparsify(
-            casadi.vertcat(*(casadi.horzcat(*(self.symbolic(e) for e in row)) for row in entries))
-        )
-
-    def symbolic(self, value: Any) -> Expression:
-        """A number or an expression in the symbols of its names."""
-        if not isinstance(value, ParameterExpression):
-            return casadi.SX(value)
-        return casadi.SX(value.evaluate({name: self.symbol(name) for name in value.names()}))
 
     def symbol(self, name: str) -> Expression:
         """That of a parameter, the time, or a variable of the graph."""
         return self.symbols.setdefault(name, casadi.SX.sym(name))
-
-
-def _without_zeros(rows: dict[Variable, Expression]) -> dict[Variable, Expression]:
-    """Rows without the entries that vanish whatever the moduli are, such as sin(q) p cos(q) - cos(q) p sin(q)."""
-    whole: Expression = casadi.vertcat(*rows.values())
-    structure = np.array(casadi.DM(whole.sparsity(), 1).full(), dtype=bool)
-    size = np.abs(np.stack([sample(whole, seed) for seed in range(SAMPLES)])).max(axis=0)
-    for i, k in np.argwhere(structure & (size < ROUND_OFF)).tolist():
-        whole[i, k] = 0
-    whole = casadi.sparsify(whole)
-    return {v: whole[i, :] for i, v in enumerate(rows)}
 
 
 def _combined(

@@ -16,7 +16,7 @@ from eslabon.bond_graph.graph_formulas import (
     input_names,
     output_names,
 )
-from eslabon.bond_graph.graph_values import inputs, state, value
+from eslabon.bond_graph.graph_values import inputs, require_states, state, value
 from eslabon.bond_graph.linearized_graph import COEFFICIENTS, linear_description
 from eslabon.errors import InputError
 from eslabon.systems.linear.linear_system import LinearSystem
@@ -56,6 +56,7 @@ def linearized_graph(
     g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
 ) -> Description:
     """The bond graph of small deviations from a state; see `BondGraph.linearized_graph`."""
+    require_states(g)
     point, given = state(g, x), inputs(g, u)
     _require_one("a linearized graph", point, given, t)
     numbers = value(g, COEFFICIENTS, point, given, t)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from eslabon.bond_graph.elements import EFFORT_SINK, PORT, SUBMODEL
 from eslabon.bond_graph.graph import Graph
-from eslabon.bond_graph.graph_drawing import identifier, value
+from eslabon.bond_graph.graph_drawing import identifier
 from eslabon.bond_graph.rigid_bodies import TreeDrawing
 from eslabon.errors import ModelError, format_value, suggest
 from eslabon.formulas.applied_loads import CREEP, TOUCHING
@@ -206,8 +206,8 @@ class MechanismDrawing(TreeDrawing):
         joints = [c.joint] if c.source is None else [c.joint, c.source]
         into = [self.joint_junctions[name][0] for name in joints]
         q = casadi.vertcat(*(self.q[self.plain.coordinates[name]] for name in joints))
-        modulus = casadi.vertcat(1, -casadi.SX(c.ratio))[: len(into), :]
-        varying = casadi.jacobian(casadi.dot(modulus, q) - c.offset, self.t)
+        modulus = casadi.horzcat(1, -casadi.SX(c.ratio))[:, : len(into)]
+        varying = casadi.jacobian(casadi.dot(modulus.T, q) - c.offset, self.t)
         sink = self._sink(f"coupling_{identifier(c.name)}", varying)
         self.two_port("MTF", f"ratio_{identifier(c.name)}", into, modulus, [sink])
 
@@ -217,7 +217,7 @@ class MechanismDrawing(TreeDrawing):
         if not casadi.sparsify(varying).nnz():
             return sink
         junction = self.element(f"sum_{name}", "0")
-        source = self.element(f"rate_{name}", "MSf", value(varying))
+        source = self.element(f"rate_{name}", "MSf", self.value(varying))
         self.bond(source, junction)
         self.bond(junction, sink)
         return junction

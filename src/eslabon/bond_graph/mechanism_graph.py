@@ -99,6 +99,31 @@ class MechanismGraph(BondGraph):
             np.broadcast_arrays(*(columns.get(name, np.zeros(())) for name in self.states)), axis=-1
         )
 
+    @property
+    def has_closures(self) -> bool:
+        return self.mechanism.closed
+
+    def check_state(self, x: Floats, t: Floats) -> None:
+        """Refuse states that violate loop closure, as `Mechanism.forward_dynamics` does."""
+        if self.has_closures:
+            for said, worst in zip(
+                ("x", "the velocities of x"), self._violations(x, t), strict=True
+            ):
+                if not accepts(left := float(np.max(worst, initial=0.0))):
+                    verb = "violate" if said[0] == "t" else "violates"
+                    raise InputError(
+                        f"{said} {verb} loop closure by {left:.2g}; m.project(q, v) gives a state that closes the loops."
+                    )
+
+    def _violations(self, x: Floats, t: Floats) -> tuple[Floats, Floats]:
+        """By how much positions and velocities violate loop closure."""
+        m = self.mechanism
+        timed = ("t",) if m.rheonomic else ()
+        state = np.concatenate([self.coordinates(x), self.velocities(x)], axis=-1)
+        at = [np.broadcast_to(t, x.shape[:-1])] if timed else []
+        found: tuple[Floats, Floats] = evaluate(m, VIOLATIONS, timed)(state, *at)
+        return found
+
     def coordinates(self, x: ArrayLike) -> Floats:
         """The coordinates `(..., nq)` in states."""
         return self._named(x, displacement_names(self.mechanism))
@@ -136,8 +161,7 @@ class MechanismGraph(BondGraph):
         m, q = self.mechanism, self.coordinates(run.x)
         timed = ("t",) if m.rheonomic else ()
         at = [np.broadcast_to(run.t, q.shape[:-1])] if timed else []
-        x = np.concatenate([q, self.velocities(run.x)], axis=-1)
-        position, velocity = evaluate(m, VIOLATIONS, timed)(x, *at)
+        position, velocity = self._violations(run.x, run.t)
         for said, left in (("x0", position), ("the velocities of x0", velocity)):
             if not accepts(worst := float(left[..., 0].max())):
                 verb = "violates" if said == "x0" else "violate"

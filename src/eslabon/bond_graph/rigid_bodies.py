@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.bond_graph.elements import FLOW_SINK
-from eslabon.bond_graph.graph_drawing import Drawing, identifier, matrix_value, value
+from eslabon.bond_graph.graph_drawing import Drawing, identifier
 from eslabon.errors import ModelError
 from eslabon.formulas.kinematics.symbols import symbolic_transform
 from eslabon.formulas.kinematics.tree import coordinates, placements
@@ -125,7 +125,7 @@ class TreeDrawing(Drawing):
             rates = coordinate_rates(self.m, self.q)[
                 self.plain.coordinates[joint.name], self.plain.velocities[joint.name]
             ]
-            self.two_port("MTF", f"rates_{identifier(joint.name)}", made, rates.T, compliances)
+            self.two_port("MTF", f"rates_{identifier(joint.name)}", made, rates, compliances)
 
     def spring_laws(self, place: int, joint: Joint) -> list[Number]:
         """What a joint's springs oppose to its coordinates: nothing, as long as rigid bodies alone are drawn."""
@@ -155,7 +155,7 @@ class TreeDrawing(Drawing):
             *self.joint_junctions[joint.name],
         ]
         self.two_port(
-            "MTF", f"joint_{identifier(joint.name)}", into, whole[alive, :].T, self.twist(body)
+            "MTF", f"joint_{identifier(joint.name)}", into, whole[alive, :], self.twist(body)
         )
 
     def twist(self, body: str) -> list[str]:
@@ -179,7 +179,7 @@ class TreeDrawing(Drawing):
         own = casadi.sparsify(inertia[alive, alive])
         if not own.nnz():
             return
-        field = self.element(f"inertia_{identifier(body.name)}", "I", matrix_value(own))
+        field = self.element(f"inertia_{identifier(body.name)}", "I", self.definitions.matrix(own))
         flows = {
             k: self.bond(
                 self.junctions[body.name, k], field, f"{identifier(body.name)}_{COMPONENTS[k]}"
@@ -203,13 +203,13 @@ class TreeDrawing(Drawing):
         for k, (a, b, c) in enumerate(RING):
             if a in alive and b in alive and momentum[c].nnz():
                 gyrator = self.element(
-                    f"ring_{identifier(body)}_{'zxy'[k]}", "MGY", value(momentum[c])
+                    f"ring_{identifier(body)}_{'zxy'[k]}", "MGY", self.value(momentum[c])
                 )
                 self.bond(self.junctions[body, a], gyrator)
                 self.bond(gyrator, self.junctions[body, b])
         turning, sliding = [k for k in alive if k < 3], [k for k in alive if k >= 3]
         M = (
-            -skew(momentum[3:])[turning, [k - 3 for k in sliding]]
+            skew(momentum[3:])[[k - 3 for k in sliding], turning]
             if turning and sliding
             else casadi.SX(0, 0)
         )
@@ -259,7 +259,7 @@ class TreeDrawing(Drawing):
     def seen(self, name: str, rows: Mapping[str, Expression], out: Sequence[str]) -> list[str]:
         """Elements bonded to what matrices make of bodies' twists, a row for each; those that are bonded come back."""
         into = [self.junctions[body, k] for body in rows for k in self.moving[body]]
-        return self.two_port("MTF", name, into, self._whole(rows).T, out)
+        return self.two_port("MTF", name, into, self._whole(rows), out)
 
     def _whole(self, rows: Mapping[str, Expression]) -> Expression:
         """The columns of what moves, side by side."""

@@ -19,12 +19,19 @@ from typing import Any
 
 from eslabon.bond_graph import laws
 from eslabon.bond_graph.causality import Storage, causality
-from eslabon.bond_graph.elements import EFFORT_SINK, FLOW_SINK, RESISTOR, TIME, Element, Traced
+from eslabon.bond_graph.definitions import Reader
+from eslabon.bond_graph.elements import (
+    DETECTORS,
+    EFFORT_SINK,
+    FLOW_SINK,
+    RESISTOR,
+    TIME,
+    Element,
+)
 from eslabon.bond_graph.elimination import SingularError, solve
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.junction_structure import Variable, junction_structure, ordered_loops
 from eslabon.errors import ModelError
-from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.numerics.scalars import Expression, casadi
 
 NEWTON = 12  # iterations for an algebraic loop through laws that are not linear
@@ -45,6 +52,7 @@ class Evaluation:
         preference: str = "integral",
     ) -> None:
         self.g, self.u_given, self.t = g, u, t
+        self.value = Reader(g.definitions, self.signal)
         self.structure = junction_structure(g.nominal, preference)
         self.causality = self.structure.causality
         self._energy = dict(energy)
@@ -64,17 +72,6 @@ class Evaluation:
         return Evaluation(g, {name: x[k] for k, name in enumerate(names)}, u, t)
 
     # -- signals ------------------------------------------------------------------------------------------------
-
-    def value(self, expression: Any, own: Mapping[str, Expression] | None = None) -> Any:
-        """The value of a number, an expression or a traced matrix of parameters, the time and variables of the graph."""
-        if isinstance(expression, Traced):
-            return expression.function(*(self.value(name) for name in expression.arguments))
-        if not isinstance(expression, ParameterExpression):
-            return expression
-        own = own or {}
-        return expression.evaluate(
-            {name: own[name] if name in own else self.signal(name) for name in expression.names()}
-        )
 
     def signal(self, name: str) -> Any:
         """The value behind a name."""
@@ -174,11 +171,11 @@ class Evaluation:
         return self.combined(self.structure.matrix["zd"])
 
     def held_by(self, x: Element) -> Expression:
-        """The energy of a storage; of a linear one in derivative causality by what is imposed on it, as its matrix may be
+        """The energy of a linear storage; in derivative causality by what is imposed on it, as its matrix may be
         singular."""
         energy = stacked(self.energies(x))
-        if x.law is not None or any(self._ports(x)[1]):
-            return laws.energy(x, energy, self.value)
+        if any(self._ports(x)[1]):
+            return casadi.dot(laws.co_energy(x, energy, self.value), energy) / 2
         places = [k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name]
         return casadi.dot(self.imposed[places], energy) / 2
 
@@ -473,9 +470,19 @@ class Evaluation:
 
     @property
     def _definite(self) -> bool:
-        """Whether E is symmetric: where all its states are flows of sinks it is that of their kinetic energy."""
-        return all(
-            self.causality.integral[k].element.kind == FLOW_SINK for k in self._implicit()[0]
+        """Whether E times the storages' own matrices is symmetric and definite, so that it is eliminated on its diagonal:
+        E F^-1 = F^-1 + Z1^T F_d^-1 Z1 where power is conserved and laws are linear, one port each."""
+        own = {self.causality.integral[k].element for k in self._implicit()[0]}
+        if all(x.kind == FLOW_SINK for x in own):
+            return True
+        elements = [s.element for s in (*self.causality.integral, *self.causality.derivative)]
+        conserved = all(
+            not b.signal or self.g.elements[b.head].kind in DETECTORS for b in self.g.bonds.values()
+        )
+        return (
+            conserved
+            and all(x.law is None and x.kind != FLOW_SINK for x in elements)
+            and all(not isinstance(x.value, tuple) for x in own)
         )
 
     def _constrained(

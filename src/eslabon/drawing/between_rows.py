@@ -7,11 +7,8 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.model import Model
 from eslabon.model.configuration import difference, integrate, normalize
-from eslabon.numerics.least_squares import descent, orthogonal_step
-from eslabon.solve.constraints.closed_configurations import closure_at
-
-CLOSED = 1e-12  # of the squared violation of closure
-AT_A_ROW = 1e-9  # of the way between two
+from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, COINCIDENT
+from eslabon.solve.constraints.closed_configurations import close_from
 
 
 def configurations_at(m: Model, t: Floats, q: Floats, times: Floats) -> Floats:
@@ -35,9 +32,8 @@ def configurations_at(m: Model, t: Floats, q: Floats, times: Floats) -> Floats:
     between = np.asarray(
         integrate(m, q[before], part * np.asarray(difference(m, q[before + 1], q[before])))
     )
-    between = np.where(np.abs(part - np.round(part)) < AT_A_ROW, row, normalize(m, between))
+    between = np.where(np.abs(part - np.round(part)) < COINCIDENT, row, normalize(m, between))
     if m.rheonomic or not m.closed:
         return between
-    step = orthogonal_step(lambda q: closure_at(m, q), lambda q, v: integrate(m, q, v))
-    found = descent(step, between, goal=1e-16, iterations=20, patient=False)
-    return np.where((found.error < CLOSED)[:, None], found.q, row)
+    closed, error = close_from(m, between)
+    return np.where((np.sqrt(error) < ACCEPTED_VIOLATION)[:, None], closed, row)

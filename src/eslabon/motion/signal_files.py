@@ -21,13 +21,14 @@ from eslabon.arguments import Floats
 from eslabon.atomic_files import write
 from eslabon.errors import ReadError, format_value
 from eslabon.model.configuration import SignalColumn
-from eslabon.motion.trajectory import Motion, Occurrences, Statistics
+from eslabon.motion.trajectory import Occurrences, Statistics, Trajectory
 from eslabon.sheets import from_inert, inert
 
-QUANTITIES = ("q", "v", "a", "tau", "asked")
+QUANTITIES = ("q", "v", "a", "tau", "tau_commanded")
 VERSION = 3  # 2 had neither what was asked for nor a law's states, 1 no checksum either
 _HEADING = re.compile(
-    r"(?P<joint>.+)\.(?P<what>q|v|a|tau|asked)(?:\.(?P<name>\w+))? \[(?P<unit>.*)\]", re.DOTALL
+    r"(?P<joint>.+)\.(?P<what>q|v|a|tau_commanded|tau)(?:\.(?P<name>\w+))? \[(?P<unit>.*)\]",
+    re.DOTALL,
 )
 _DIGEST = re.compile(rb",sha256 ([0-9a-f]{64})\r\n")  # the last heading; its column is empty
 
@@ -42,7 +43,7 @@ def as_path(path: Any) -> Path:
         ) from None
 
 
-def save(motion: Motion, path: Path) -> Path:
+def save(motion: Trajectory, path: Path) -> Path:
     """Write a motion as its name's ending says."""
     writers = {".npz": _npz, ".csv": _csv}
     if path.suffix.lower() not in writers:
@@ -54,7 +55,7 @@ def save(motion: Motion, path: Path) -> Path:
     return write(path, writers[path.suffix.lower()](motion))
 
 
-def load(path: Path) -> Motion:
+def load(path: Path) -> Trajectory:
     """The inverse of `save`; a table has neither events nor a law's states nor what the run took."""
     readers = {".npz": _from_npz, ".csv": _from_csv}
     if path.suffix.lower() not in readers:
@@ -75,7 +76,7 @@ def load(path: Path) -> Motion:
 # Everything ----------------------------------------------------------------------------------------------------------
 
 
-def _npz(motion: Motion) -> bytes:
+def _npz(motion: Trajectory) -> bytes:
     arrays: dict[str, Any] = {
         what: getattr(motion, what) for what in ("t", *QUANTITIES, "x", "closure")
     }
@@ -105,7 +106,7 @@ def _digest(about: str, arrays: Mapping[str, Floats]) -> str:
     return whole.hexdigest()
 
 
-def _from_npz(content: bytes, _: str) -> Motion:
+def _from_npz(content: bytes, _: str) -> Trajectory:
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         data = dict(file)
     text, digest = str(data.pop("about")), data.pop("digest", None)
@@ -121,11 +122,11 @@ def _from_npz(content: bytes, _: str) -> Motion:
     }
     if about["version"] < 3:
         data, columns = (
-            {**data, "asked": data["tau"], "x": data["q"][..., :0]},
-            {**columns, "asked": columns["tau"]},
+            {**data, "tau_commanded": data["tau"], "x": data["q"][..., :0]},
+            {**columns, "tau_commanded": columns["tau"]},
         )
     arrays = {what: data[what] for what in ("t", *QUANTITIES, "x", "closure", "energy")}
-    return Motion.known(
+    return Trajectory.known(
         **arrays,
         name=about["name"],
         columns=columns,
@@ -137,11 +138,11 @@ def _from_npz(content: bytes, _: str) -> Motion:
 # A table -------------------------------------------------------------------------------------------------------------
 
 
-def _csv(motion: Motion) -> bytes:
+def _csv(motion: Trajectory) -> bytes:
     headings, values = ["t [s]"], [motion.t[:, None]]
     for what in (
         QUANTITIES
-        if not np.array_equal(motion.asked, motion.tau, equal_nan=True)
+        if not np.array_equal(motion.tau_commanded, motion.tau, equal_nan=True)
         else QUANTITIES[:-1]
     ):
         for c in motion.columns[what]:
@@ -163,7 +164,7 @@ def _csv(motion: Motion) -> bytes:
     return top + b",sha256 " + hashlib.sha256(top + rows).hexdigest().encode() + b"\r\n" + rows
 
 
-def _from_csv(content: bytes, stem: str) -> Motion:
+def _from_csv(content: bytes, stem: str) -> Trajectory:
     found = _DIGEST.search(content)
     if found is None:
         raise ValueError(
@@ -185,9 +186,9 @@ def _from_csv(content: bytes, stem: str) -> Motion:
             SignalColumn(parts["joint"], parts["name"] or "", parts["unit"])
         )
         places[parts["what"]].append(k)
-    if not places["asked"]:
-        places["asked"], columns["asked"] = places["tau"], columns["tau"]
-    return Motion.known(
+    if not places["tau_commanded"]:
+        places["tau_commanded"], columns["tau_commanded"] = places["tau"], columns["tau"]
+    return Trajectory.known(
         t=values[:, 0],
         **{what: values[:, where] for what, where in places.items()},
         x=values[:, :0],

@@ -52,7 +52,7 @@ def columns(m: Model) -> dict[str, tuple[SignalColumn, ...]]:
     v = velocity_columns(m)
     a = tuple(c._replace(unit=ACCELERATION[c.unit]) for c in v)
     tau = tuple(v[k]._replace(unit=FORCE[v[k].unit]) for k in m.actuated_velocities)
-    return {"q": coordinate_columns(m), "v": v, "a": a, "tau": tau, "asked": tau}
+    return {"q": coordinate_columns(m), "v": v, "a": a, "tau": tau, "tau_commanded": tau}
 
 
 @displayed(line=True)
@@ -108,11 +108,11 @@ class Statistics:
 
 @displayed
 @dataclass(frozen=True, eq=False, repr=False)
-class Motion:
+class Trajectory:
     """States in time: `t` is (times,), `q`, `v` and `tau` are (..., times, nq), (..., times, nv) and (..., times, nu).
 
-    `tau` are the actuators' forces that acted at these times, `asked` those that the control asked for, which differ where they
-    are limited or delayed. `x` are the states of a law that has some, (..., times, states). `a`, `energy` and
+    `tau` are the actuators' forces that acted at these times, `tau_commanded` those that the control asked for, which differ where
+    they are limited or delayed. `x` are the states of a law that has some, (..., times, states). `a`, `energy` and
     `coupling_forces` are computed when first asked for. `closure` is the constraint violation of the loops, in radians or
     metres over the characteristic length; zeros for a tree. `events` has what happened, by name. The arrays cannot be written to: copy them to change them.
 
@@ -128,7 +128,7 @@ class Motion:
     q: Floats
     v: Floats
     tau: Floats
-    asked: Floats
+    tau_commanded: Floats
     x: Floats
     closure: Floats
     name: str
@@ -138,14 +138,14 @@ class Motion:
     system: System | None  # what moved; None for a motion from a file
 
     def __post_init__(self) -> None:
-        own = (self.t, self.q, self.v, self.tau, self.asked, self.x, self.closure)
+        own = (self.t, self.q, self.v, self.tau, self.tau_commanded, self.x, self.closure)
         for x in (*own, *(x for happened in self.events.values() for x in happened)):
             _read_only(x)
 
     @staticmethod
-    def known(a: Floats, energy: Floats, **fields: Any) -> Motion:
+    def known(a: Floats, energy: Floats, **fields: Any) -> Trajectory:
         """A motion of which all is known, from a file."""
-        motion = Motion(**fields, system=None)
+        motion = Trajectory(**fields, system=None)
         vars(motion).update(a=a, energy=Energy(energy[..., 0], energy[..., 1]))
         return motion
 
@@ -250,8 +250,8 @@ class Motion:
     @overload
     def __getitem__(self, index: str) -> JointMotion: ...
     @overload
-    def __getitem__(self, index: Any) -> Motion: ...
-    def __getitem__(self, index: Any) -> Motion | JointMotion:
+    def __getitem__(self, index: Any) -> Trajectory: ...
+    def __getitem__(self, index: Any) -> Trajectory | JointMotion:
         """A joint by its name, `motion["elbow"].q`, or some trajectories of many: `motion[3]`, `motion[:10]`,
         `motion[0, 2]`."""
         if isinstance(index, str):
@@ -272,7 +272,7 @@ class Motion:
             self.t, lambda x: x[index], self.system and self.system.pick(batch, index)
         )
 
-    def until(self, t: float) -> Motion:
+    def until(self, t: float) -> Trajectory:
         """The motion up to a time.
 
         >>> import eslabon as es
@@ -288,9 +288,11 @@ class Motion:
             self.t[:count], lambda x: x[(slice(None),) * states + (slice(count),)], self.system
         )
 
-    def _part(self, t: Floats, cut: Callable[[Floats], Floats], system: System | None) -> Motion:
+    def _part(
+        self, t: Floats, cut: Callable[[Floats], Floats], system: System | None
+    ) -> Trajectory:
         """The same motion of some trajectories or times."""
-        own = ("q", "v", "tau", "asked", "x", "closure")
+        own = ("q", "v", "tau", "tau_commanded", "x", "closure")
         parts: dict[str, Any] = {what: cut(getattr(self, what)) for what in own}
         part = replace(self, t=t, system=system, **parts)
         if "a" in vars(self):
@@ -325,7 +327,7 @@ class Motion:
         many = f"{int(np.prod(self.q.shape[:-2])):,} trajectories, " if self.q.ndim > 2 else ""
         span = f"{self.t[0]:g} to {self.t[-1]:g} s, " if len(self.t) else ""
         happened = "".join(f", {len(x.t)} {name}" for name, x in self.events.items())
-        return f"<Motion of {self.name}: {many}{span}{len(self.t):,} times, {self.statistics.method}{happened}>"
+        return f"<Trajectory of {self.name}: {many}{span}{len(self.t):,} times, {self.statistics.method}{happened}>"
 
     # -- files and pictures -------------------------------------------------------------------------------------
 
@@ -336,7 +338,7 @@ class Motion:
         >>> import eslabon as es
         >>> swing = es.load("double_pendulum").simulate([0.5, 0.0], None, [0.0, 0.5])
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     again = es.Motion.load(swing.save(f"{folder}/swing.csv"))
+        ...     again = es.Trajectory.load(swing.save(f"{folder}/swing.csv"))
         >>> bool(abs(again.q - swing.q).max() < 1e-12)
         True
         """
@@ -345,14 +347,14 @@ class Motion:
         return signal_files.save(self, signal_files.as_path(path))
 
     @staticmethod
-    def load(path: str | Path) -> Motion:
+    def load(path: str | Path) -> Trajectory:
         """A motion from a file that `save` wrote.
 
         >>> import tempfile
         >>> import eslabon as es
         >>> swing = es.load("double_pendulum").simulate([0.5, 0.0], None, [0.0, 0.5])
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     again = es.Motion.load(swing.save(f"{folder}/swing.npz"))
+        ...     again = es.Trajectory.load(swing.save(f"{folder}/swing.npz"))
         >>> again.name
         'double_pendulum'
         """

@@ -21,7 +21,7 @@ class Choices:
 
     Attributes
     ----------
-    motion : a file (.csv, .npz), the name of a motion or of a mode, a `Motion`, a joint path, or arrays (t, q) or (t, q, v, a).
+    motion : a file (.csv, .npz), the name of a motion or of a mode, a `Trajectory`, a joint path, or arrays (t, q) or (t, q, v, a).
     at : the configuration it starts from and is linearized at: all coordinates, those of the actuated joints, values by joint,
         or the name of a mode.
     tip : the frame or body that is followed.

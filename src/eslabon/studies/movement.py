@@ -36,7 +36,7 @@ from eslabon.model.configuration import (
 from eslabon.model.scale import characteristic_length
 from eslabon.motion.paths import joint_path, septic
 from eslabon.motion.paths.joint_path import JointPath
-from eslabon.motion.trajectory import Motion
+from eslabon.motion.trajectory import Trajectory
 from eslabon.solve.workspace.sampled_workspace import spanning_joints
 from eslabon.studies.choices import configuration, instant
 from eslabon.systems.identification.recordings import read_table
@@ -70,7 +70,7 @@ class Movement:
     a: np.ndarray
     tau: np.ndarray | None
     reason: str = ""  # why there are no forces, where there are none
-    simulated: Motion | None = None
+    simulated: Trajectory | None = None
 
     def times(self, m: Mechanism) -> dict[str, Any]:
         """The times as verbs take them, where constraints depend on it."""
@@ -106,7 +106,7 @@ def movement(m: Mechanism, given: Any, q0: np.ndarray, tip: str | None) -> Movem
             getattr(given, "tau", None),
         )
     raise InputError(
-        f"a study's motion is a file, one of {', '.join(NAMED)}, a mode's name, a Motion, a joint path, (t, q) or (t, q, v, a); "
+        f"a study's motion is a file, one of {', '.join(NAMED)}, a mode's name, a Trajectory, a joint path, (t, q) or (t, q, v, a); "
         f"it is {format_value(given)}."
     )
 
@@ -353,9 +353,9 @@ def _of_file(m: Mechanism, q0: np.ndarray, given: str | Path) -> Movement:
         raise InputError(
             f"there is no motion '{given}'{suggest(str(given), known, '')} (known: {', '.join(known)}, or a .csv or .npz file)."
         )
-    found = Motion.load(path) if path.suffix.lower() == ".npz" else read_table(m, path, ("q",))
+    found = Trajectory.load(path) if path.suffix.lower() == ".npz" else read_table(m, path, ("q",))
     title = phrase("the motion of {file}", file=path.name)
-    if isinstance(found, Motion):
+    if isinstance(found, Trajectory):
         own = [c.joint for c in found.columns["q"]]
         if found.q.ndim != 2 or own != [j.name for j in m.joints for _ in range(j.nq)]:
             raise InputError(f"{path}: it is no single motion of the joints of {m.name}.")

@@ -147,8 +147,8 @@ def study(
     Parameters
     ----------
     m : the mechanism, its name in the library, or its file.
-    motion : the motion to follow: a file (.csv or .npz, as `Motion.save` writes it, or a table with columns `t [s]` and
-        `joint.q [rad]`), "rest_to_rest", "let_go", "still", the name of a mode to go to and back from, a `Motion`, a joint path of
+    motion : the motion to follow: a file (.csv or .npz, as `Trajectory.save` writes it, or a table with columns `t [s]` and
+        `joint.q [rad]`), "rest_to_rest", "let_go", "still", the name of a mode to go to and back from, a `Trajectory`, a joint path of
         `es.paths`, or arrays (t, q) or (t, q, v, a). Left out, one is chosen that suits the mechanism.
     at : the configuration to start from and to linearize at: all coordinates, those of the actuated joints, values by joint, or
         the name of a mode; home if left out.

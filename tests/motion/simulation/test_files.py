@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.motion.simulation import Motion, SimulationError, simulate, traced
+from eslabon.motion.simulation import SimulationError, Trajectory, simulate, traced
 
 
 def same(a, b):
@@ -48,11 +48,11 @@ def damaged(content, rng):
 def test_a_damaged_file_is_refused_or_means_the_same(motion, tmp_path, ending, rng):
     path = motion.save(tmp_path / f"m.{ending}")
     whole, refused = path.read_bytes(), 0
-    assert same(Motion.load(path), motion)
+    assert same(Trajectory.load(path), motion)
     for _ in range(300):
         path.write_bytes(damaged(whole, rng))
         try:
-            back = Motion.load(path)
+            back = Trajectory.load(path)
         except es.ReadError as error:
             refused += 1
             assert str(path) in str(error)
@@ -68,7 +68,7 @@ def test_a_table_cut_at_the_end_of_a_row_is_refused(motion, tmp_path):
     path = motion.save(tmp_path / "m.csv")
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-3]))
     with pytest.raises(es.ReadError, match="changed or damaged"):
-        Motion.load(path)
+        Trajectory.load(path)
 
 
 @pytest.mark.parametrize("name", ['a,b"c', "señal ω", "x.q.v [rad]", "'"])
@@ -77,7 +77,7 @@ def test_names_of_any_kind_survive(tmp_path, name):
     m = b.joint(name, "spherical", "ground", "arm").build()
     motion = simulate(m, m.neutral(), [0.1, 0.2, 0.3], [0, 0.1, 0.2])
     for ending in ("npz", "csv"):
-        back = Motion.load(motion.save(tmp_path / f"m.{ending}"))
+        back = Trajectory.load(motion.save(tmp_path / f"m.{ending}"))
         assert same(back, motion)
         assert back.joint(name).q.shape == (3, 4)
         np.testing.assert_array_equal(back[name].q, back.joint(name).q)
@@ -91,7 +91,7 @@ def test_saving_over_a_file_that_fails_leaves_the_old_one(motion, tmp_path, monk
     )
     with pytest.raises(es.ReadError, match="No space left"):
         motion.until(0.5).save(path)
-    assert same(Motion.load(path), motion)
+    assert same(Trajectory.load(path), motion)
     assert list(tmp_path.iterdir()) == [path]
 
 

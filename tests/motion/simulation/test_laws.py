@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.motion.simulation import Motion, SimulationError, sampled, simulate, traced
+from eslabon.motion.simulation import SimulationError, Trajectory, sampled, simulate, traced
 from motion.simulation.samples import pendulum, top
 from random_mechanisms import random_closed, random_coordinates, random_tree
 from randomness import seeded
@@ -206,7 +206,7 @@ def test_a_sampled_law_is_a_digital_controller_by_every_method(way):
         ):
             motion = simulate(M, Q, V, t, control, **options)
             np.testing.assert_allclose(motion.tau, tau, atol=tolerance)
-            np.testing.assert_allclose(motion.asked, asked, atol=tolerance)
+            np.testing.assert_allclose(motion.tau_commanded, asked, atol=tolerance)
     symplectic = simulate(
         M, Q, V, t, sampled(traced(law), 0.02, **way), method="symplectic", step=2e-3
     )
@@ -252,8 +252,10 @@ def test_what_is_asked_for_acts_within_the_effort_limits(options):
         if options.get("method") == "symplectic" and control is law:
             continue
         motion = simulate(m, Q, V, 0.2, control, saturate=True, **options)
-        np.testing.assert_array_equal(motion.tau, np.clip(motion.asked, [-5, -np.inf], [5, np.inf]))
-        assert np.abs(motion.asked[:, 0]).max() > 5
+        np.testing.assert_array_equal(
+            motion.tau, np.clip(motion.tau_commanded, [-5, -np.inf], [5, np.inf])
+        )
+        assert np.abs(motion.tau_commanded[:, 0]).max() > 5
         np.testing.assert_allclose(
             motion.a, m.forward_dynamics(motion.q, motion.v, motion.tau), atol=1e-9
         )
@@ -287,14 +289,14 @@ def test_what_was_asked_and_states_are_kept_in_files(tmp_path):
     m = M.with_joint("q1", effort_limit=5.0)
     control = sampled(lambda t, q, v, x: (law(t, q, v), x + 1), 0.02, state=[0.0], delay=0.01)
     motion = simulate(m, Q, V, 0.2, control, saturate=True, **FIXED)
-    back = Motion.load(motion.save(tmp_path / "m.npz"))
-    np.testing.assert_array_equal(back.asked, motion.asked)
+    back = Trajectory.load(motion.save(tmp_path / "m.npz"))
+    np.testing.assert_array_equal(back.tau_commanded, motion.tau_commanded)
     np.testing.assert_array_equal(back.x, motion.x)
-    table = Motion.load(motion.save(tmp_path / "m.csv"))
-    np.testing.assert_array_equal(table.asked, motion.asked)
+    table = Trajectory.load(motion.save(tmp_path / "m.csv"))
+    np.testing.assert_array_equal(table.tau_commanded, motion.tau_commanded)
     np.testing.assert_array_equal(table.tau, motion.tau)
     part = motion.until(0.1)
-    assert len(part.asked) == len(part.x) == len(part.t)
+    assert len(part.tau_commanded) == len(part.x) == len(part.t)
 
 
 def test_arrays_in_time_are_a_table_that_holds(rng):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.motion.simulation import Motion, simulate
+from eslabon.motion.simulation import Trajectory, simulate
 from random_mechanisms import random_builder, random_coordinates
 from randomness import seeded
 
@@ -53,7 +53,7 @@ def same(a, b):
 
 def test_npz_gives_everything_back(motion, flight, tmp_path):
     for k, one in enumerate((motion, flight)):
-        back = Motion.load(one.save(tmp_path / f"m{k}.npz"))
+        back = Trajectory.load(one.save(tmp_path / f"m{k}.npz"))
         same(one, back)
         assert back.statistics == one.statistics
         assert repr(back) == repr(one)
@@ -66,7 +66,7 @@ def test_npz_gives_everything_back(motion, flight, tmp_path):
 
 def test_csv_gives_the_numbers_back_with_names_and_units(motion, tmp_path):
     path = motion.save(str(tmp_path / "m.csv"))
-    back = Motion.load(path)
+    back = Trajectory.load(path)
     same(motion, back)
     with path.open(encoding="utf-8") as file:
         headings = next(csv.reader(file))
@@ -101,7 +101,7 @@ def test_joints_trajectories_and_times_by_name_and_number(motion, flight):
     assert early.t[-1] == pytest.approx(0.5)
     assert early.a.shape == (2, 3, 11, 7)
     assert np.array_equal(flight.end[0], flight.q[..., -1, :])
-    assert repr(flight) == "<Motion of random: 6 trajectories, 0 to 1 s, 21 times, rk4>"
+    assert repr(flight) == "<Trajectory of random: 6 trajectories, 0 to 1 s, 21 times, rk4>"
 
 
 def test_a_passive_joint_has_no_force():
@@ -135,11 +135,11 @@ def test_it_plots_itself(motion, flight, tmp_path):
 MISTAKES = [
     (lambda m, f, p: m.save(p / "m.mat"), "saved as .npz or .csv"),
     (lambda m, f, p: f.save(p / "m.csv"), r"a table holds one trajectory; save motion\[k\]"),
-    (lambda m, f, p: Motion.load(p / "none.npz"), "cannot be read"),
-    (lambda m, f, p: Motion.load(p / "none.txt"), "loaded from .npz or .csv"),
-    (lambda m, f, p: ((p / "bad.csv").write_text("a,b,c,d,e\n1,2,3,4,5\n"), Motion.load(p / "bad.csv")), "no motion that was saved"),
-    (lambda m, f, p: (np.savez(p / "bad.npz", x=1), Motion.load(p / "bad.npz")), "no motion that was saved"),
-    (lambda m, f, p: ((p / "bad.npz").write_text("hello"), Motion.load(p / "bad.npz")), "no motion that was saved"),
+    (lambda m, f, p: Trajectory.load(p / "none.npz"), "cannot be read"),
+    (lambda m, f, p: Trajectory.load(p / "none.txt"), "loaded from .npz or .csv"),
+    (lambda m, f, p: ((p / "bad.csv").write_text("a,b,c,d,e\n1,2,3,4,5\n"), Trajectory.load(p / "bad.csv")), "no motion that was saved"),
+    (lambda m, f, p: (np.savez(p / "bad.npz", x=1), Trajectory.load(p / "bad.npz")), "no motion that was saved"),
+    (lambda m, f, p: ((p / "bad.npz").write_text("hello"), Trajectory.load(p / "bad.npz")), "no motion that was saved"),
     (lambda m, f, p: m.joint("joint00"), "no moving joint 'joint00'; did you mean"),
     (lambda m, f, p: m[0], "cannot be indexed"),
 ]  # fmt: skip
@@ -164,4 +164,4 @@ def test_a_file_of_the_first_version_still_loads(tmp_path):
     old = io.BytesIO()
     np.savez_compressed(old, **data)
     (tmp_path / "old.npz").write_bytes(old.getvalue())
-    assert np.array_equal(es.Motion.load(tmp_path / "old.npz").q, motion.q)
+    assert np.array_equal(es.Trajectory.load(tmp_path / "old.npz").q, motion.q)

@@ -92,7 +92,7 @@ def test_a_random_force_moves_a_mass_like_a_random_walk():
     motion = simulate(m, np.zeros((2000, 1)), None, 1.0, control, method="rk4", step=0.01, every=10)
     expected = (3.0 / 2.0) ** 2 * 0.01 * motion.t
     np.testing.assert_allclose(motion.v[..., 0].var(axis=0)[1:], expected[1:], rtol=0.2)
-    assert not motion.asked.any()
+    assert not motion.tau_commanded.any()
     assert motion.tau.std() == pytest.approx(3.0, rel=0.05)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import eslabon as es
 from eslabon.bond_graph.bond_graph_formulation import BOND_GRAPH
-from eslabon.motion.simulation import Motion, Table, simulate, traced
+from eslabon.motion.simulation import Table, Trajectory, simulate, traced
 from randomness import seeded
 from small_mechanisms import SMALL
 
@@ -75,7 +75,7 @@ def test_tables_laws_and_motions():
         for call in (
             lambda x: Table(x, [[1.0]]), lambda x: Table([0.0], x), lambda x: Table([0.0], [[1.0]], x), table.at, traced,
             lambda x: simulate(M, [0.1, 0.0], None, 0.1, traced(x)), motion.until, motion.joint, motion.__getitem__,
-            many.__getitem__, motion.save, Motion.load,
+            many.__getitem__, motion.save, Trajectory.load,
         ):  # fmt: skip
             answers(lambda call=call, value=value: call(value))
     for call in (lambda: motion.until("x"), lambda: motion.joint(5), lambda: motion[0], lambda: many[...], lambda: many[None],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +16,8 @@ from eslabon.motion.paths import path_arguments
 from eslabon.motion.paths.path_arguments import Floats, PathError
 from eslabon.motion.paths.splines import chords, interpolate
 from eslabon.motion.paths.time_laws import Law
-from eslabon.motion.paths.timed_path import Timed, by_law, meeting_times
+from eslabon.motion.paths.timed_path import GAP, Timed, Triple, by_law, meeting_times
+from eslabon.numerics.tolerances import ROUND_OFF
 from eslabon.plotting import InTime, saved, time_figure
 
 if TYPE_CHECKING:
@@ -53,6 +54,13 @@ class JointPath(Timed[JointSamples]):
     """
 
     samples = JointSamples
+
+    @cached_property
+    def _sizes(self) -> Triple:
+        """The widest range of a coordinate, and the largest rate and acceleration."""
+        q, v, a = self(self._places)
+        far = np.ptp(q, axis=0).max() + ROUND_OFF / GAP * np.abs(q).max()
+        return far, np.abs(v).max(), np.abs(a).max()
 
     def position(self, t: ArrayLike) -> Floats:
         """The coordinates q, (..., n).

@@ -11,7 +11,7 @@ loops closed and drives followed, `step_formulas` and `fixed` take fixed steps,
 
 >>> import eslabon as es
 >>> es.load("double_pendulum").simulate([0.5, 0.0], None, 1.0, method="rk4", step=1e-3, every=500)
-<Motion of double_pendulum: 0 to 1 s, 3 times, rk4>
+<Trajectory of double_pendulum: 0 to 1 s, 3 times, rk4>
 """
 
 from eslabon.motion.simulation.actuation import Table
@@ -24,17 +24,17 @@ from eslabon.motion.simulation.simulation_errors import (
     SimulationError,
     SimulationWarning,
 )
-from eslabon.motion.trajectory import Motion
+from eslabon.motion.trajectory import Trajectory
 
 __all__ = [
     "Interrupted",
-    "Motion",
     "Sampled",
     "SimulationError",
     "SimulationWarning",
     "Stops",
     "Table",
     "Traced",
+    "Trajectory",
     "sampled",
     "simulate",
     "traced",

@@ -11,7 +11,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.model.configuration import SignalColumn
-from eslabon.motion.trajectory import Motion
+from eslabon.motion.trajectory import Trajectory
 from eslabon.plotting import axis_label, curves, panel_title, theme_at
 
 TITLES = {"rad": "angles", "m": "positions", "": "quaternions", "rad/s": "angular rates", "m/s": "speeds",
@@ -73,21 +73,21 @@ def _by_unit(columns: tuple[SignalColumn, ...], joints: Joints) -> dict[str, lis
 # -- in time ----------------------------------------------------------------------------------------------------------
 
 
-def in_time(motion: Motion, what: str, joints: Joints) -> Iterator[Panel]:
+def in_time(motion: Trajectory, what: str, joints: Joints) -> Iterator[Panel]:
     """A panel for each unit of q, v, a or tau."""
     values, columns = getattr(motion, what), motion.columns[what]
     for unit, places in _by_unit(columns, joints).items():
         yield Panel(TITLES[unit], unit, {str(columns[k]): values[..., k] for k in places}, motion.t)
 
 
-def energy(motion: Motion, joints: Joints) -> Iterator[Panel]:
+def energy(motion: Trajectory, joints: Joints) -> Iterator[Panel]:
     """Kinetic, potential and total energy of the whole mechanism."""
     kinetic, potential = motion.energy
     parts = {"kinetic": kinetic, "potential": potential, "total": motion.energy.total}
     yield Panel("energy", "J", parts, motion.t)
 
 
-def power(motion: Motion, joints: Joints) -> Iterator[Panel]:
+def power(motion: Trajectory, joints: Joints) -> Iterator[Panel]:
     """What the actuators give."""
     columns, velocities = motion.columns["tau"], _places(motion)
     given = {
@@ -98,7 +98,7 @@ def power(motion: Motion, joints: Joints) -> Iterator[Panel]:
         yield Panel("power of the actuators", "W", given, motion.t)
 
 
-def closure(motion: Motion, joints: Joints) -> Iterator[Panel]:
+def closure(motion: Trajectory, joints: Joints) -> Iterator[Panel]:
     """The constraint violation of the loops, if there are any; zero has no place on its logarithmic axis."""
     if motion.closure.any():
         violation = np.where(motion.closure > 0, motion.closure, np.nan)
@@ -111,7 +111,7 @@ def closure(motion: Motion, joints: Joints) -> Iterator[Panel]:
         )
 
 
-def reactions(motion: Motion, joints: Joints) -> Iterator[Panel]:
+def reactions(motion: Trajectory, joints: Joints) -> Iterator[Panel]:
     """The force and the moment that each joint transmits, moments about the origin of the body it carries."""
     wrenches = motion.reactions
     m = motion.system.m if motion.system is not None else None
@@ -136,13 +136,13 @@ def reactions(motion: Motion, joints: Joints) -> Iterator[Panel]:
 # -- in planes --------------------------------------------------------------------------------------------------------
 
 
-def _places(motion: Motion) -> list[int]:
+def _places(motion: Trajectory) -> list[int]:
     """The velocity of each actuator."""
     names = [str(column) for column in motion.columns["v"]]
     return [names.index(str(column)) for column in motion.columns["tau"]]
 
 
-def phase(motion: Motion, joints: Joints) -> Iterator[Panel]:
+def phase(motion: Trajectory, joints: Joints) -> Iterator[Panel]:
     """Velocities over coordinates, of joints whose velocities are the rates of their coordinates; a dot is the start."""
     q, v = motion.columns["q"], motion.columns["v"]
     rates = {str(column): k for k, column in enumerate(v)}
@@ -171,7 +171,7 @@ def _sole(named: Mapping[str, Any], otherwise: str) -> str:
     return next(iter(named)) if len(named) == 1 else otherwise
 
 
-def torque_speed(motion: Motion, joints: Joints) -> Iterator[Panel]:
+def torque_speed(motion: Trajectory, joints: Joints) -> Iterator[Panel]:
     """Force over velocity of each actuator, in the box of its limits, and what of it is beyond them."""
     for k, place in enumerate(_places(motion)):
         column, rate = motion.columns["tau"][k], motion.columns["v"][place].unit
@@ -183,7 +183,7 @@ def torque_speed(motion: Motion, joints: Joints) -> Iterator[Panel]:
                 across=axis_label(names[0], rate), finish=partial(box.draw, v=v, tau=tau))  # fmt: skip
 
 
-def _limits(motion: Motion, place: int) -> tuple[float, float]:
+def _limits(motion: Trajectory, place: int) -> tuple[float, float]:
     """The limits of a velocity and of its force, infinite where there are none: those of the mechanism, which files leave out."""
     if motion.system is None:
         return np.inf, np.inf

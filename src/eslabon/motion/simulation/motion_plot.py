@@ -17,12 +17,12 @@ from eslabon.motion.simulation.motion_panels import (
     reactions,
     torque_speed,
 )
-from eslabon.motion.trajectory import Motion
+from eslabon.motion.trajectory import Trajectory
 from eslabon.plotting import axis_label, mark, panels, theme_of
 
 MARKS = 200  # events that a figure still shows
 
-PANELS: Mapping[str, Callable[[Motion, frozenset[str] | None], Iterable[Panel]]] = {
+PANELS: Mapping[str, Callable[[Trajectory, frozenset[str] | None], Iterable[Panel]]] = {
     "coordinates": lambda motion, joints: in_time(motion, "q", joints),
     "velocities": lambda motion, joints: in_time(motion, "v", joints),
     "accelerations": lambda motion, joints: in_time(motion, "a", joints),
@@ -37,8 +37,8 @@ PANELS: Mapping[str, Callable[[Motion, frozenset[str] | None], Iterable[Panel]]]
 USUAL = ("coordinates", "velocities", "forces", "energy")
 
 
-def figure(motion: Motion, what: Sequence[str], joints: Any, theme: str | None) -> Any:
-    """See `Motion.plot`."""
+def figure(motion: Trajectory, what: Sequence[str], joints: Any, theme: str | None) -> Any:
+    """See `Trajectory.plot`."""
     theme_of(theme)  # a wrong one is refused before anything is computed
     asked = [choice(word, "what is plotted", PANELS) for word in what] or _usual(motion)
     own = None if joints is None else _joints(motion, names(joints, "joints"))
@@ -59,12 +59,12 @@ def figure(motion: Motion, what: Sequence[str], joints: Any, theme: str | None) 
     return made
 
 
-def _usual(motion: Motion) -> list[str]:
+def _usual(motion: Trajectory) -> list[str]:
     """No panel for an undriven mechanism's zeros."""
     return [word for word in USUAL if word != "forces" or motion.tau.any()]
 
 
-def _joints(motion: Motion, wanted: tuple[str, ...]) -> frozenset[str]:
+def _joints(motion: Trajectory, wanted: tuple[str, ...]) -> frozenset[str]:
     known = dict.fromkeys(c.joint for c in motion.columns["q"])
     if motion.system is not None:
         m = motion.system.m

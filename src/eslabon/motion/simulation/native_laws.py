@@ -34,7 +34,7 @@ class Traced:
     >>> import eslabon as es
     >>> law = es.simulate.traced(lambda t, q, v: -20 * q - 3 * v)
     >>> es.load("elbow").simulate([0.5, 0.0], None, 0.5, law)
-    <Motion of elbow: 0 to 0.5 s, ... times, DOP853>
+    <Trajectory of elbow: 0 to 0.5 s, ... times, DOP853>
     """
 
     law: Callable[..., Any]

@@ -64,7 +64,7 @@ def sampled(
         each velocity (a quaternion is turned by three small angles). Each sample of each trajectory has noise of its own, which
         is normal and independent of all other; coordinates have it before encoders count them.
     force_noise : the standard deviation of a random force on each actuator, one number or one for each, which changes whenever
-        new forces begin to act. `motion.tau` has it, `motion.asked` has not.
+        new forces begin to act. `motion.tau` has it, `motion.tau_commanded` has not.
     seed : of the noise. The same seed gives the same noise to the same number of trajectories.
 
     >>> import eslabon as es

@@ -1,4 +1,4 @@
-"""The one way into the room: from a user's arguments to a `Motion`."""
+"""The one way into the room: from a user's arguments to a `Trajectory`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from eslabon.motion.simulation.simulation_errors import (
     SingularMotionError,
 )
 from eslabon.motion.simulation.singular_passages import Passages
-from eslabon.motion.trajectory import Motion, Occurrences, Outcome, Statistics, columns
+from eslabon.motion.trajectory import Occurrences, Outcome, Statistics, Trajectory, columns
 from eslabon.progress import Progress
 from eslabon.solve.constraints.closure_violation import VIOLATIONS
 
@@ -61,7 +61,7 @@ def simulate(
     singular: str = "warn",
     progress: bool | None = None,
     threads: int | None = None,
-) -> Motion:
+) -> Trajectory:
     """Integrate the equations of motion.
 
     Parameters
@@ -86,8 +86,8 @@ def simulate(
     every : how many fixed steps from one report to the next, if t does not say it.
     hold : whether the control is asked once a step and held, as a digital controller does; for fixed steps. `sampled` does it
         with a period, a delay and more.
-    saturate : whether the actuators' forces stay within the effort limits of their joints; `motion.asked` is what the control
-        asked for, `motion.tau` what acted.
+    saturate : whether the actuators' forces stay within the effort limits of their joints; `motion.tau_commanded` is what the
+        control asked for, `motion.tau` what acted.
     stops : whether joints bounce off their limits: True, or `Stops(stiffness, damping)`.
     rtol, atol : tolerances of the adaptive methods.
     events : functions of t, q and v whose zeros are looked for, by name or not, with `terminal` and `direction` as in
@@ -105,7 +105,7 @@ def simulate(
     >>> m = es.load("double_pendulum")
     >>> motion = simulate(m, [0.5, 0.0], [0.0, 0.0], 2.0)
     >>> motion
-    <Motion of double_pendulum: 0 to 2 s, ... times, DOP853>
+    <Trajectory of double_pendulum: 0 to 2 s, ... times, DOP853>
     >>> bool(abs(motion.energy.total - motion.energy.total[0]).max() < 1e-6)
     True
     >>> simulate(m, [[0.5, 0.0], [0.6, 0.0]], None, 2.0, method="rk4", step=1e-3, every=100).q.shape
@@ -156,7 +156,7 @@ def simulate(
     return _past_singularities(_unbroken(motion), passages, singular)
 
 
-def _integrated(run: Any, motion: Callable[[], Motion]) -> Motion:
+def _integrated(run: Any, motion: Callable[[], Trajectory]) -> Trajectory:
     """The motion that a run makes; what there is of it is in the exception if something stops it."""
     try:
         run.integrate()
@@ -174,9 +174,6 @@ def _integrated(run: Any, motion: Callable[[], Motion]) -> Motion:
         raise SimulationError(
             f"{made.name} cannot be integrated beyond t = {made.t[-1]:g} s: {trouble}", made
         )
-    if loosened := getattr(run, "loosened", ()):
-        _warn(f"{made.name}: the tolerance cannot be met near the singular configuration at t = {loosened[0]:g} s, where "
-            "round-off decides; it was loosened to pass it.")  # fmt: skip
     if (unmet := getattr(run, "worst", 0.0)) > UNMET:
         _warn(
             f"{made.name}: the symplectic method met its implicit equations to {unmet:.1g} only; take a shorter step."
@@ -184,7 +181,9 @@ def _integrated(run: Any, motion: Callable[[], Motion]) -> Motion:
     return made
 
 
-def _motion(system: System, control: Control, method: str, made: Outcome, seconds: float) -> Motion:
+def _motion(
+    system: System, control: Control, method: str, made: Outcome, seconds: float
+) -> Trajectory:
     m = system.m
     q, v = made.x[..., : m.nq], made.x[..., m.nq :]
     state = q[..., :0] if made.state is None else made.state
@@ -204,7 +203,7 @@ def _motion(system: System, control: Control, method: str, made: Outcome, second
         name: Occurrences(t, x[:, : m.nq], x[:, m.nq : m.nq + m.nv]) for name, (t, x) in made.events.items()
     }  # fmt: skip
     statistics = Statistics(method, made.steps, made.evaluations, seconds)
-    return Motion(
+    return Trajectory(
         made.t, q, v, tau, asked, state, closure, m.name, columns(m), events, statistics, system
     )
 
@@ -213,7 +212,7 @@ def _warn(sentence: str) -> None:
     warnings.warn(sentence, SimulationWarning, stacklevel=user_stacklevel())
 
 
-def _past_singularities(motion: Motion, passages: Passages, singular: str) -> Motion:
+def _past_singularities(motion: Trajectory, passages: Passages, singular: str) -> Trajectory:
     """The motion; that it passed a singular configuration is told as the caller wants it."""
     first, passed = passages.first, np.isfinite(passages.first)
     if not passed.any():
@@ -229,7 +228,7 @@ def _past_singularities(motion: Motion, passages: Passages, singular: str) -> Mo
     return motion
 
 
-def _unbroken(motion: Motion) -> Motion:
+def _unbroken(motion: Trajectory) -> Trajectory:
     """The motion, with a warning if some of many trajectories broke down, or an error if all did."""
     good: Any = np.isfinite(motion.q).all(axis=-1) & np.isfinite(motion.v).all(axis=-1)
     broken = ~good[..., -1]  # what is no number stays none

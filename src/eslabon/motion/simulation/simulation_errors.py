@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eslabon.errors import EslabonError, SingularityError
 
 if TYPE_CHECKING:
-    from eslabon.motion.trajectory import Motion
+    from eslabon.motion.trajectory import Trajectory
 
 
 class SimulationError(EslabonError, RuntimeError):
@@ -22,7 +22,7 @@ class SimulationError(EslabonError, RuntimeError):
     True
     """
 
-    def __init__(self, sentence: str, motion: Motion | None = None) -> None:
+    def __init__(self, sentence: str, motion: Trajectory | None = None) -> None:
         super().__init__(sentence)
         self.motion = motion
 
@@ -41,7 +41,7 @@ class Interrupted(KeyboardInterrupt):
     (True, False)
     """
 
-    def __init__(self, sentence: str, motion: Motion | None = None) -> None:
+    def __init__(self, sentence: str, motion: Trajectory | None = None) -> None:
         super().__init__(sentence)
         self.motion = motion
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from eslabon.model import Model
 from eslabon.model.configuration import integrate
 from eslabon.model.memory import per_model
 from eslabon.model.scale import row_scales, row_units, velocity_scales
-from eslabon.numerics.least_squares import descent, orthogonal_step
+from eslabon.numerics.constrained_least_squares import RefinementSettings, Terms, refine
+from eslabon.numerics.least_squares import DAMPING, STALLED
 from eslabon.numerics.subspaces import null_space, rank
 from eslabon.numerics.tolerances import CONVERGED, INPUT_DIGITS, ROUND_OFF
 from eslabon.solve.designs import DESCRIBED, Designs, row_scales_of, velocity_scales_of
@@ -32,9 +33,8 @@ class ClosingSettings:
 
     Attributes
     ----------
-    goal : the residual, in radians or metres over L, at which a descent ends: a tenth of what
-        round-off leaves.
-    steps : of one descent, at most.
+    refinement : of closure from one start: to a tenth of what round-off leaves, unless a start
+        stalls.
     restarts : other starts, at most.
     spread : how far the last of them are from the first, in radians or metres over L.
     fruitless : starts in a row that come no nearer to closing, after which no more are tried.
@@ -42,8 +42,11 @@ class ClosingSettings:
         of freedom is resisted.
     """
 
-    goal: float = ROUND_OFF / 10
-    steps: int = 200
+    refinement: RefinementSettings = field(
+        default_factory=lambda: RefinementSettings(
+            steps=200, damping=DAMPING, closed=ROUND_OFF / 10, gain=1e-10, stalled=STALLED
+        )
+    )
     restarts: int = 30
     spread: float = 3.0
     fruitless: int = 6
@@ -228,26 +231,32 @@ def close_each(
 def close_from(
     m: Model, q: Floats, designs: Designs = DESCRIBED, least: float = ROUND_OFF
 ) -> tuple[Floats, Floats]:
-    """Where damped least squares over all coordinates lead from configurations (k, nq), so that redundant rows and more
-    degrees of freedom than rows do no harm, and the errors |Phi|^2 left there."""
+    """Where a refinement of nothing but closure leads from configurations (k, nq), over all
+    coordinates, so that redundant rows and more degrees of freedom than rows do no harm, and the
+    errors |Phi|^2 left there."""
+    found = refine(_Closing(m, designs), q, replace(SETTINGS.refinement, rank=least))
+    return found.q, found.size**2
 
-    scale = velocity_scales(m)
 
-    def equations(q: Floats, *values: Floats) -> tuple[Floats, Floats]:
-        own = Designs(designs.names, np.stack(values, axis=-1)) if values else DESCRIBED
-        phi, J = closure_at(m, q, own)
-        return phi, J / scale
+class _Closing:
+    """Closure alone, as `numerics.constrained_least_squares` takes it: no errors, and no limits."""
 
-    step = orthogonal_step(equations, lambda q, v: integrate(m, q, v / scale), least)
-    found = descent(
-        step,
-        q,
-        *designs.inputs,
-        goal=SETTINGS.goal**2,
-        iterations=SETTINGS.steps,
-        patient=False,
-    )
-    return found.q, found.error
+    def __init__(self, m: Model, designs: Designs) -> None:
+        self.m, self.designs = m, designs
+        self.scale, self.free = np.asarray(velocity_scales(m), dtype=float), np.ones(m.nv)
+
+    def terms(self, q: Floats, lanes: Any) -> Terms:
+        own = self.designs[lanes] if self.designs.names else DESCRIBED
+        phi, J = (np.array(y) for y in closure_at(self.m, q, own))
+        k, n = len(q), self.m.nv
+        nothing = np.zeros((k, 0)), np.zeros((k, 0, n))
+        return Terms(*nothing, phi, J / self.scale, np.zeros((k, 0)), np.zeros((k, 0, 0)))
+
+    def moved(self, q: Floats, way: Floats) -> Floats:
+        return np.asarray(integrate(self.m, q, way / self.scale))
+
+    def at_limits(self, q: Floats) -> tuple[Any, Any]:
+        return (np.zeros((len(q), self.m.nv), dtype=bool),) * 2
 
 
 @per_model

@@ -18,7 +18,7 @@ from eslabon.pages.notebook import in_time
 from eslabon.plotting import axis_label, curves, panels, saved
 
 if TYPE_CHECKING:
-    from eslabon.motion.trajectory import Motion
+    from eslabon.motion.trajectory import Trajectory
 
 POSITION = {"rad/s": "rad", "m/s": "m"}  # the units that go with a velocity's
 TITLES = {"rad": "angles", "m": "positions", "rad/s": "angular rates", "m/s": "speeds"}
@@ -35,14 +35,14 @@ class Samples(NamedTuple):
     x: Floats
 
 
-def as_motion(motion: Any) -> Motion:
+def as_motion(motion: Any) -> Trajectory:
     """The motion itself, or a sentence for whatever else is given in its place."""
-    from eslabon.motion.trajectory import Motion
+    from eslabon.motion.trajectory import Trajectory
 
-    return instance(motion, "motion", Motion, "a motion, as m.simulate gives one")
+    return instance(motion, "motion", Trajectory, "a motion, as m.simulate gives one")
 
 
-def at_samples(motion: Motion, period: float) -> Samples:
+def at_samples(motion: Trajectory, period: float) -> Samples:
     """Those of a motion's times at which a law that is asked once a period, from the start on, was asked."""
     part = (motion.t - motion.t[0]) / period
     own = np.abs(part - np.round(part)) < 1e-6

@@ -41,7 +41,7 @@ from eslabon.systems.linear.output_names import state_names
 
 if TYPE_CHECKING:
     from eslabon.export.c_source import CSource
-    from eslabon.motion.trajectory import Motion
+    from eslabon.motion.trajectory import Trajectory
     from eslabon.systems.control.extended_kalman_formulas import Design
 
 THROUGH = ("forces", "accelerations", "states")
@@ -193,7 +193,7 @@ class ExtendedKalmanFilter:
         )
         return self._followed(times, made[..., self.design.size(m) :])
 
-    def estimates(self, motion: Motion) -> Estimates:
+    def estimates(self, motion: Trajectory) -> Estimates:
         """What the filter made of a motion that its law drove, beside the truth, with its own standard deviations, at those of the
         motion's times that are samples."""
         m, size = self.m, self.design.size(self.m)

@@ -36,7 +36,7 @@ from eslabon.systems.linear.linear_system import LinearSystem, zero_order_hold
 
 if TYPE_CHECKING:
     from eslabon.export.c_source import CSource
-    from eslabon.motion.trajectory import Motion
+    from eslabon.motion.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,7 +105,7 @@ class OutputFeedback(Answer):
         law = stepwise(self._stepwise, self.m, "output feedback")
         return sampled(law, self.period, delay=self.delay, state=state, **options)
 
-    def estimates(self, motion: Motion) -> Estimates:
+    def estimates(self, motion: Trajectory) -> Estimates:
         """What the observer made of a motion that the law drove; with a period at those of its times that are samples."""
         m, lm, n = self.m, self.model, len(self.model.states)
         i, size = list(lm.layout.partition.independent), self.observer.size

@@ -123,7 +123,7 @@ def reference(m: Model, motion: Any) -> Reference:
 
         * a configuration, to be held: all coordinates, or those of the actuated joints;
         * a joint path of `es.paths`, of as many coordinates;
-        * what `m.follow(path)` gives for the path of a frame, or a `Motion` of one trajectory;
+        * what `m.follow(path)` gives for the path of a frame, or a `Trajectory` of one trajectory;
         * times and what holds then, as (t, q, v, a), rows of arrays;
         * a function of the time that can be called with a symbol and gives the coordinates; its rates are exact derivatives.
 

@@ -352,7 +352,7 @@ def identify(
 
     Parameters
     ----------
-    motion : what was recorded: a `Motion`, a `Recording`, the path of a .csv or .npz file, arrays by name ("t", "q", "tau", and
+    motion : what was recorded: a `Trajectory`, a `Recording`, the path of a .csv or .npz file, arrays by name ("t", "q", "tau", and
         "v", "a" where they were measured), or a list of these. With loops the coordinates of the actuated joints are enough.
     friction : kinds of friction to identify, of "viscous", "coulomb" and "offset" (of the measured force), at the independent
         and the actuated joints; or the joints by kind, as in {"viscous": ("q1", "q2")}. What is not asked for, springs and the
@@ -362,7 +362,7 @@ def identify(
     consistent : whether the result keeps to what bodies can have: positive definite pseudo-inertias, friction not negative.
         `mechanism()` always does.
     noise : the standard deviation of the measured forces, one number or one for each actuator; left out, it is estimated.
-    cutoff : of the low-pass filter, in Hz. Left out, nothing is filtered where q, v and a were all measured, as in a `Motion`;
+    cutoff : of the low-pass filter, in Hz. Left out, nothing is filtered where q, v and a were all measured, as in a `Trajectory`;
         else it is well above the highest frequency at which the coordinates stand out of their noise.
     mass : what is known of masses: that of all bodies together, as a number or (least, most), or such by body.
     confidence : the probability of the confidence intervals.

@@ -22,7 +22,7 @@ from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, ReadError, file_name, format_value, suggest
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
-from eslabon.motion.trajectory import Motion, columns
+from eslabon.motion.trajectory import Trajectory, columns
 from eslabon.pages.notebook import in_time
 from eslabon.sheets import from_inert
 from eslabon.solve.assembly import complete, project
@@ -99,7 +99,7 @@ class Recording:
 
 
 def recordings(m: Model, given: Any) -> list[Recording]:
-    """One recording or several: a `Recording`, a `Motion`, a path to a .csv or .npz file, arrays by name, or a list of these."""
+    """One recording or several: a `Recording`, a `Trajectory`, a path to a .csv or .npz file, arrays by name, or a list of these."""
     if isinstance(given, list | tuple):
         if not given:
             raise InputError("there is no motion to identify from; give one, or a list of them.")
@@ -108,9 +108,9 @@ def recordings(m: Model, given: Any) -> list[Recording]:
         return (
             [read_recording(m, given)]
             if Path(given).suffix.lower() != ".npz"
-            else recordings(m, Motion.load(given))
+            else recordings(m, Trajectory.load(given))
         )
-    if isinstance(given, Motion):
+    if isinstance(given, Trajectory):
         return _of_motion(m, given)
     if isinstance(given, Mapping):
         known_words(given, [f.name for f in fields(Recording)], "a recording has no", InputError)
@@ -121,13 +121,13 @@ def recordings(m: Model, given: Any) -> list[Recording]:
         return recordings(m, Recording(**given))
     if not isinstance(given, Recording):
         raise InputError(
-            "a motion to identify from is a Motion, a Recording, the path of a .csv or .npz file, {'t': ..., 'q': ..., "
+            "a motion to identify from is a Trajectory, a Recording, the path of a .csv or .npz file, {'t': ..., 'q': ..., "
             f"'tau': ...}}, or a list of these; it is {format_value(given)}."
         )
     return [_fitting(m, given)]
 
 
-def _of_motion(m: Model, motion: Motion) -> list[Recording]:
+def _of_motion(m: Model, motion: Trajectory) -> list[Recording]:
     own = columns(m)
     if any(motion.columns[what] != own[what] for what in ("q", "tau")):
         raise ModelError(
@@ -166,7 +166,7 @@ def read_recording(m: Model, path: str | Path) -> Recording:
     """A recording from a table with a line of names: `t [s]`, and for each joint `joint.q [rad]`, `joint.tau [N m]` and, where
     they were measured, `joint.v` and `joint.a`; units may be left out. Columns of other names are not read.
 
-    Of joints with several degrees of freedom the names are `joint.q.name`, as `Motion.save` writes them. With loops the
+    Of joints with several degrees of freedom the names are `joint.q.name`, as `Trajectory.save` writes them. With loops the
     coordinates of the actuated joints are enough.
 
     >>> import tempfile
@@ -180,10 +180,12 @@ def read_recording(m: Model, path: str | Path) -> Recording:
     20
     """
     made = read_table(as_model(m), path, ("q", "tau"))
-    return _of_motion(m, made)[0] if isinstance(made, Motion) else _fitting(m, Recording(**made))
+    return (
+        _of_motion(m, made)[0] if isinstance(made, Trajectory) else _fitting(m, Recording(**made))
+    )
 
 
-def read_table(m: Model, path: str | Path, needed: tuple[str, ...]) -> Motion | dict[str, Any]:
+def read_table(m: Model, path: str | Path, needed: tuple[str, ...]) -> Trajectory | dict[str, Any]:
     """What a table holds: a motion that was saved, or arrays by name, those that are `needed` among them; see
     `read_recording`."""
     try:
@@ -200,8 +202,8 @@ def read_table(m: Model, path: str | Path, needed: tuple[str, ...]) -> Motion | 
         raise ReadError(
             f"{path}: the first line names the columns, one of them 't' or 't [s]'; there is none."
         )
-    if rows[0][-1].startswith("sha256 "):  # as `Motion.save` wrote it, so that damage shows
-        return Motion.load(path)
+    if rows[0][-1].startswith("sha256 "):  # as `Trajectory.save` wrote it, so that damage shows
+        return Trajectory.load(path)
     found = {("t", "", ""): time[0]}
     for k, heading in enumerate(rows[0]):
         if parts := _HEADING.fullmatch(heading.strip()):
