@@ -79,10 +79,10 @@ def _stepwise(plant: LinearSystem, W: Floats, period: float | None) -> tuple[Lin
         return (plant if period is None else plant.sampled(period)), W
     if period is None:
         raise InputError("a filter in discrete time needs a period, such as period=1e-3.")
-    return plant.sampled(period), _noise_of_a_step(plant.A, W, positive(period, "period"))
+    return plant.sampled(period), noise_of_a_step(plant.A, W, positive(period, "period"))
 
 
-def _noise_of_a_step(A: Floats, W: Floats, h: float) -> Floats:
+def noise_of_a_step(A: Floats, W: Floats, h: float) -> Floats:
     """The covariance that white noise of the intensity W adds to the state in the time h (Van Loan, 1978):
     the integral of exp(A s) W exp(A^T s) ds."""
     from scipy.linalg import expm

@@ -32,13 +32,13 @@ class PlacedPoles(Answer):
     Attributes
     ----------
     K : (inputs, states).
-    poles : of A - B K, as they came out.
+    poles : of A - B K, as they came out, by their size.
     condition : the condition number of the eigenvectors, or of Sylvester's T: how much round-off and wrong models move the poles.
 
     >>> import eslabon as es
     >>> placed = es.control.place(([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]]), [-1, -2])
     >>> placed.K.round(6), placed.poles.real.round(6)
-    (array([[2., 3.]]), array([-2., -1.]))
+    (array([[2., 3.]]), array([-1., -2.]))
     """
 
     K: Floats
