@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eslabon.answers import answer
 from eslabon.arguments import Floats
 from eslabon.compiler.operators import row_of
+from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities, difference, integrate, normalize
@@ -30,7 +30,7 @@ TABLE_ERROR = 1e-8  # of the range of a path: how near its table comes
 ENDLESS = (-np.inf, np.inf)
 
 
-@answer
+@displayed(line=True)
 class State(NamedTuple):
     """Coordinates, velocities and accelerations."""
 

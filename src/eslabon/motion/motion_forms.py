@@ -81,7 +81,7 @@ def as_trajectory(
     <Trajectory of five_bar: the actuated coordinates, 0 to 1 s, 11 times, samples>
     """
     as_model(m)
-    made = _trajectory(m, motion, count(samples, "samples", 2))
+    made = _trajectory(m, motion, count(samples, "samples", 2), need)
     made = _with_rates(made, need)
     if missing := [word for word in need if word not in made.groups and word != "a"]:
         raise InputError(f"{made!r} holds no {' and no '.join(missing)}, which this needs.")
@@ -90,7 +90,7 @@ def as_trajectory(
     return made
 
 
-def _trajectory(m: Model, motion: Any, samples: int) -> Trajectory:
+def _trajectory(m: Model, motion: Any, samples: int, need: tuple[str, ...] = ()) -> Trajectory:
     match motion:
         case Trajectory():
             return _fitting(m, motion)
@@ -103,7 +103,8 @@ def _trajectory(m: Model, motion: Any, samples: int) -> Trajectory:
         case str() | Path():
             from eslabon.motion.signal_files import read_motion
 
-            return _trajectory(m, read_motion(m, motion), samples)
+            needed = tuple(word for word in need if word in ("q", "tau"))
+            return _trajectory(m, read_motion(m, motion, needed), samples)
         case Mapping():
             return _of_words(m, motion)
         case tuple() if len(motion) in (2, 3, 4, 5) and (callable(motion[1]) or np.ndim(motion[0])):
@@ -222,7 +223,8 @@ def _of_words(m: Model, given: Mapping[str, Any]) -> Trajectory:
     if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
         raise InputError("the times of a motion are two or more, and increase.")
     if callable(given["q"]):
-        made = _of_function(m, given["q"]).in_time
+        made = formula_in_time(given["q"])
+        _require_rates(m, _whole(m, made.numbers(t[:1]).q.shape[-1]), "whose velocities are no rates")
         source = TimeFunction((float(t[0]), float(t[-1])), made.numbers, _resting(made, t))
         return _made(m, t, made.numbers(t)._asdict(), "a function of time", source)
     groups = {

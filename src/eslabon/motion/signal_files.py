@@ -233,9 +233,10 @@ def _from_csv(content: bytes, stem: str) -> Trajectory:
     return _checked(Trajectory(values[:, 0], own | groups, named, stem, {}, statistics))
 
 
-def read_motion(m: Model, path: Any) -> Trajectory | dict[str, Any]:
-    """A motion from a file: one that was saved, or a table of what was measured, as arrays by name."""
+def read_motion(m: Model, path: Any, needed: tuple[str, ...]) -> Trajectory | dict[str, Any]:
+    """A motion from a file: one that was saved, or a table of what was measured, as arrays by
+    name, those that are needed among them."""
     file = as_path(path)
     if file.suffix.lower() == ".csv":
-        return read_table(m, file, ("q",))
+        return read_table(m, file, needed)
     return load(file)

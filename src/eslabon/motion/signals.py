@@ -9,8 +9,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from eslabon.answers import Answer, Block, Panel, answer
+from eslabon.answers import Answer, Block, Panel
 from eslabon.arguments import Floats, floats
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, format_value, suggest
 from eslabon.model.configuration import SignalColumn
 
@@ -19,7 +20,7 @@ class MissingSignalError(ModelError, AttributeError):
     """A quantity that some signals do not hold."""
 
 
-@answer
+@displayed(line=True)
 class Occurrences(NamedTuple):
     """When an event happened, and the states then, a row each."""
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.answers import Block, Message, Panel, animation, answer, figure
+from eslabon.answers import Block, Message, Panel, animation, figure
 from eslabon.arguments import Floats, finite
+from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, format_value, suggest
 from eslabon.model import Model
 from eslabon.model.configuration import SignalColumn, coordinate_columns, velocity_columns
@@ -71,7 +72,7 @@ def columns(m: Model, joints: tuple[str, ...] | None = None) -> dict[str, tuple[
     return {"q": q, "v": v, "a": a, "tau": tau, "tau_commanded": tau}
 
 
-@answer
+@displayed(line=True)
 class Energy(NamedTuple):
     """Kinetic and potential energy in J, each (..., times)."""
 
@@ -83,7 +84,7 @@ class Energy(NamedTuple):
         return self.kinetic + self.potential
 
 
-@answer
+@displayed(line=True)
 class JointSignals(NamedTuple):
     """The motion of one joint: (..., times), with a last axis if it has several degrees of freedom.
 
@@ -241,7 +242,7 @@ class Trajectory(Signals):
     # -- at any time ----------------------------------------------------------------------------------------------
 
     @cached_property
-    def in_time(self) -> TimeFunction:
+    def _in_time(self) -> TimeFunction:
         """The motion at any time: as it was given, or by quintic polynomials that meet q, v and a."""
         if self.source is not None:
             return self.source
@@ -255,7 +256,7 @@ class Trajectory(Signals):
     @property
     def span(self) -> tuple[float, float]:
         """The times between which it is defined; a law that follows it stays where it is then."""
-        return self.in_time.span
+        return self._in_time.span
 
     @property
     def held(self) -> bool:
@@ -277,12 +278,12 @@ class Trajectory(Signals):
             raise InputError(
                 f"the motion is defined from {start:g} to {end:g} s; t = {outside:g} s lies outside."
             )
-        return self.in_time.numbers(np.clip(times, start, end))
+        return self._in_time.numbers(np.clip(times, start, end))
 
     def at_symbol(self, t: Any, q: Any = None, v: Any = None) -> State:
         """q, v and a at a symbolic time; with the state q, v of a mechanism those of all its joints: what
         the motion does not tell is as it is."""
-        given, m = self.in_time.symbols(t), self.m
+        given, m = self._in_time.symbols(t), self.m
         if q is None or self.whole or m is None:
             return given
         places, own = list(m.actuated_coordinates), list(m.actuated_velocities)

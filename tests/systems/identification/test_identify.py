@@ -387,7 +387,7 @@ def test_nonsense_is_refused(arm, tmp_path):
     _, model, q, v, a, tau = arm
     good = {"t": T, "q": q, "v": v, "a": a, "tau": tau}
     for changes, words in (
-        ({"q": q[:, :2]}, "q has 2 columns; rojas_3r has 3 coordinates"),
+        ({"q": q[:, :2]}, "the motion has 2 coordinates; rojas_3r has 3"),
         ({"tau": tau[:5]}, "tau has the shape"),
         ({"tau": np.where(tau > 0, np.nan, tau)}, "not finite"),
         ({"t": T[::-1]}, "times that increase"),
