@@ -615,7 +615,7 @@ class Mechanism(model.Model):
         >>> b.drive("motor", "q", "0.5*t").build().at_time(2.0).rheonomic
         False
         """
-        from eslabon.solve.assembly import at_time, instants
+        from eslabon.solve.driven import at_time, instants
 
         instants(self, t)  # or a sentence
         return at_time(self, number(t, "t"))

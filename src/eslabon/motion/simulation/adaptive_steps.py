@@ -22,7 +22,7 @@ from eslabon.errors import InputError
 from eslabon.motion.simulation import equations_of_motion
 from eslabon.motion.simulation.actuation import Control, Table
 from eslabon.motion.simulation.applied_system import System
-from eslabon.motion.simulation.constraint_projection import condition
+from eslabon.motion.simulation.branch_rates import BranchRates
 from eslabon.motion.simulation.controller_memory import Memory, within
 from eslabon.motion.simulation.native_laws import Law
 from eslabon.motion.simulation.python_laws import Called, ask
@@ -41,16 +41,7 @@ DRIFT, DRIFT_MULTISTEP = (
 OFTEN = 10  # steps before it is looked at again
 PATIENCE = 20_000  # evaluations in which a run must get ahead by
 LEAST = 1e-7  # of its length
-# Near a singularity of the constraints at a distance d round-off e becomes e/d^2 in the rates, and no step is so short
-# that a tight tolerance would not see it. Where a run crawls there, its tolerances are loosened for a leap across.
-CRAWL = 1_000  # evaluations
-LEAP = 0.01  # of the longest step so far: in so many evaluations a run with loops gets ahead by that, or crawls
-SINGULAR = 0.03  # a reciprocal condition number of the constraints
 PARTS = 4  # of a step, in each of which an event may happen once
-LOOSER, LOOSEST = (
-    100.0,
-    1.01e-6,
-)  # by what tolerances are multiplied, and a relative one that is never exceeded
 
 Function = Callable[[float, Floats], Any]
 Event = Callable[[float, Floats, Floats], float]
@@ -92,19 +83,12 @@ class Run:
     steps: int = 0
     evaluations: int = 0
     trouble: str = ""  # why it broke down
-    looser: float = 1.0  # by what the tolerances are multiplied
-    loosened: list[float] = field(default_factory=list)  # when they were
 
     def __post_init__(self) -> None:
         self.found = {name: [] for name in self.settings.events}
-        self._mark, self._limit, self._longest, self._begun, self._ended = (
-            self.span[0],
-            PATIENCE,
-            0.0,
-            0,
-            False,
-        )
-        self._pace = (self.span[0], CRAWL)
+        self._mark, self._limit, self._begun, self._ended = self.span[0], PATIENCE, 0, False
+        law = self.control if isinstance(self.control, Law) else None
+        self.branch = BranchRates(self.system, law) if self.system.m.closed else None
         self._n, nu = self.system.m.nq + self.system.m.nv, self.system.m.nu
         if isinstance(self.control, Called | Sampler):
             self.memory, self.x0 = Memory.of(self.x0[self._n :], nu), self.x0[: self._n]
@@ -144,9 +128,8 @@ class Run:
             for name, own in self.found.items()
         }
         t, x = states(self.t, self.x)
-        made = Outcome(
-            t, x[:, : self._n], self.steps, self.evaluations, events, state=x[:, self._n :]
-        )
+        evaluations = self.evaluations + (self.branch.neighbours if self.branch else 0)
+        made = Outcome(t, x[:, : self._n], self.steps, evaluations, events, state=x[:, self._n :])
         if not isinstance(self.control, Called | Sampler):
             return made
         width = 3 * m.nu + self.memory.state.shape[-1]
@@ -214,8 +197,8 @@ class Run:
 
         said, (rates, jacobian) = self.settings, functions
         options = {
-            "rtol": said.rtol * self.looser,
-            "atol": said.atol * self.looser,
+            "rtol": said.rtol,
+            "atol": said.atol,
             "max_step": said.longest,
         }
         if said.method in IMPLICIT and jacobian is not None:
@@ -229,45 +212,19 @@ class Run:
             return getattr(integrate, said.method)(rates, t, x, end, **options)
 
     def _renewed(self, solver: Any, functions: tuple[Function, Function | None], end: float) -> Any:
-        """The solver; or another one, where it has drifted off the manifold, or tolerances are loosened or hold again."""
+        """The solver; or another one, where it has drifted off the manifold."""
         if (
             solver.status != "running"
             or not self.system.m.closed
             or self.steps < self._begun + OFTEN
         ):
             return solver
-        y, first, leap = (
-            self.system.projected(solver.y, solver.t),
-            solver.step_size,
-            LEAP * self._longest,
-        )
+        y, first = self.system.projected(solver.y, solver.t), solver.step_size
         drift = DRIFT_MULTISTEP if self.settings.method in MULTISTEP else DRIFT
-        allowed = drift * self.looser * (self.settings.atol + self.settings.rtol * np.abs(y))
-        if (
-            self._crawls(solver.t, leap)
-            and self.settings.rtol * self.looser * LOOSER <= LOOSEST
-            and self._condition(solver.t, y) < SINGULAR
-        ):
-            self.looser, first = self.looser * LOOSER, max(first, leap)
-            self.loosened.append(solver.t)
-        elif self.looser > 1 and first > leap:
-            self.looser = 1.0
-        elif not np.any(np.abs(y - solver.y) > allowed) or self._condition(solver.t, y) < SINGULAR:
-            return (
-                solver  # near a singularity a projection moves a state by more than it has drifted
-            )
+        allowed = drift * (self.settings.atol + self.settings.rtol * np.abs(y))
+        if not np.any(np.abs(y - solver.y) > allowed):
+            return solver
         return self._solver(functions, solver.t, y, end, first)
-
-    def _condition(self, t: float, x: Floats) -> float:
-        return condition(self.system.m, x, t, self.system.designs)
-
-    def _crawls(self, t: float, leap: float) -> bool:
-        """Whether so many evaluations did not bring the run ahead."""
-        since, limit = self._pace
-        if t < since + leap and self.evaluations <= limit:
-            return False
-        self._pace = t, self.evaluations + CRAWL
-        return t < since + leap
 
     # -- after a step -------------------------------------------------------------------------------------------
 
@@ -275,7 +232,8 @@ class Run:
         """Look for events, report what is to be reported; whether an event ends the run."""
         before, t = solver.t_old, solver.t
         self.steps += 1
-        self._longest = max(self._longest, t - before)
+        if self.branch is not None:
+            self.branch.step_done()
         if t >= self._mark + LEAST * (self.span[-1] - self.span[0]):
             self._mark, self._limit = t, self.evaluations + PATIENCE
         inside = (
@@ -332,7 +290,8 @@ class Run:
         """
         control, system, nq = self.control, self.system, self.system.m.nq
         law = control if isinstance(control, Law) else None
-        f = system.rates(law)
+        branch = self.branch
+        f = system.rates(law) if branch is None else branch
         if isinstance(control, Called):
             return self._watched(lambda t, x: f(t, x, control(t, x[:nq], x[nq:]))), None
         if isinstance(control, Table) and not control.holds:
@@ -345,7 +304,8 @@ class Run:
                 return tau
 
         def jacobian(t: float, x: Floats) -> Any:
-            return system.function(equations_of_motion.JACOBIAN, law=law)(t, x, forces(t))
+            f = system.function(equations_of_motion.JACOBIAN, law=law)
+            return f(t, x, forces(t)) if branch is None else branch.jacobian(f, t, x, forces(t))
 
         return self._watched(lambda t, x: f(t, x, forces(t))), jacobian
 
@@ -380,11 +340,6 @@ class Runs:
             )
             passed = Passages(system.m, passages.wanted, designs=picked.designs)
             self.runs[index] = Run(picked, own, x0[index], span, settings, passed, part)
-
-    @property
-    def loosened(self) -> list[float]:
-        """When tolerances were loosened."""
-        return [t for run in self.runs.values() for t in run.loosened]
 
     @property
     def reached(self) -> float:

@@ -21,7 +21,7 @@ from eslabon.model.configuration import coordinate_velocities
 from eslabon.model.validation import TIME
 from eslabon.motion.simulation import equations_of_motion
 from eslabon.motion.simulation.actuation import Table
-from eslabon.motion.simulation.constraint_projection import project
+from eslabon.motion.simulation.branch_neighbours import Branch, project_along_branch
 from eslabon.motion.simulation.controller_memory import within
 from eslabon.motion.simulation.joint_stops import Stop
 from eslabon.motion.simulation.native_laws import Law, law_at
@@ -63,7 +63,7 @@ class System:
 
     def projected(self, x: Floats, t: Any) -> Floats:
         """States (..., n) on the constraint manifold, each trajectory on that of its design."""
-        return project(self.m, x, t, self.designs)
+        return project_along_branch(self.m, x, t, self.designs)
 
     def pick(self, batch: Shape, index: Any) -> System:
         """The system of some trajectories of a batch."""
@@ -97,6 +97,16 @@ class System:
         if self.constraints != "elimination":
             return self.function(equations_of_motion.RATES, law=law)
         return self._eliminated(law)
+
+    def loop_rates(
+        self, law: Law | None = None, stages: bool = False
+    ) -> Callable[..., tuple[Floats, Any]]:
+        """The same of a mechanism with loops, or at the stages of a fixed step, and the `rank_distance` of the constraints."""
+        if self.constraints != "elimination":
+            of = equations_of_motion
+            return self.function(of.LOOP_STAGE_RATES if stages else of.LOOP_RATES, law=law)
+        rates, branch = self._eliminated(law), Branch(self.m, self.designs)
+        return lambda t, x, tau: (rates(t, x, tau), branch.distance(t, x[: self.m.nq]))
 
     def _eliminated(self, law: Law | None) -> Callable[..., Floats]:
         """dx/dt with the dependent coordinates eliminated, of which others are chosen where these go bad."""

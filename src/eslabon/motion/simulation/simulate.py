@@ -175,9 +175,6 @@ def _integrated(run: Any, motion: Callable[[], Trajectory]) -> Trajectory:
         raise SimulationError(
             f"{made.name} cannot be integrated beyond t = {made.t[-1]:g} s: {trouble}", made
         )
-    if loosened := getattr(run, "loosened", ()):
-        _warn(f"{made.name}: the tolerance cannot be met near the singular configuration at t = {loosened[0]:g} s, where "
-            "round-off decides; it was loosened to pass it.")  # fmt: skip
     if (unmet := getattr(run, "worst", 0.0)) > UNMET:
         _warn(
             f"{made.name}: the symplectic method met its implicit equations to {unmet:.1g} only; take a shorter step."
