@@ -224,7 +224,9 @@ def _of_words(m: Model, given: Mapping[str, Any]) -> Trajectory:
         raise InputError("the times of a motion are two or more, and increase.")
     if callable(given["q"]):
         made = formula_in_time(given["q"])
-        _require_rates(m, _whole(m, made.numbers(t[:1]).q.shape[-1]), "whose velocities are no rates")
+        _require_rates(
+            m, _whole(m, made.numbers(t[:1]).q.shape[-1]), "whose velocities are no rates"
+        )
         source = TimeFunction((float(t[0]), float(t[-1])), made.numbers, _resting(made, t))
         return _made(m, t, made.numbers(t)._asdict(), "a function of time", source)
     groups = {

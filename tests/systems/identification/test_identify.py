@@ -388,21 +388,21 @@ def test_nonsense_is_refused(arm, tmp_path):
     good = {"t": T, "q": q, "v": v, "a": a, "tau": tau}
     for changes, words in (
         ({"q": q[:, :2]}, "the motion has 2 coordinates; rojas_3r has 3"),
-        ({"tau": tau[:5]}, "tau has the shape"),
+        ({"tau": tau[:5]}, "tau of the motion has shape"),
         ({"tau": np.where(tau > 0, np.nan, tau)}, "not finite"),
-        ({"t": T[::-1]}, "times that increase"),
+        ({"t": T[::-1]}, "two or more, and increase"),
         ({"t": T[:3], "q": q[:3], "v": v[:3], "a": a[:3], "tau": tau[:3]}, "at least 20 times"),
     ):
         with pytest.raises(es.InputError, match=words):
             identify(model, {**good, **changes})
     for given, words in (
-        (3, "a motion to identify from is"),
+        (3, "a motion is a Trajectory"),
         ([], "no motion"),
-        ({"t": T}, "no q and no tau"),
+        ({"t": T}, "coordinates 'q'"),
     ):
         with pytest.raises(es.InputError, match=words):
             identify(model, given)
-    with pytest.raises(es.InputError, match="a recording has no 'torque'"):
+    with pytest.raises(es.InputError, match="a motion has no 'torque'"):
         identify(model, {**good, "torque": tau})
     with pytest.raises(es.InputError, match="noise is the standard deviation"):
         identify(model, good, noise=[1.0, 2.0])
