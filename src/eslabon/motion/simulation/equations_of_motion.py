@@ -214,7 +214,8 @@ _LOOP_RATES = _RATES[0], (*_RATES[1], DISTANCE), *_RATES[2:]  # which a tree has
 STAGE_RATES = Formula("rates", rates, *_RATES)
 LOOP_STAGE_RATES = Formula("loop_rates", rates, *_LOOP_RATES)
 RATES = Formula("manifold_rates", manifold_rates, *_RATES)
-LOOP_RATES = Formula("loop_manifold_rates", manifold_rates, *_LOOP_RATES)
+# Called step by step from Python, which takes longer than what better code would save.
+LOOP_RATES = Formula("loop_manifold_rates", manifold_rates, *_LOOP_RATES, rare=True)
 BRANCH_ACCELERATIONS = Formula(
     "branch_accelerations", pushed_accelerations, (T, Q, V, TAU, Argument("push", _along_v)),
     (Argument("a", _along_v),), {"formulation": None, "constraints": None}, WRENCH, rare=True,
