@@ -19,6 +19,7 @@ from eslabon.bond_graph.graph_formulas import (
 from eslabon.bond_graph.graph_values import inputs, require_states, state, value
 from eslabon.bond_graph.linearized_graph import COEFFICIENTS, linear_description
 from eslabon.errors import InputError
+from eslabon.numerics.tolerances import ROUND_OFF
 from eslabon.systems.linear.linear_system import LinearSystem
 
 
@@ -61,5 +62,11 @@ def linearized_graph(
     _require_one("a linearized graph", point, given, t)
     numbers = value(g, COEFFICIENTS, point, given, t)
     nominal = value(g, BOND_VARIABLES, point, given, t)
-    e, f = (dict(zip(g.bonds, map(float, own), strict=True)) for own in nominal)
+    e, f = (dict(zip(g.bonds, _without_round_off(own), strict=True)) for own in nominal)
     return linear_description(g, numbers, e, f)
+
+
+def _without_round_off(values: Floats) -> list[float]:
+    """Efforts or flows, zero where they are round-off of the largest."""
+    largest = np.abs(values).max(initial=0.0)
+    return [float(x) if abs(x) > ROUND_OFF * largest else 0.0 for x in values]
