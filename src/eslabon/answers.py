@@ -228,6 +228,19 @@ def quantities_table(quantities: Iterable[tuple[Column, Any]]) -> Table:
     return Table(columns, rows)
 
 
+def matrix_table(title: str, values: Any, rows: Iterable[str], columns: Iterable[str]) -> Table:
+    """A matrix with names at its rows and columns.
+
+    >>> print(block_text(matrix_table("A", [[0.0, 1.0]], ["x'"], ["x", "v"])))
+    A
+        x  v
+    x'  0  1
+    """
+    numbers = np.asarray(values).tolist()
+    headings = (Column(""), *map(Column, columns))
+    return Table(headings, [(name, *row) for name, row in zip(rows, numbers, strict=True)], title)
+
+
 # -- as text ---------------------------------------------------------------------------------------
 
 

@@ -15,6 +15,8 @@ from eslabon.bond_graph import graph_files, notation
 from eslabon.bond_graph import graph_formulas as _equations
 from eslabon.bond_graph.causality import Causality
 from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_values import BondVariables, bond_variables, value
+from eslabon.bond_graph.stored_energy import stored_energies
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, ReadError, format_value
 from eslabon.pages import picture, table
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
     from eslabon.bond_graph.graph_runs import Response
     from eslabon.bond_graph.graph_statics import SteadyState
     from eslabon.bond_graph.graph_structure import Structure
-    from eslabon.bond_graph.graph_values import BondVariables
-    from eslabon.bond_graph.linear_model_of_graph import LinearGraph
+    from eslabon.bond_graph.linear_model_of_graph import GraphModel
     from eslabon.bond_graph.observer_graph import ObserverGraph
     from eslabon.bond_graph.reachability import Reachability, StructuralRank
     from eslabon.export.c_source import CSource
@@ -273,7 +274,11 @@ class BondGraph(Graph):
     # -- numbers ------------------------------------------------------------------------------------------------
 
     def rates(
-        self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any
+        self,
+        x: ArrayLike,
+        u: ArrayLike | None = None,
+        t: ArrayLike = 0.0,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Floats:
         """x' of states (..., n) and inputs (..., nu), as native code; `parameters` are values in place of the graph's own.
 
@@ -281,12 +286,14 @@ class BondGraph(Graph):
         >>> es.BondGraph.load("morales_puma").rates([0.0, 0.0, 0.1, 0.0], [1.0, 0.0])
         array([0.0833..., 0. , 0. , 0. ])
         """
-        from eslabon.bond_graph.graph_values import value
-
-        return value(self, _equations.RATES, x, u, t, **options)
+        return value(self, _equations.RATES, x, u, t, parameters)
 
     def output(
-        self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any
+        self,
+        x: ArrayLike,
+        u: ArrayLike | None = None,
+        t: ArrayLike = 0.0,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Floats:
         """What the detectors measure, (..., ny).
 
@@ -295,12 +302,14 @@ class BondGraph(Graph):
         >>> g.output([1.0, 0.0, 0.1, 0.0], [0.0, 0.0]).round(3)
         array([5.])
         """
-        from eslabon.bond_graph.graph_values import value
-
-        return value(self, _equations.OUTPUTS, x, u, t, **options)
+        return value(self, _equations.OUTPUTS, x, u, t, parameters)
 
     def bond_variables(
-        self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any
+        self,
+        x: ArrayLike,
+        u: ArrayLike | None = None,
+        t: ArrayLike = 0.0,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> BondVariables:
         """Efforts and flows of all bonds: `.e` and `.f` are (..., bonds), and ["e3"] is the effort of bond 3.
 
@@ -308,12 +317,14 @@ class BondGraph(Graph):
         >>> round(float(es.BondGraph.load("morales_puma").bond_variables([1.0, 0.0, 0.1, 0.0], [0.0, 0.0])["f2"]), 3)
         5.0
         """
-        from eslabon.bond_graph.graph_values import bond_variables
-
-        return bond_variables(self, x, u, t, **options)
+        return bond_variables(self, x, u, t, parameters)
 
     def energy(
-        self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any
+        self,
+        x: ArrayLike,
+        u: ArrayLike | None = None,
+        t: ArrayLike = 0.0,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Floats:
         """The energy that all storages hold, those in derivative causality too.
 
@@ -321,9 +332,7 @@ class BondGraph(Graph):
         >>> es.BondGraph.load("morales_puma").energy([0.0, 0.0, 0.1, 0.0], [0.0, 0.0]).round(4)
         np.float64(0.025)
         """
-        from eslabon.bond_graph.stored_energy import stored_energies
-
-        energy: Floats = stored_energies(self, x, u, t, **options).sum(axis=-1)
+        energy: Floats = stored_energies(self, x, u, t, parameters).sum(axis=-1)
         return energy
 
     def affine(self, x: ArrayLike, t: ArrayLike = 0.0) -> tuple[Floats, Floats]:
@@ -409,7 +418,7 @@ class BondGraph(Graph):
 
         return inverse_statics(self, states, inputs, t)
 
-    def linearize(self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> LinearGraph:
+    def linearize(self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> GraphModel:
         """A, B, C, D at a state: the exact Jacobian, dependent storages included.
 
         >>> import eslabon as es
