@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from eslabon.errors import report_singularity, user_stacklevel
 from eslabon.formulas.formulations.formulation import Formulation
 from eslabon.model import Model
+from eslabon.motion.signals import Occurrences, Statistics
 from eslabon.motion.simulation import adaptive_steps, fixed_steps, run_options, step_formulas
 from eslabon.motion.simulation.actuation import Control, as_control
 from eslabon.motion.simulation.adaptive_steps import Event
@@ -30,7 +31,7 @@ from eslabon.motion.simulation.simulation_errors import (
     SingularMotionError,
 )
 from eslabon.motion.simulation.singular_passages import Passages
-from eslabon.motion.trajectory import Occurrences, Outcome, Statistics, Trajectory, columns
+from eslabon.motion.trajectory import Outcome, Trajectory, columns
 from eslabon.progress import Progress
 from eslabon.solve.constraints.closure_violation import VIOLATIONS
 
@@ -203,9 +204,10 @@ def _motion(
         name: Occurrences(t, x[:, : m.nq], x[:, m.nq : m.nq + m.nv]) for name, (t, x) in made.events.items()
     }  # fmt: skip
     statistics = Statistics(method, made.steps, made.evaluations, seconds)
-    return Trajectory(
-        made.t, q, v, tau, asked, state, closure, m.name, columns(m), events, statistics, system
-    )
+    groups = {
+        "q": q, "v": v, "tau": tau, "tau_commanded": asked, "x": state, "closure": closure,
+    }  # fmt: skip
+    return Trajectory(made.t, groups, columns(m), m.name, events, statistics, system)
 
 
 def _warn(sentence: str) -> None:
