@@ -220,7 +220,8 @@ class Run:
         """The solver; or another one, where it has drifted off the manifold."""
         if (
             solver.status != "running"
-            or not self.system.m.closed
+            or self.branch is None
+            or self.branch.refuses
             or self.steps < self._begun + OFTEN
         ):
             return solver

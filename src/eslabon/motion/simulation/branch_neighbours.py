@@ -65,7 +65,7 @@ class NeighbourSettings:
     reach: float = 0.5
     fewest: int = 6
     first: float = 0.05
-    closes: float = 2e-9
+    closes: float = 1e-9
     lost: float = 0.1
 
 

@@ -16,7 +16,7 @@ from eslabon.motion.simulation.controller_memory import within
 from eslabon.motion.simulation.native_laws import Law, law_at
 
 STICKS = 30.0  # by what the closure error of a passage that was accepted may grow
-REFUSALS = 12  # evaluations, as many as a step has, after which a passage is refused for good
+REFUSALS = 3  # evaluations after which a passage is refused for good
 
 MISSED = 1e-3  # of the characteristic length: a singular configuration that is missed by less is worth a word
 
@@ -54,6 +54,11 @@ class BranchRates:
         made, distance = self._plain(t, x, tau)
         self._near = distance < self._limit
         return self.beside(t, x, tau, made, float(distance)) if self._near else made
+
+    @property
+    def refuses(self) -> bool:
+        """Whether the last rates were near rank loss and not those of a branch: there a projection is hardly a small step."""
+        return bool(self._near) and not self._accepted
 
     def step_done(self) -> None:
         """A step is over: where none of its rates was near rank loss, the passage is."""

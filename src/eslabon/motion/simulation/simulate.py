@@ -14,6 +14,7 @@ from eslabon.errors import report_singularity, user_stacklevel
 from eslabon.formulas.formulations.formulation import Formulation
 from eslabon.model import Model
 from eslabon.model.scale import characteristic_length
+from eslabon.motion.signals import Occurrences, Statistics
 from eslabon.motion.simulation import adaptive_steps, fixed_steps, run_options, step_formulas
 from eslabon.motion.simulation.actuation import Control, as_control
 from eslabon.motion.simulation.adaptive_steps import Event
@@ -31,7 +32,7 @@ from eslabon.motion.simulation.simulation_errors import (
     SingularMotionError,
 )
 from eslabon.motion.simulation.singular_passages import Passages, lost_ranks
-from eslabon.motion.trajectory import Occurrences, Statistics, Trajectory, columns
+from eslabon.motion.trajectory import Trajectory, columns
 from eslabon.progress import Progress
 from eslabon.solve.constraints.closure_violation import VIOLATIONS
 
@@ -206,9 +207,10 @@ def _motion(system: System, control: Control, method: str, run: Run, seconds: fl
     }  # fmt: skip
     told = run.passages.told(run.branches)
     statistics = Statistics(method, made.steps, made.evaluations, seconds, told)
-    return Trajectory(
-        made.t, q, v, tau, asked, state, closure, m.name, columns(m), events, statistics, system
-    )
+    groups = {
+        "q": q, "v": v, "tau": tau, "tau_commanded": asked, "x": state, "closure": closure,
+    }  # fmt: skip
+    return Trajectory(made.t, groups, columns(m), m.name, events, statistics, system)
 
 
 def _warn(sentence: str) -> None:

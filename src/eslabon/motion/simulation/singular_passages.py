@@ -16,10 +16,10 @@ from eslabon.formulas.kinematics.symbols import symmetric
 from eslabon.formulas.linear_solvers import factors
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities
+from eslabon.motion.signals import Passage
 from eslabon.motion.simulation.branch_neighbours import RANK_DISTANCE
 from eslabon.motion.simulation.branch_rates import BranchRates
 from eslabon.motion.simulation.constraint_projection import at_time
-from eslabon.motion.trajectory import Passage
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.solve.constraints.closed_configurations import CLOSURE
 from eslabon.solve.constraints.independent_coordinates import partition
