@@ -41,7 +41,7 @@ def run(*arguments, folder=None, ok=True):
         capture_output=True,
         text=True,
         cwd=folder,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert (done.returncode == 0) == ok, done.stderr

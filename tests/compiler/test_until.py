@@ -479,6 +479,6 @@ def test_another_process_finds_the_code_on_disk() -> None:
     assert native.compile(root(), key="a root")([9.0])[0] == 3.0
     environment = {**os.environ, "PYTHONPATH": str(Path(eslabon.__file__).parents[1])}
     found = subprocess.run(
-        [sys.executable, "-c", SECOND], env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", SECOND], env=environment, capture_output=True, text=True, timeout=600
     )
     assert found.stdout.split() == ["3.0", "[2.0,", "100000.0]", "False"], found.stderr

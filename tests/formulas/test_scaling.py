@@ -7,8 +7,9 @@ import pytest
 import eslabon as es
 from cases import MOBILITY
 from eslabon.model.scale import characteristic_length, row_units
+from eslabon.solve.constraints.closed_configurations import generic
 from eslabon.solve.constraints.constraint_structure import structure
-from eslabon.solve.constraints.independent_coordinates import generic, redundancy_is_constant
+from eslabon.solve.constraints.independent_coordinates import redundancy_is_constant
 from scaling import scaled, scaled_coordinates, velocity_factors
 
 FACTORS = (1e-6, 1e5)

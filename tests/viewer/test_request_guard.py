@@ -35,7 +35,7 @@ def request(port, path="/", *, websocket=False, **headers):
         f"GET {path} HTTP/1.1",
         *(f"{name}: {value}" for name, value in own.items() if value is not None),
     ]
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=300) as connection:
         connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
         received = b""
         while b"\r\n\r\n" not in received or not websocket:

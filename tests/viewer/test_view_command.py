@@ -37,10 +37,10 @@ def test_it_serves_until_it_is_interrupted():
                 r"elbow, five_bar at (http://127\.0\.0\.1:\d+/[\w-]{32}) \(Ctrl-C ends it\)\n", line
             )
             assert found, line
-            with urllib.request.urlopen(found[1], timeout=10) as page:
+            with urllib.request.urlopen(found[1], timeout=300) as page:
                 assert b"<html" in page.read()
             process.send_signal(signal.SIGINT)
-            rest, complaints = process.communicate(timeout=20)
+            rest, complaints = process.communicate(timeout=300)
         finally:
             process.kill()
     assert process.returncode == 0

@@ -56,6 +56,7 @@ class BondGraph(Graph):
     domains : names of elements by domain (translation, rotation, electrical, hydraulic, thermal): units for labels, and a
         check against mixing them.
     note : where it comes from.
+    definitions : expressions by name, which values, laws and other definitions may use, as parameters.
 
     A motor with an inertia, its coil and its shaft:
 
@@ -86,8 +87,11 @@ class BondGraph(Graph):
         parameters: Mapping[str, Any] | None = None,
         domains: Mapping[str, Any] | None = None,
         note: str = "",
+        definitions: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(notation.description(name, elements, bonds, parameters, domains, note))
+        super().__init__(
+            notation.description(name, elements, bonds, parameters, domains, note, definitions)
+        )
 
     @classmethod
     def load(cls, source: str | Path) -> BondGraph:

@@ -73,7 +73,7 @@ def without_cancelled(matrix: Expression) -> Expression:
     if len(kept) and not free:
         kept[:] = True  # a number is what it is
     if free:
-        nonzeros = casadi.vertcat(casadi.SX(0, 1), *matrix.nonzeros())
+        nonzeros = casadi.densify(casadi.SX(casadi.Sparsity.dense(matrix.nnz(), 1), matrix.nz[:]))
         program = read(casadi.Function("entries", [casadi.vertcat(*free)], [nonzeros]))
         for seed in range(SAMPLES):
             kept |= _differ(program, np.random.default_rng(seed).uniform(0.3, 0.7, len(free)))

@@ -28,7 +28,6 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, format_value
 from eslabon.export.equations import equations
-from eslabon.model.parameter_expressions import ParameterExpression, leaves
 from eslabon.numerics.scalars import casadi
 
 LIMIT = 2_000
@@ -129,12 +128,7 @@ class CausalPath:
 def _varies(g: Graph, x: Element) -> bool:
     if x.kind not in (*TRANSFORMERS, *GYRATORS):
         return False
-    return any(
-        n in g.signals
-        for leaf in leaves(x.value)
-        if isinstance(leaf, ParameterExpression)
-        for n in leaf.names()
-    )
+    return any(n in g.signals for n in g.definitions.names_in(x.value))
 
 
 def path_factors(

@@ -294,7 +294,8 @@ class _Search:
                 yield ports[0], x.imposes == "flow"
             elif x.law is not None and x.inverse is None:
                 yield from (
-                    (p, x.kind == "I" if x.stores else resistor_input(x) == "e") for p in ports
+                    (p, x.kind == "I" if x.stores else resistor_input(x, self.g.definitions) == "e")
+                    for p in ports
                 )
 
     def _choices(self) -> Iterator[tuple[Port, bool]]:
@@ -307,7 +308,7 @@ class _Search:
             yield self.g.ports[name][0], natural_effort_in(self.g.elements[name])
         for x in self.g.elements.values():
             if x.kind == RESISTOR:
-                natural = x.law is not None and resistor_input(x) == "e"
+                natural = x.law is not None and resistor_input(x, self.g.definitions) == "e"
                 yield from ((p, natural) for p in self.g.ports[x.name])
         for bond in self.g.flat.bonds:
             yield Port(bond, True), True

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from eslabon.displays import displayed
-from eslabon.model.parameter_expressions import Number, ParameterExpression
+from eslabon.model.parameter_expressions import Number
 
 SOURCES, STORAGES, RESISTOR = ("Se", "Sf", "MSe", "MSf"), ("I", "C"), "R"
 TRANSFORMERS, GYRATORS, JUNCTIONS = ("TF", "MTF"), ("GY", "MGY"), ("0", "1")
@@ -56,23 +56,8 @@ DOMAINS: Mapping[str, Domain] = {
 }
 
 
-@dataclass(frozen=True)
-class Traced:
-    """A constitutive law written as a Python function, traced: a `casadi.Function` of the element's own variables; or a value
-    that is a matrix of names, its arguments, too long to be written out."""
-
-    digest: str
-    function: Any = field(compare=False, repr=False)
-    arguments: tuple[ParameterExpression, ...] = ()
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        rows, columns = self.function.size_out(0)
-        return int(rows), int(columns)
-
-
-Law = Number | Traced
-Value = Number | Matrix | Traced
+Law = Number
+Value = Number | Matrix
 
 
 @displayed
@@ -126,8 +111,6 @@ class Element:
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of its value."""
-        if isinstance(self.value, Traced):
-            return self.value.shape
         return (len(self.value), len(self.value[0])) if isinstance(self.value, tuple) else (1, 1)
 
     @property
@@ -164,3 +147,4 @@ class Description:
     bonds: tuple[Bond, ...] = ()
     parameters: tuple[tuple[str, Number], ...] = ()
     note: str = ""
+    definitions: tuple[tuple[str, Number], ...] = ()  # expressions by name, which others use

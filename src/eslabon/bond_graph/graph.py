@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 from eslabon.arguments import Floats, instance, known_words, mapping, text
+from eslabon.bond_graph.definitions import Chain
 from eslabon.bond_graph.elements import DOMAINS, PORT, Bond, Description, Element
 from eslabon.bond_graph.graph_checks import bond_domains, check_numbers, checked, signals
 from eslabon.bond_graph.submodels import flatten, with_parameter
@@ -91,6 +92,16 @@ class Graph(Parametric[Description]):
         25
         """
         return FrozenDict({b.name: b for b in self.flat.bonds})
+
+    @cached_property
+    def definitions(self) -> Chain:
+        """Named expressions that others use.
+
+        >>> import eslabon as es
+        >>> es.load("five_bar").bond_graph().definitions.made != {}
+        True
+        """
+        return Chain(dict(self.flat.definitions))
 
     @cached_property
     def ports(self) -> Mapping[str, tuple[Port, ...]]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import known_words
+from eslabon.bond_graph.definitions import Chain, Reader
 from eslabon.bond_graph.elements import (
     DETECTORS,
     DOMAINS,
@@ -25,10 +26,9 @@ from eslabon.bond_graph.elements import (
     Bond,
     Description,
     Element,
-    Traced,
 )
 from eslabon.errors import ModelError, suggest
-from eslabon.model.parameter_expressions import ParameterExpression, leaves, substitute
+from eslabon.model.parameter_expressions import ParameterExpression, leaves
 
 SIGNALS = {"1": "flow", "0": "effort"}  # what an active bond takes from a junction
 
@@ -37,7 +37,7 @@ def checked(d: Description) -> Description:
     """A description without submodels, looked at; what the active bonds carry is filled in."""
     _refuse_twins([x.name for x in d.elements], "elements")
     _refuse_twins([b.name for b in d.bonds], "bonds")
-    _refuse_twins([n for n, _ in d.parameters], "parameters")
+    _refuse_twins([n for n, _ in (*d.parameters, *d.definitions)], "parameters")
     elements = {x.name: x for x in d.elements}
     for bond in d.bonds:
         for end in (bond.tail, bond.head):
@@ -208,12 +208,23 @@ def _check_names(d: Description) -> None:
         known_words(
             _names(parameters[name]), parameters, f"parameter '{name}' uses the unknown parameter"
         )
+    definitions = Chain(dict(d.definitions))
+    for name, expression in definitions.made.items():
+        if name in known:
+            raise ModelError(
+                f"definition '{name}' has the name of a variable of bond {known[name][1].name}; choose another."
+            )
+        known_words(
+            definitions.names_in(expression),
+            (*parameters, *known, TIME, "e", "f", "p", "q"),
+            f"definition '{name}' uses the unknown name",
+        )
     for x in d.elements:
         own = OWN_LETTERS.get(x.kind, ())
         allowed = [*parameters] if x.kind in (*STORAGES, "TF", "GY") else [*parameters, TIME]
         if x.kind in (*SOURCES, "MTF", "MGY", RESISTOR) and x.kind not in ("Se", "Sf"):
             allowed += known
-        for name in _names(x.value):
+        for name in definitions.names_in(x.value):
             if name in known and name not in allowed:
                 other = (
                     f"; let it be M{x.kind}."
@@ -226,15 +237,17 @@ def _check_names(d: Description) -> None:
             known_words([name], allowed, f"the value of '{x.name}' uses the unknown name")
         for law in (x.law, x.inverse):
             known_words(
-                _names(law), (*own, *allowed), f"the law of '{x.name}' uses the unknown name"
+                definitions.names_in(law),
+                (*own, *allowed),
+                f"the law of '{x.name}' uses the unknown name",
             )
         if x.kind == RESISTOR and x.law is not None:
-            resistor_input(x)
+            resistor_input(x, definitions)
 
 
-def resistor_input(x: Element) -> str:
+def resistor_input(x: Element, definitions: Chain) -> str:
     """What the law of a resistor is a function of: "f" gives the effort, "e" the flow."""
-    used = {name for name in _names(x.law) if name in ("e", "f")}
+    used = {name for name in definitions.names_in(x.law) if name in ("e", "f")}
     if len(used) == 2:
         raise ModelError(
             f"the law of '{x.name}' is a function of its flow f or of its effort e, not of both."
@@ -250,11 +263,12 @@ def check_numbers(d: Description, values: Mapping[str, Any]) -> None:
 
     Values of parameters may be arrays: then every one of them is looked at.
     """
+    read = Reader(Chain(dict(d.definitions)), values.__getitem__)
     for x in d.elements:
         if not x.stores or x.value is None:
             continue
-        found = _numbers(x, values)
-        if not isinstance(x.value, tuple | Traced):
+        found = _numbers(x, read)
+        if not isinstance(x.value, tuple):
             if x.kind == "I" and not (found > 0).all():
                 raise ModelError(
                     f"the inertia '{x.name}' is {found.min():g}; it must be greater than zero."
@@ -275,17 +289,12 @@ def check_numbers(d: Description, values: Mapping[str, Any]) -> None:
             )
 
 
-def _numbers(x: Element, values: Mapping[str, Any]) -> np.ndarray:
+def _numbers(x: Element, read: Reader) -> np.ndarray:
     """The value of an element, (...) or for a matrix (..., n, n)."""
-    if isinstance(x.value, Traced):
-        return np.array(
-            x.value.function(*(substitute(name, values) for name in x.value.arguments)).full()
-        )
-    found = substitute(x.value, values)
-    if not isinstance(found, tuple):
-        return np.array(found, dtype=float)
+    if not isinstance(x.value, tuple):
+        return np.array(read(x.value), dtype=float)
     entries = np.broadcast_arrays(
-        *(np.asarray(entry, dtype=float) for row in found for entry in row)
+        *(np.asarray(read(entry), dtype=float) for row in x.value for entry in row)
     )
     return np.stack(entries, axis=-1).reshape(*entries[0].shape, *x.shape)
 

@@ -1,118 +1,20 @@
 """A description drawn piece by piece, by what writes graphs itself: unique names, numbered bonds, values from symbols.
 
-Moduli are CasADi matrices of symbols that carry the names of parameters, states and bond variables. Short ones become
-expressions, which can be read and written to files; long ones stay functions.
+Moduli are CasADi matrices of symbols that carry the names of parameters, states and bond variables. They become
+expressions, the long ones chains of definitions.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial
+from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any
 
-from eslabon.bond_graph.elements import RESERVED, Bond, Description, Element, Traced, Value
-from eslabon.compiler.program import read
-from eslabon.model.parameter_expressions import Number, ParameterExpression, call, parameter
+from eslabon.bond_graph.definitions import Chain, Definitions
+from eslabon.bond_graph.elements import RESERVED, Bond, Description, Element, Value
+from eslabon.model.parameter_expressions import Number, ParameterExpression, parameter
 from eslabon.numerics.scalars import Expression, casadi
-
-LONGEST = 60  # operations of an entry that is written out
-
-_BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "ADD": lambda a, b: a + b,
-    "SUB": lambda a, b: a - b,
-    "MUL": lambda a, b: a * b,
-    "DIV": lambda a, b: a / b,
-    "POW": lambda a, b: a**b,
-    "CONSTPOW": lambda a, b: a**b,
-    "ATAN2": lambda a, b: call("atan2", a, b),
-}
-_UNARY: dict[str, Callable[[Any], Any]] = {
-    "NEG": lambda a: -a,
-    "TWICE": lambda a: 2 * a,
-    "SQ": lambda a: a**2,
-    "INV": lambda a: 1 / a,
-    "FABS": partial(call, "abs"),
-    **{
-        x.upper(): partial(call, x)
-        for x in ("sin", "cos", "tan", "asin", "acos", "sqrt", "exp", "log", "tanh", "sign")
-    },
-}
-
-
-@cache
-def _names() -> dict[int, str]:
-    """CasADi's numbers of the operations above."""
-    return {getattr(casadi, f"OP_{name}"): name for name in (*_UNARY, *_BINARY)}
-
-
-class _TooLong(Exception):
-    pass
-
-
-def expression(x: Expression, longest: int = LONGEST) -> Number:
-    """A scalar of symbols written out, or `_TooLong`.
-
-    >>> a = casadi.SX.sym("a")
-    >>> expression(2 * casadi.sin(a) + 1)
-    ParameterExpression('2*sin(a) + 1')
-    """
-    left = longest
-
-    def written(x: Expression) -> Number:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise _TooLong
-        if x.is_constant():
-            return float(x)
-        if x.is_symbolic():
-            return parameter(x.name())
-        name = _names().get(x.op())
-        if name in _UNARY:
-            made: Number = _UNARY[name](written(x.dep(0)))
-        elif name in _BINARY:
-            made = _BINARY[name](written(x.dep(0)), written(x.dep(1)))
-        else:
-            raise _TooLong
-        return made
-
-    return written(casadi.SX(x))
-
-
-def value(x: Expression) -> Value:
-    """A matrix of symbols as a value of an element: a matrix of numbers and expressions, or a traced function."""
-    x = casadi.SX(x)
-    try:
-        rows = tuple(
-            tuple(expression(x[i, j]) for j in range(x.shape[1])) for i in range(x.shape[0])
-        )
-        return rows[0][0] if x.shape == (1, 1) else rows
-    except _TooLong:
-        free = casadi.symvar(x)
-        function = casadi.Function("value", free, [casadi.densify(x)])
-        return Traced(read(function).digest, function, tuple(parameter(s.name()) for s in free))
-
-
-def matrix_value(x: Expression) -> Value:
-    """The same, a matrix even of one entry: a field may be singular, which a single inertia must not be."""
-    given = value(x)
-    return given if isinstance(given, tuple | Traced) else ((given,),)
-
-
-def names_in(given: Value) -> set[str]:
-    """What a value depends on."""
-    if isinstance(given, tuple):
-        return {
-            name
-            for row in given
-            for entry in row
-            if isinstance(entry, ParameterExpression)
-            for name in entry.names()
-        }
-    if isinstance(given, Traced):
-        return {name for argument in given.arguments for name in argument.names()}
-    return {*given.names()} if isinstance(given, ParameterExpression) else set()
 
 
 def identifier(name: str) -> str:
@@ -127,6 +29,13 @@ class Drawing:
         self.name, self.parameters = name, tuple(parameters)
         self.elements: dict[str, Element] = {}
         self.bonds: dict[str, Bond] = {}
+        taken = {name for name, _ in self.parameters}
+        self.definitions = Definitions(n for k in count(1) if (n := f"part_{k}") not in taken)
+
+    def value(self, x: Expression) -> Value:
+        """A matrix of symbols as a value of an element: a number or an expression, or a matrix of these."""
+        rows = self.definitions.matrix(x)
+        return rows[0][0] if len(rows) == len(rows[0]) == 1 else rows
 
     def element(self, name: str, kind: str, given: Value | None = None, **more: Any) -> str:
         """Add an element; another name is found where this one is taken."""
@@ -152,8 +61,9 @@ class Drawing:
         rows, columns = (sorted(set(own)) for own in (M.sparsity().row(), M.sparsity().get_col()))
         if not M.nnz():
             return []
-        given = value(M[rows, columns])
-        constant = names_in(given) <= {n for n, _ in self.parameters}
+        given = self.value(M[rows, columns])
+        names = Chain(self.definitions.made).names_in(given)
+        constant = set(names) <= {n for n, _ in self.parameters}
         made = self.element(name, kind.removeprefix("M") if constant else kind, given)
         for k in columns:
             self.bond(into[k], made)
@@ -175,4 +85,5 @@ class Drawing:
             tuple(self.bonds.values()),
             self.parameters,
             note,
+            tuple(self.definitions.made.items()),
         )

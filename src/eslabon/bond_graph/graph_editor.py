@@ -23,6 +23,7 @@ class Rewriting:
         self.bonds: list[Bond] = list(g.flat.bonds)
 
         self.parameters: dict[str, Number] = dict(g.flat.parameters)
+        self.definitions: dict[str, Number] = dict(g.flat.definitions)
 
     def description(self, name: str, note: str = "") -> Description:
         """What was made; the point in names of what was in submodels becomes a line, as in `arm_mass`."""
@@ -31,7 +32,8 @@ class Rewriting:
             names[old] = free_name(old.replace(".", "_"), names.values())
         elements = tuple(replace(x, name=names[x.name]) for x in self.elements.values())
         bonds = tuple(replace(b, tail=names[b.tail], head=names[b.head]) for b in self.bonds)
-        return Description(name, elements, bonds, tuple(self.parameters.items()), note)
+        parameters, definitions = tuple(self.parameters.items()), tuple(self.definitions.items())
+        return Description(name, elements, bonds, parameters, note, definitions)
 
     def add(self, wanted: str, kind: str, value: Any = None) -> str:
         """A new element, and its name: the wanted one, with a number where it is taken."""

@@ -1,4 +1,5 @@
-"""Bond graphs as TOML: what `written` takes, in tables `parameters`, `domains`, `elements`, `bonds` and `models`.
+"""Bond graphs as TOML: what `written` takes, in tables `parameters`, `definitions`, `domains`,
+`elements`, `bonds` and `models`.
 
     name = "rlc"
 
@@ -20,6 +21,7 @@ the file itself, or after a graph of the library. Nothing in a file is executed.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
@@ -29,12 +31,12 @@ from typing import Any
 import tomlkit
 
 from eslabon.arguments import known_words
-from eslabon.bond_graph.elements import SUBMODEL, Bond, Description, Element, Traced
+from eslabon.bond_graph.elements import SUBMODEL, TIME, Bond, Description, Element
 from eslabon.bond_graph.notation import description
 from eslabon.errors import EslabonError, ModelError, ReadError, format_value, suggest
 from eslabon.model.parameter_expressions import ParameterExpression
 
-TOP = ("name", "note", "parameters", "domains", "elements", "bonds", "models")
+TOP = ("name", "note", "parameters", "definitions", "domains", "elements", "bonds", "models")
 LARGEST_FILE = 5_000_000  # bytes
 DEEPEST = 20  # models in models
 
@@ -114,7 +116,21 @@ def _described(name: str, data: Any, outer: Mapping[str, Description], depth: in
         data.get("parameters", {}),
         data.get("domains", {}),
         data.get("note", ""),
+        data.get("definitions", {}),
+        letters=(TIME, *_letters_of_laws(data.get("elements", {}))),
     )
+
+
+def _letters_of_laws(elements: Mapping[str, Any]) -> set[str]:
+    """The letters that laws in a file call their own variables; a mechanism may have parameters of these names elsewhere."""
+    texts = [
+        str(x[key])
+        for x in elements.values()
+        if isinstance(x, dict)
+        for key in ("law", "inverse")
+        if key in x
+    ]
+    return {letter for text in texts for letter in re.findall(r"\b[efpq]\b", text)}
 
 
 def _with_model(name: str, written: Any, models: Mapping[str, Description]) -> Any:
@@ -173,6 +189,8 @@ def _table(d: Description, models: Mapping[str, Description]) -> dict[str, Any]:
         made["note"] = tomlkit.string(d.note, multiline="\n" in d.note)
     if d.parameters:
         made["parameters"] = {name: _plain(x) for name, x in d.parameters}
+    if d.definitions:
+        made["definitions"] = {name: _plain(x) for name, x in d.definitions}
     domains = dict.fromkeys(x.domain for x in d.elements if x.domain)
     if domains:
         made["domains"] = {
@@ -187,10 +205,6 @@ def _element(x: Element) -> Any:
     table: dict[str, Any] = {}
     for key in ("value", "law", "inverse"):
         given = getattr(x, key)
-        if isinstance(given, Traced):
-            raise ModelError(
-                f"the {key} of '{x.name}' is a Python function, which a file cannot hold; write it as text."
-            )
         if given is not None:
             table[key] = _plain(given)
     if x.state:

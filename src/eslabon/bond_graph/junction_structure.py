@@ -17,18 +17,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import networkx as nx
 
 from eslabon.bond_graph.cancellation import without_cancelled
 from eslabon.bond_graph.causality import Causality, Storage, causality
-from eslabon.bond_graph.elements import DETECTORS, GYRATORS, RESISTOR, TRANSFORMERS, Element, Traced
+from eslabon.bond_graph.definitions import Reader
+from eslabon.bond_graph.elements import DETECTORS, GYRATORS, RESISTOR, TRANSFORMERS, Element
 from eslabon.bond_graph.elimination import SingularError, solve
 from eslabon.bond_graph.graph import Graph, Port
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
-from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.numerics.scalars import Expression, casadi
 
 Variable = tuple[str, str]  # a bond, and "e" or "f"
@@ -141,6 +140,7 @@ class Derivation:
         self.symbols: dict[str, Expression] = {}
         self.given: dict[Variable, int] = {}
         self.moduli: dict[str, Expression] = {}
+        self.read = Reader(g.definitions, self.symbol)
 
     def structure(self) -> JunctionStructure:
         if not self.g.bonds:
@@ -301,24 +301,8 @@ class Derivation:
 
     def _modulus(self, x: Element) -> Expression:
         if x.name not in self.moduli:
-            self.moduli[x.name] = self._traced_modulus(x)
+            self.moduli[x.name] = self.read.matrix(x.value)
         return self.moduli[x.name]
-
-    def _traced_modulus(self, x: Element) -> Expression:
-        if isinstance(x.value, Traced):
-            return casadi.sparsify(
-                x.value.function(*(self.symbolic(name) for name in x.value.arguments))
-            )
-        entries = x.value if isinstance(x.value, tuple) else ((x.value,),)
-        return casadi.sparsify(
-            casadi.vertcat(*(casadi.horzcat(*(self.symbolic(e) for e in row)) for row in entries))
-        )
-
-    def symbolic(self, value: Any) -> Expression:
-        """A number or an expression in the symbols of its names."""
-        if not isinstance(value, ParameterExpression):
-            return casadi.SX(value)
-        return casadi.SX(value.evaluate({name: self.symbol(name) for name in value.names()}))
 
     def symbol(self, name: str) -> Expression:
         """That of a parameter, the time, or a variable of the graph."""

@@ -6,20 +6,15 @@ e(f) or f(e). Values may be matrices, whose ports need not all have the same cau
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from eslabon.bond_graph.elements import OWN_LETTERS, RESISTOR, Element, Law, Traced
+from eslabon.bond_graph.definitions import Reader
+from eslabon.bond_graph.elements import OWN_LETTERS, RESISTOR, Element, Law
 from eslabon.bond_graph.elimination import SingularError, solve
 from eslabon.bond_graph.graph_checks import resistor_input
 from eslabon.errors import ModelError
-from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.numerics.scalars import Expression, casadi
 
-Valued = Callable[..., Any]  # the value of an expression, with names of its own
 
-
-def answers(x: Element, given: Expression, integral: list[bool], value: Valued) -> Expression:
+def answers(x: Element, given: Expression, integral: list[bool], value: Reader) -> Expression:
     """What a storage answers port by port: in integral causality the co-energy variable to the energy variable, f to p or e to
     q, else the energy variable to the co-energy variable."""
     if x.law is not None:
@@ -29,55 +24,45 @@ def answers(x: Element, given: Expression, integral: list[bool], value: Valued) 
     return _linear(x, given, [not own for own in integral], value)
 
 
-def co_energy(x: Element, energy: Expression, value: Valued) -> Expression:
+def co_energy(x: Element, energy: Expression, value: Reader) -> Expression:
     """f of p for an inertia, e of q for a compliance, at all ports."""
     return answers(x, energy, [True] * energy.shape[0], value)
 
 
-def dissipated(x: Element, given: Expression, letters: list[str], value: Valued) -> Expression:
+def dissipated(x: Element, given: Expression, letters: list[str], value: Reader) -> Expression:
     """e of f or f of e for a resistor, by what it is given at each port."""
     if x.law is not None:
-        own = x.law if resistor_input(x) == letters[0] else x.inverse
+        own = x.law if resistor_input(x, value.definitions) == letters[0] else x.inverse
         assert own is not None
         return _said(own, letters[0], given, value)
     return _linear(x, given, [letter == "f" for letter in letters], value)
 
 
-def written(x: Element, own: Expression, value: Valued) -> Expression:
+def written(x: Element, own: Expression, value: Reader) -> Expression:
     """The law of an element as it is written, of its own variable."""
     assert x.law is not None
     return casadi.SX(
         _said(
-            x.law, resistor_input(x) if x.kind == RESISTOR else OWN_LETTERS[x.kind][0], own, value
+            x.law,
+            resistor_input(x, value.definitions) if x.kind == RESISTOR else OWN_LETTERS[x.kind][0],
+            own,
+            value,
         )
     )
 
 
-def _said(law: Law, letter: str, given: Expression, value: Valued) -> Expression:
-    if isinstance(law, Traced):
-        return law.function(given)
-    return casadi.SX(value(law, {letter: given}) if isinstance(law, ParameterExpression) else law)
+def _said(law: Law, letter: str, given: Expression, value: Reader) -> Expression:
+    return casadi.SX(value(law, {letter: given}))
 
 
-def matrix(x: Element, value: Valued) -> Expression:
-    """The value of an element as a matrix."""
-    if isinstance(x.value, Traced):
-        return casadi.sparsify(casadi.SX(value(x.value)))
-    if not isinstance(x.value, tuple):
-        return casadi.SX(value(x.value))
-    return casadi.sparsify(
-        casadi.vertcat(*(casadi.horzcat(*(casadi.SX(value(e)) for e in row)) for row in x.value))
-    )
-
-
-def _linear(x: Element, given: Expression, direct: list[bool], value: Valued) -> Expression:
+def _linear(x: Element, given: Expression, direct: list[bool], value: Reader) -> Expression:
     """y = K g where the law is taken as it is written, e = R f, p = I f, q = C e, and its inverse at the other ports.
 
     With b for the latter, g_b = K_ba g_a + K_bb y_b and y_a = K_aa g_a + K_ab y_b.
     """
-    if not isinstance(x.value, tuple | Traced):
+    if not isinstance(x.value, tuple):
         return value(x.value) * given if direct[0] else _quotient(x, given, value)
-    K = matrix(x, value)
+    K = value.matrix(x.value)
     a, b = (
         [k for k, own in enumerate(direct) if own],
         [k for k, own in enumerate(direct) if not own],
@@ -93,7 +78,7 @@ def _linear(x: Element, given: Expression, direct: list[bool], value: Valued) ->
     return made
 
 
-def _quotient(x: Element, given: Expression, value: Valued) -> Expression:
+def _quotient(x: Element, given: Expression, value: Reader) -> Expression:
     divisor = value(x.value)
     if isinstance(divisor, float) and divisor == 0:
         noun = "resistance" if x.kind == RESISTOR else "inertia" if x.kind == "I" else "compliance"

@@ -17,14 +17,15 @@ import numpy as np
 
 from eslabon.bond_graph import laws
 from eslabon.bond_graph.causality import causality
+from eslabon.bond_graph.definitions import Reader
 from eslabon.bond_graph.elements import (
     EFFORT_SINK,
     OWN_LETTERS,
     RESISTOR,
+    TIME,
     TRANSFORMERS,
     Description,
     Element,
-    Traced,
 )
 from eslabon.bond_graph.graph import Graph, Port
 from eslabon.bond_graph.graph_checks import resistor_input
@@ -37,7 +38,6 @@ from eslabon.model.memory import per_model
 from eslabon.model.parameter_expressions import (
     Number,
     ParameterExpression,
-    leaves,
     number,
     parameter,
 )
@@ -102,25 +102,16 @@ COEFFICIENTS = Formula(
 
 def _names(g: Graph, item: Any) -> list[str]:
     """The variables of the graph in an element's value or law."""
-    found = [
-        n
-        for leaf in leaves(item)
-        if isinstance(leaf, ParameterExpression)
-        for n in leaf.names()
-        if n in g.signals
-    ]
-    return list(dict.fromkeys(found))
-
-
-def _timed(item: Any) -> bool:
-    return any(
-        isinstance(leaf, ParameterExpression) and "t" in leaf.names() for leaf in leaves(item)
-    )
+    return [n for n in g.definitions.names_in(item) if n in g.signals]
 
 
 def _varies(g: Graph, x: Element) -> bool:
     """Whether an element's value, or modulus, depends on variables or on the time."""
-    return x.law is None and x.value is not None and (bool(_names(g, x.value)) or _timed(x.value))
+    return (
+        x.law is None
+        and x.value is not None
+        and (bool(_names(g, x.value)) or TIME in g.definitions.names_in(x.value))
+    )
 
 
 def _coefficients(g: Graph) -> Iterator[tuple[Key, Expression]]:
@@ -129,25 +120,16 @@ def _coefficients(g: Graph) -> Iterator[tuple[Key, Expression]]:
     def symbol(name: str) -> Expression:
         return symbols.setdefault(name, casadi.SX.sym(name))
 
-    def value(expression: Any, own: Mapping[str, Expression] | None = None) -> Any:
-        if isinstance(expression, Traced):
-            return expression.function(*(value(name) for name in expression.arguments))
-        if not isinstance(expression, ParameterExpression):
-            return expression
-        own = own or {}
-        return expression.evaluate(
-            {n: own[n] if n in own else symbol(n) for n in expression.names()}
-        )
-
+    value = Reader(g.definitions, symbol)
     for x in g.elements.values():
         if x.law is not None:
-            own = symbol(g.ports[x.name][0].bond.signal_name(_letter(x)))
+            own = symbol(g.ports[x.name][0].bond.signal_name(_letter(g, x)))
             answer = laws.written(x, own, value)
             yield Key(x.name, 0, 0), casadi.jacobian(answer, own)
             for name in _names(g, x.law):
                 yield Key(x.name, 0, 0, name), casadi.jacobian(answer, symbol(name))
         elif _varies(g, x):
-            matrix, (rows, columns) = laws.matrix(x, value), x.shape
+            matrix, (rows, columns) = value.matrix(x.value), x.shape
             for i, j in product(range(rows), range(columns)):
                 made = casadi.densify(matrix[i, j])
                 yield Key(x.name, i, j), made
@@ -156,9 +138,9 @@ def _coefficients(g: Graph) -> Iterator[tuple[Key, Expression]]:
                         yield Key(x.name, i, j, name), casadi.jacobian(made, symbol(name))
 
 
-def _letter(x: Element) -> str:
+def _letter(g: Graph, x: Element) -> str:
     """What an element's law is a function of."""
-    return resistor_input(x) if x.kind == RESISTOR else OWN_LETTERS[x.kind][0]
+    return resistor_input(x, g.definitions) if x.kind == RESISTOR else OWN_LETTERS[x.kind][0]
 
 
 # The graph -----------------------------------------------------------------------------------------------------------
@@ -224,7 +206,7 @@ class _Linear:
 
     def _law(self, x: Element) -> None:
         """A law with its slope; what else it depends on acts beside it."""
-        slope, letter = self.at[Key(x.name, 0, 0)], _letter(x)
+        slope, letter = self.at[Key(x.name, 0, 0)], _letter(self.g, x)
         (port,) = self.g.ports[x.name]
         given, answer = OWN_LETTERS[x.kind] if x.stores else (letter, "f" if letter == "e" else "e")
         inverse = None if x.inverse is None or slope == 0 else parameter(answer) / slope
@@ -245,7 +227,7 @@ class _Linear:
         nominal = tuple(
             tuple(self.at[Key(x.name, i, j)] for j in range(columns)) for i in range(rows)
         )
-        value = nominal if isinstance(x.value, tuple | Traced) else nominal[0][0]
+        value = nominal if isinstance(x.value, tuple) else nominal[0][0]
         self.made.elements[x.name] = replace(x, kind=x.kind.removeprefix("M"), value=value)
         into = [p for p in self.g.ports[x.name] if p.into]
         out = into if x.kind == RESISTOR else [p for p in self.g.ports[x.name] if not p.into]

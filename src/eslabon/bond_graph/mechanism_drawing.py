@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from eslabon.bond_graph.elements import EFFORT_SINK, PORT, SUBMODEL
 from eslabon.bond_graph.graph import Graph
-from eslabon.bond_graph.graph_drawing import identifier, value
+from eslabon.bond_graph.graph_drawing import identifier
 from eslabon.bond_graph.rigid_bodies import TreeDrawing
 from eslabon.errors import ModelError, format_value, suggest
 from eslabon.formulas.applied_loads import CREEP, TOUCHING
@@ -217,7 +217,7 @@ class MechanismDrawing(TreeDrawing):
         if not casadi.sparsify(varying).nnz():
             return sink
         junction = self.element(f"sum_{name}", "0")
-        source = self.element(f"rate_{name}", "MSf", value(varying))
+        source = self.element(f"rate_{name}", "MSf", self.value(varying))
         self.bond(source, junction)
         self.bond(junction, sink)
         return junction

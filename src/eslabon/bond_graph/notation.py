@@ -11,12 +11,15 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from eslabon.arguments import choice, known_words, mapping, names, text
+from eslabon.bond_graph.definitions import Definitions
 from eslabon.bond_graph.elements import (
     DOMAINS,
     KINDS,
+    OWN_LETTERS,
     RESERVED,
     SUBMODEL,
     TIME,
@@ -25,9 +28,8 @@ from eslabon.bond_graph.elements import (
     Element,
     Law,
     Matrix,
-    Traced,
 )
-from eslabon.errors import EslabonError, ModelError, format_value
+from eslabon.errors import ModelError, format_value
 from eslabon.model.parameter_expressions import Number, check_parameter_name, number
 from eslabon.numerics.scalars import casadi
 
@@ -43,27 +45,38 @@ def description(
     parameters: Mapping[str, Any] | None = None,
     domains: Mapping[str, Any] | None = None,
     note: str = "",
+    definitions: Mapping[str, Any] | None = None,
+    letters: Collection[str] = RESERVED,
 ) -> Description:
-    """What was written, as data."""
+    """What was written, as data; `letters` are names that no parameter may have."""
     if not isinstance(elements, Mapping):
         raise ModelError(
             f"elements gives each element by its name, as in {{'L': 'I: 0.1'}}; it is {format_value(elements)}."
         )
     own = domains_of(mapping(domains, "domains"))
     known_words(own, elements, "domains names the unknown element")
-    made = tuple(element(key, value, own.get(key, "")) for key, value in elements.items())
+    named: dict[str, Number] = {
+        parameter_name(n, letters): number(x, f"definition '{n}'")
+        for n, x in mapping(definitions, "definitions").items()
+    }
+    made = tuple(element(key, value, own.get(key, ""), named) for key, value in elements.items())
     values = tuple(
-        (parameter_name(n), number(x, f"parameter '{n}'"))
+        (parameter_name(n, letters), number(x, f"parameter '{n}'"))
         for n, x in mapping(parameters, "parameters").items()
     )
     return Description(
-        text(name, "the name of a bond graph"), made, bonds_of(bonds), values, text(note, "note")
+        text(name, "the name of a bond graph"),
+        made,
+        bonds_of(bonds),
+        values,
+        text(note, "note"),
+        tuple(named.items()),
     )
 
 
-def parameter_name(name: Any) -> str:
+def parameter_name(name: Any, letters: Collection[str] = RESERVED) -> str:
     """The name, if expressions and laws do not mean something else by it."""
-    if name in RESERVED:
+    if name in letters:
         what = "time" if name == TIME else "own variable of an element"
         raise ModelError(
             f"parameter '{name}' has the name of the {what} in expressions; choose another."
@@ -86,8 +99,10 @@ def domains_of(domains: Mapping[str, Any]) -> dict[str, str]:
     return made
 
 
-def element(name: str, written: Any, domain: str = "") -> Element:
-    """One element."""
+def element(
+    name: str, written: Any, domain: str = "", definitions: dict[str, Number] | None = None
+) -> Element:
+    """One element; what a Python function needs besides its expression goes among the definitions."""
     if not isinstance(name, str) or not name or ARROWS.search(name) or name != name.strip():
         raise ModelError(
             f"an element needs a name without arrows and blanks at its ends; it is {format_value(name)}."
@@ -112,8 +127,8 @@ def element(name: str, written: Any, domain: str = "") -> Element:
         name,
         kind,
         value(table["value"], name) if "value" in table else None,
-        law(table["law"], name) if "law" in table else None,
-        law(table["inverse"], name, "inverse") if "inverse" in table else None,
+        law(table["law"], name, kind, "law", definitions) if "law" in table else None,
+        law(table["inverse"], name, kind, "inverse", definitions) if "inverse" in table else None,
         state=_states(table.get("state", ()), name),
         domain=own,
         model=_model(name, table["model"]) if "model" in table else None,
@@ -184,29 +199,33 @@ def value(given: Any, name: str) -> Number | Matrix:
     return tuple(tuple(number(x, what) for x in row) for row in rows)
 
 
-def law(given: Any, name: str, key: str = "law") -> Law:
+def law(given: Any, name: str, kind: str, key: str, definitions: dict[str, Number] | None) -> Law:
     """A constitutive law: an expression, or a Python function, which is traced."""
-    if isinstance(given, Traced) or not callable(given):
-        return given if isinstance(given, Traced) else number(given, f"the {key} of '{name}'")
-    return traced(given, name)
+    if not callable(given):
+        return number(given, f"the {key} of '{name}'")
+    letters = OWN_LETTERS.get(kind, RESERVED)
+    known = {} if definitions is None else definitions
+    names = (f"{re.sub(r'[^0-9A-Za-z_]', '_', name)}_{key}_{k}" for k in count(1))
+    chain = Definitions(n for n in names if n not in known)
+    made = traced(given, name, letters[key == "inverse"], chain)
+    if chain.made and definitions is None:
+        raise ModelError(f"the {key} of '{name}' is too long for a part; write it in a graph.")
+    known |= chain.made
+    return made
 
 
-def traced(function: Callable[[Any], Any], name: str) -> Traced:
-    """A Python function of one number as a graph."""
-    from eslabon.compiler.program import read
-
-    x = casadi.SX.sym("x")
+def traced(function: Callable[[Any], Any], name: str, letter: str, chain: Definitions) -> Number:
+    """A Python function of one number as an expression of a letter."""
+    x = casadi.SX.sym(letter)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", FutureWarning
             )  # CasADi's, about its ways with NumPy's functions
-            made = casadi.Function("law", [x], [casadi.densify(casadi.SX(function(x)))])
-        if made.size_out(0) != (1, 1):
+            made = casadi.densify(casadi.SX(function(x)))
+        if made.shape != (1, 1):
             raise ValueError("it gives more than one number")
-        return Traced(read(made).digest, made)
-    except EslabonError:
-        raise
+        return chain.matrix(made)[0][0]
     except Exception as error:
         raise ModelError(
             f"the law of '{name}' cannot be traced ({type(error).__name__}: {str(error).splitlines()[0]}); write it with "

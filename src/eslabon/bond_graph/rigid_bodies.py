@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.bond_graph.elements import FLOW_SINK
-from eslabon.bond_graph.graph_drawing import Drawing, identifier, matrix_value, value
+from eslabon.bond_graph.graph_drawing import Drawing, identifier
 from eslabon.errors import ModelError
 from eslabon.formulas.kinematics.symbols import symbolic_transform
 from eslabon.formulas.kinematics.tree import coordinates, placements
@@ -179,7 +179,7 @@ class TreeDrawing(Drawing):
         own = casadi.sparsify(inertia[alive, alive])
         if not own.nnz():
             return
-        field = self.element(f"inertia_{identifier(body.name)}", "I", matrix_value(own))
+        field = self.element(f"inertia_{identifier(body.name)}", "I", self.definitions.matrix(own))
         flows = {
             k: self.bond(
                 self.junctions[body.name, k], field, f"{identifier(body.name)}_{COMPONENTS[k]}"
@@ -203,7 +203,7 @@ class TreeDrawing(Drawing):
         for k, (a, b, c) in enumerate(RING):
             if a in alive and b in alive and momentum[c].nnz():
                 gyrator = self.element(
-                    f"ring_{identifier(body)}_{'zxy'[k]}", "MGY", value(momentum[c])
+                    f"ring_{identifier(body)}_{'zxy'[k]}", "MGY", self.value(momentum[c])
                 )
                 self.bond(self.junctions[body, a], gyrator)
                 self.bond(gyrator, self.junctions[body, b])

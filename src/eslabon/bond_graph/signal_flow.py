@@ -23,7 +23,6 @@ from eslabon.bond_graph.elements import (
     RESISTOR,
     STORAGES,
     Element,
-    Traced,
 )
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_formulas import T, U, X
@@ -102,16 +101,6 @@ class _Flow:
         if step.factor.nnz():
             self.graph.add_edge(cause, effect, step=step)
 
-    def _value(self, expression: Any, own: Any = None) -> Any:
-        if isinstance(expression, Traced):
-            return expression.function(*(self._value(name) for name in expression.arguments))
-        if not isinstance(expression, ParameterExpression):
-            return expression
-        own = own or {}
-        return expression.evaluate(
-            {n: own[n] if n in own else self.derivation.symbol(n) for n in expression.names()}
-        )
-
     def _add_storage(self, x: Element) -> None:
         """From what a storage is given at each port, by its law, to what it answers."""
         own, integral = self.causality.storages(x, self.g.ports[x.name])
@@ -121,7 +110,7 @@ class _Flow:
                 for s, known in zip(own, integral, strict=True)
             )
         )
-        slopes = casadi.jacobian(laws.answers(x, given, integral, self._value), given)
+        slopes = casadi.jacobian(laws.answers(x, given, integral, self.derivation.read), given)
         for j, s in enumerate(own):
             rate, co_energy = ((s.port.bond.name, letter) for letter in s.letters)
             energy = (
@@ -146,7 +135,7 @@ class _Flow:
                 for p, n in zip(ports, letters, strict=True)
             )
         )
-        slopes = casadi.jacobian(laws.dissipated(x, given, letters, self._value), given)
+        slopes = casadi.jacobian(laws.dissipated(x, given, letters, self.derivation.read), given)
         for j, port in enumerate(ports):
             for k, other in enumerate(ports):
                 effect = (port.bond.name, OTHER[letters[j]])
@@ -156,9 +145,9 @@ class _Flow:
 
     def _add_modulation(self, x: Element, value: ParameterExpression) -> None:
         """From the variables that a source is modulated by."""
-        made = casadi.SX(self._value(value))
+        made = casadi.SX(self.derivation.read(value))
         (port,) = self.g.ports[x.name]
-        for name in dict.fromkeys(value.names()):
+        for name in self.g.definitions.names_in(value):
             if name in self.g.signals:
                 letter, bond = self.g.signals[name]
                 slope = casadi.sparsify(casadi.jacobian(made, self.derivation.symbol(name)))

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, mapping
 from eslabon.bond_graph import laws
+from eslabon.bond_graph.definitions import Reader
 from eslabon.bond_graph.elements import Element
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_formulas import T, U, X, storages
@@ -37,11 +38,7 @@ def energies(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expr
 
 def co_energies(g: Graph, energy: Expression) -> Expression:
     """Co-energy variables of the storages with a law."""
-    values = g.values
-
-    def value(expression: object, own: Mapping[str, Expression]) -> Expression:
-        return expression.evaluate({**values, **own})  # type: ignore[attr-defined]
-
+    value = Reader(g.definitions, g.values.__getitem__)
     own = [laws.co_energy(x, energy[k], value) for k, x in enumerate(with_laws(g))]
     return casadi.densify(stacked(own))
 

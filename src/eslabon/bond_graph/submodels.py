@@ -25,7 +25,7 @@ def flatten(d: Description, depth: int = 0) -> Description:
     elements: list[Element] = []
     bonds = list(d.bonds)
     inner_bonds: list[Bond] = []
-    parameters = list(d.parameters)
+    parameters, definitions = list(d.parameters), list(d.definitions)
     for element in d.elements:
         if element.kind != SUBMODEL:
             elements.append(element)
@@ -33,12 +33,17 @@ def flatten(d: Description, depth: int = 0) -> Description:
         assert element.model is not None
         inner = _prefixed(element.name, flatten(element.model, depth + 1), bonds, d)
         parameters += _bound(element, inner)
+        definitions += inner.definitions
         bonds = [_joined(bond, inner, element.name) for bond in bonds]
         elements += [x for x in inner.elements if x.kind != PORT]
         ports = {x.name for x in inner.elements if x.kind == PORT}
         inner_bonds += [b for b in inner.bonds if not {b.tail, b.head} & ports]
     return replace(
-        d, elements=tuple(elements), bonds=(*bonds, *inner_bonds), parameters=tuple(parameters)
+        d,
+        elements=tuple(elements),
+        bonds=(*bonds, *inner_bonds),
+        parameters=tuple(parameters),
+        definitions=tuple(definitions),
     )
 
 
@@ -67,7 +72,7 @@ def _prefixed(name: str, inner: Description, outer: list[Bond], d: Description) 
         )
         for b in inner.bonds
     ]
-    names = {n: f"{name}_{n}" for n, _ in inner.parameters}
+    names = {n: f"{name}_{n}" for n, _ in (*inner.parameters, *inner.definitions)}
     names |= {state: f"{name}_{state}" for x in inner.elements for state in x.state}
     for old, new in zip(inner.bonds, bonds, strict=True):
         names |= {old.signal_name(letter): new.signal_name(letter) for letter in LETTERS}
@@ -80,7 +85,14 @@ def _prefixed(name: str, inner: Description, outer: list[Bond], d: Description) 
         for x in inner.elements
     ]
     parameters = tuple((names[n], rename_parameters(x, names)) for n, x in inner.parameters)
-    return replace(inner, elements=tuple(elements), bonds=tuple(bonds), parameters=parameters)
+    definitions = tuple((names[n], rename_parameters(x, names)) for n, x in inner.definitions)
+    return replace(
+        inner,
+        elements=tuple(elements),
+        bonds=tuple(bonds),
+        parameters=parameters,
+        definitions=definitions,
+    )
 
 
 def _bound(element: Element, inner: Description) -> list[tuple[str, Number]]:

@@ -35,8 +35,8 @@ from eslabon.optimize.motion_limits import (
     demand_rows,
 )
 from eslabon.optimize.repeated_function import Repeated
+from eslabon.solve.constraints.closed_configurations import generic
 from eslabon.solve.constraints.constraint_structure import structure
-from eslabon.solve.constraints.independent_coordinates import generic
 
 OBJECTIVES = ("time", "energy", "effort", "jerk")
 ROUNDED = (

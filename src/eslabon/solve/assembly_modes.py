@@ -15,12 +15,15 @@ from eslabon.errors import AssemblyError, ModelError
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, difference, integrate
 from eslabon.model.scale import characteristic_length
+from eslabon.numerics.ordering import stable_order
 from eslabon.numerics.tolerances import DISTINCT
-from eslabon.solve.assembly import Assembly, at_instants, refuse
+from eslabon.solve.assembly_messages import refuse
+from eslabon.solve.branch_assembly import Assembly
 from eslabon.solve.configurations import FINGERPRINT, distinct
 from eslabon.solve.constraints.closed_configurations import unclosed
 from eslabon.solve.constraints.independent_coordinates import partition
 from eslabon.solve.designs import DESCRIBED, one_design
+from eslabon.solve.driven import at_instants
 from eslabon.solve.inverse_kinematics import modes_of_target
 from eslabon.solve.prescribed import home
 from eslabon.solve.problem import Problem
@@ -104,7 +107,7 @@ def _modes(m: Model, problem: Problem, x: Floats, limits: bool) -> Floats:
         )
     made = np.array(inside)
     far = np.abs(difference(m, made, np.broadcast_to(home(m), made.shape)))
-    return made[np.argsort(far.max(axis=-1), kind="stable")]
+    return made[stable_order(far.max(axis=-1))]
 
 
 def _distinct(m: Model, holding: Problem, closed: Floats, passive: bool) -> Floats:

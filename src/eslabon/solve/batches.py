@@ -39,3 +39,21 @@ def leading(**given: tuple[Floats, int]) -> tuple[int, ...]:
         raise InputError(
             f"the leading axes of {told} do not fit together; give one of each for all, or one for each."
         ) from None
+
+
+def joined(values: list[Floats], what: str) -> Floats:
+    """Values (..., n) of several things one after the other, their leading axes together.
+
+    >>> joined([np.zeros((2, 1)), np.ones(3)], "targets").shape
+    (2, 4)
+    """
+    if not values:
+        return np.zeros(0)
+    try:
+        lead = np.broadcast_shapes(*(x.shape[:-1] for x in values))
+    except ValueError:
+        shapes = " and ".join(str(x.shape[:-1]) for x in values)
+        raise InputError(
+            f"the leading axes of the {what}, {shapes}, do not fit together."
+        ) from None
+    return np.concatenate([np.broadcast_to(x, (*lead, x.shape[-1])) for x in values], axis=-1)

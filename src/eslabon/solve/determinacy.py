@@ -17,8 +17,8 @@ from eslabon.model.configuration import integrate
 from eslabon.model.memory import per_model
 from eslabon.model.scale import velocity_scales
 from eslabon.numerics.scalars import casadi
-from eslabon.solve.constraints.closed_configurations import jacobian_at
-from eslabon.solve.constraints.independent_coordinates import generic, rank
+from eslabon.numerics.subspaces import count_nonzero_values
+from eslabon.solve.constraints.closed_configurations import generic, jacobian_at
 from eslabon.solve.problem import CLOSURE_ALONE, Problem
 
 
@@ -77,7 +77,7 @@ def _rate_rows(m: Model, problem: Problem, q: Floats) -> Floats:
 
 
 def _rank(A: Any) -> int:
-    return int(rank(np.linalg.svd(A, compute_uv=False)))
+    return int(count_nonzero_values(np.linalg.svd(A, compute_uv=False)))
 
 
 def _beside_home(m: Model) -> Floats:

@@ -13,14 +13,16 @@ from eslabon.errors import AssemblyError, InputError, InverseKinematicsError, Mo
 from eslabon.formulas.kinematics.frames import chosen_frame, moving_bodies
 from eslabon.model import Model
 from eslabon.model.memory import per_model
+from eslabon.numerics.ordering import stable_order
 from eslabon.numerics.tolerances import DISTINCT
-from eslabon.solve.assembly import assembled, at_instants
 from eslabon.solve.batches import flattened
+from eslabon.solve.branch_assembly import assembled
 from eslabon.solve.configurations import FINGERPRINT, Configurations, distinct
 from eslabon.solve.constraints.closed_configurations import unclosed
 from eslabon.solve.designs import Designs, designs_of
 from eslabon.solve.determinacy import determinacy
-from eslabon.solve.kernels import POSE_SEARCH, STARTS
+from eslabon.solve.driven import at_instants
+from eslabon.solve.pose_search import POSE_SEARCH, STARTS
 from eslabon.solve.prescribed import as_configuration, home
 from eslabon.solve.problem import Problem
 from eslabon.solve.ranges import Ranges
@@ -183,7 +185,7 @@ def _one_each(solver: Solver, lanes: Lanes, guessed: bool, o: Options) -> Solved
     found = determinacy(m, problem) if m.closed else None
     if found is None or found.open or found.surplus or not len(lanes.x):
         return solver.solve(lanes, guessed, o.restarts)
-    from eslabon.solve.assembly import Assembly
+    from eslabon.solve.branch_assembly import Assembly
 
     task = Assembly(m, problem, solver.ranges, strict=False)
     designs = Designs(solver.names, lanes.p[:, None])
@@ -210,7 +212,7 @@ def _several(solver: Solver, lanes: Lanes, guessed: bool, count: int) -> Solved:
 def _several_of(solver: Solver, lane: Lanes, guessed: bool, count: int) -> Solved:
     every, steps = solver.arrivals(lane, guessed)
     every = every[solver.ranges.contain(every)]
-    order = np.argsort(solver.ranges.apart(every, lane.start), kind="stable")
+    order = stable_order(solver.ranges.apart(every, lane.start))
     every = every[order]
     kept = every[_different(solver.m, solver.ranges, every, count)]
     if not len(kept):

@@ -27,8 +27,9 @@ from eslabon.model.configuration import integrate
 from eslabon.model.memory import per_model
 from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.scalars import casadi
+from eslabon.numerics.subspaces import count_nonzero_values
 from eslabon.solve.batches import flattened
-from eslabon.solve.constraints.independent_coordinates import around, rank
+from eslabon.solve.constraints.closed_configurations import around
 from eslabon.solve.singular.conditions import scaled_twists
 from eslabon.solve.target import checked_poses
 
@@ -246,7 +247,7 @@ class Arm:
 def _rank_of_frame(m: Model, frame: str) -> int:
     """In how many directions all joints together can move a frame in general."""
     J = scaled_twists(m, np.stack(list(around(m))), frame) / velocity_scales(m)
-    return max(int(rank(np.linalg.svd(J, compute_uv=False)).max()), 1)
+    return max(int(count_nonzero_values(np.linalg.svd(J, compute_uv=False)).max()), 1)
 
 
 @per_model

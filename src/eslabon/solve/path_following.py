@@ -16,8 +16,10 @@ from eslabon.model.configuration import coordinate_names
 from eslabon.model.parsing import an_axis
 from eslabon.model.plane_of_motion import plane_directions
 from eslabon.model.scale import characteristic_length
+from eslabon.numerics.ordering import stable_order
 from eslabon.numerics.tolerances import COINCIDENT, SINGULAR
-from eslabon.solve.assembly import Assembly, violations
+from eslabon.solve.assembly_messages import violations
+from eslabon.solve.branch_assembly import Assembly
 from eslabon.solve.constraints.closed_configurations import unclosed
 from eslabon.solve.designs import DESCRIBED, one_design
 from eslabon.solve.determinacy import determinacy
@@ -162,7 +164,7 @@ def _beginnings(
         if len(q):
             zero = np.zeros(problem.rate_size(m))
             made = rates(m, problem, q, zero, zero)
-            return list(q[np.argsort(-made.condition, kind="stable")])
+            return list(q[stable_order(-made.condition)])
     return [reached(m, problem, x, start, o, strict=False).q]
 
 

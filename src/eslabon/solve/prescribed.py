@@ -12,6 +12,7 @@ from eslabon.arguments import Floats, finite, states
 from eslabon.errors import InputError, ModelError
 from eslabon.model import Model
 from eslabon.model.memory import per_model
+from eslabon.solve.batches import joined
 from eslabon.solve.constraints.closed_configurations import close
 from eslabon.solve.problem import Problem
 from eslabon.solve.target import Target, read_targets
@@ -60,7 +61,7 @@ def _joints(m: Model, given: Mapping[Any, Any]) -> tuple[Problem, Floats]:
     """Joints by name: of one coordinate a number or an array, of several (..., nq)."""
     problem = Problem(held=tuple(m.joint(name).name for name in given))
     values = [_values(x, name, m.joint(name).nq) for name, x in given.items()]
-    return problem, _together(values, "joints")
+    return problem, joined(values, "joints")
 
 
 def rates_of(m: Model, problem: Problem, given: Any, name: str) -> Floats:
@@ -77,7 +78,7 @@ def rates_of(m: Model, problem: Problem, given: Any, name: str) -> Floats:
                 f"{', '.join(map(str, given))}."
             )
         parts = [_values(x, f"{name} of '{n}'", m.joint(n).nv) for n, x in given.items()]
-        return _together(parts, name)
+        return joined(parts, name)
     made = finite(given, name)
     if made.ndim < 1 or made.shape[-1] != size:
         what = ", ".join(problem.held) if not problem.rows else "what is prescribed"
@@ -97,19 +98,6 @@ def _values(x: Any, name: str, size: int) -> Floats:
             f"'{name}' has {size} numbers, or is a batch (..., {size}); it has shape {made.shape}."
         )
     return made
-
-
-def _together(values: list[Floats], what: str) -> Floats:
-    if not values:
-        return np.zeros(0)
-    try:
-        lead = np.broadcast_shapes(*(x.shape[:-1] for x in values))
-    except ValueError:
-        shapes = ", ".join(str(x.shape[:-1]) for x in values)
-        raise InputError(
-            f"the leading axes of the {what}, {shapes}, do not fit together."
-        ) from None
-    return np.concatenate([np.broadcast_to(x, (*lead, x.shape[-1])) for x in values], axis=-1)
 
 
 def as_configuration(m: Model, given: Any) -> Floats:

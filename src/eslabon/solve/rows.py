@@ -29,6 +29,7 @@ from eslabon.numerics.scalars import Expression, casadi
 
 Vector = tuple[float, float, float]
 POSE_ROWS = ("rx", "ry", "rz", "x", "y", "z")  # turns about the ground's axes, then the position
+EXACT_ROTATION = 1e-14  # of R R^T against 1: a rotation to its last digits
 ANGULAR, LINEAR = slice(0, 3), slice(3, 6)
 
 

@@ -28,10 +28,11 @@ from eslabon.model.scale import characteristic_length
 from eslabon.numerics import continuation
 from eslabon.numerics.least_squares import DAMPING, Found, walk
 from eslabon.numerics.tolerances import CONVERGED
+from eslabon.solve.branch_kernels import ADVANCE, ADVANCE_DESIGN, BRANCH
 from eslabon.solve.constraints.closed_configurations import residuals_at, unclosed
 from eslabon.solve.designs import DESCRIBED, Designs, characteristic_lengths
 from eslabon.solve.determinacy import determinacy
-from eslabon.solve.kernels import ADVANCE, ADVANCE_DESIGN, BRANCH, MISSED, STEPS
+from eslabon.solve.kernels import MISSED, STEPS
 from eslabon.solve.problem import CLOSURE_ALONE, Problem
 from eslabon.solve.ranges import Ranges
 

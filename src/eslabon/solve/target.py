@@ -18,8 +18,10 @@ from eslabon.model.parsing import an_axis
 from eslabon.model.plane_of_motion import plane_directions
 from eslabon.numerics.rigid_motions import check_pose
 from eslabon.numerics.rotations import quaternion_from_rotation, rotation_from_quaternion
+from eslabon.solve.batches import joined
 from eslabon.solve.rigid_points import check_rigid_points
 from eslabon.solve.rows import (
+    EXACT_ROTATION,
     POSE_ROWS,
     AngleInPlane,
     AxisRows,
@@ -32,7 +34,6 @@ from eslabon.solve.rows import (
     Vector,
 )
 
-EXACT = 1e-14  # of R R^T against 1: a rotation to its last digits
 ONE, LAST_ROW = np.eye(3), np.array([0.0, 0.0, 0.0, 1.0])
 
 
@@ -91,15 +92,7 @@ def read_targets(m: Model, targets: Sequence[Target]) -> tuple[tuple[Rows, ...],
         raise ModelError(
             "a target needs a pose, a position, an orientation, an axis, planar coordinates or points."
         )
-    try:
-        lead = np.broadcast_shapes(*(x.shape[:-1] for x in values))
-    except ValueError:
-        shapes = " and ".join(str(x.shape[:-1]) for x in values)
-        raise InputError(
-            f"the leading axes of the targets, {shapes}, do not fit together."
-        ) from None
-    together = [np.broadcast_to(x, (*lead, x.shape[-1])) for x in values]
-    return tuple(rows), np.concatenate(together, axis=-1)
+    return tuple(rows), joined(values, "targets")
 
 
 def _read(m: Model, target: Target) -> list[tuple[Rows, Floats]]:
@@ -233,7 +226,7 @@ def _are_exact(poses: Floats) -> bool:
     with np.errstate(all="ignore"):  # what overflows is no pose
         error = np.abs(R @ np.swapaxes(R, -1, -2) - ONE).max(initial=0.0)
     proper = (
-        error < EXACT
+        error < EXACT_ROTATION
         and np.linalg.det(R).min(initial=1.0) > 0
         and np.isfinite(poses[..., :3, 3]).all()
     )

@@ -29,9 +29,9 @@ from eslabon.model.memory import per_model
 from eslabon.model.scale import row_scales, velocity_scales
 from eslabon.numerics.tolerances import RANK, ROUND_OFF, SINGULAR
 from eslabon.solve.batches import flattened
-from eslabon.solve.constraints.closed_configurations import jacobian_at
+from eslabon.solve.constraints.closed_configurations import generic, jacobian_at
 from eslabon.solve.constraints.closure_violation import check_closed
-from eslabon.solve.constraints.independent_coordinates import generic, velocities_of
+from eslabon.solve.constraints.independent_coordinates import velocities_of
 from eslabon.solve.mobility.closed_branches import surroundings
 from eslabon.solve.mobility.closed_chains import Network
 from eslabon.solve.mobility.passive_motions import passive_motions

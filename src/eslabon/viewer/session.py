@@ -35,7 +35,7 @@ from eslabon.model.memory import per_model
 from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
 from eslabon.scene import body_poses
-from eslabon.solve.assembly import NearBranch
+from eslabon.solve.branch_assembly import NearBranch
 from eslabon.solve.configurations import Configurations, distinct
 from eslabon.solve.constraints.closed_configurations import residuals_at
 from eslabon.solve.designs import Designs

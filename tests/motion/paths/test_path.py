@@ -217,3 +217,44 @@ def test_orientations_as_a_user_gives_them():
     turned = paths.along(line, law, [np.eye(3), rotation_x(1.0)])
     assert turned.twist(0.5)[0] == pytest.approx(15 / 8)
     assert "one turn" in repr(turned)
+
+
+# -- no result depends on the unit of length -------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [5e-10, 1e-6, 1.0, 1e6])
+def test_a_path_of_poses_moves_at_any_size(size):
+    """Two poses a tiny distance apart are two poses; before, those within 1e-9 m were one."""
+    T = np.stack([np.eye(4), np.eye(4)])
+    T[1, 0, 3] = size
+    path = paths.pose_path(T, paths.quintic(2.0))
+    assert path.pose(1.0)[0, 3] == pytest.approx(size / 2, rel=1e-12)
+    assert path.twist(1.0)[3] == pytest.approx(size * 15 / 16, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_paths_join_at_any_size(size):
+    """Whether paths meet is a matter of how far they go, not of metres."""
+    law = paths.quintic(1.0)
+
+    def way(x, y):
+        return paths.along(paths.line([x * size, 0, 0], [y * size, 0, 0]), law)
+
+    assert way(0, 1).then(way(1, 2)).rests
+    with pytest.raises(paths.PathError, match=r"starts .* from where the one before it ends"):
+        way(0, 1).then(way(1.001, 2))
+    joints = paths.joint_path([[0.0], [size]], law)
+    assert joints.rests
+    with pytest.raises(paths.PathError, match="starts"):
+        joints.then(paths.joint_path([[1.001 * size], [2 * size]], law))
+
+
+def test_rates_too_large_to_compute_with_are_refused():
+    for call in (
+        lambda: paths.quintic(1e-200),
+        lambda: paths.quintic(1.0).lasting(1e-200),
+        lambda: paths.joint_path([[0.0], [1.0]], paths.quintic(1.0)).lasting(1e-200),
+        lambda: paths.joint_path([[0.0], [1.0]], times=[0.0, 1e-200]),
+    ):
+        with pytest.raises(paths.PathError, match=r"too (short|near) to compute rates with"):
+            call()

@@ -10,7 +10,7 @@ import eslabon as es
 from eslabon.model import KINDS
 from eslabon.model.configuration import difference, integrate, velocity_names
 from eslabon.numerics import rotation_z
-from eslabon.solve.constraints.independent_coordinates import beside
+from eslabon.solve.constraints.closed_configurations import beside
 from eslabon.solve.singular.singularity import in_words
 from random_mechanisms import random_closed, random_coordinates, random_tree
 from randomness import seeded

@@ -103,7 +103,7 @@ def test_a_moving_reference_is_learnt() -> None:
     """The inertias are two and three times what the law thinks: it follows ever better."""
     m = es.load("five_bar").with_gravity((0.0, -9.81, 0.0))
     true, q0, own = heavier(m, 1.0), m.assemble([2.0, 1.0]), list(m.actuated_coordinates)
-    wave = C.reference(
+    wave = es.as_trajectory(
         m, lambda t: casadi.vertcat(2 + 0.1 * casadi.sin(3 * t), 1 + 0.1 * casadi.sin(5 * t))
     )
     law = C.adaptive(m, wave, 10.0, 2e-3, 1e-4)

@@ -43,8 +43,8 @@ def test_modal_control_along_the_straight_line_of_rojas() -> None:
     joints = m.follow(path, guess, times=np.linspace(0.0, 1.0, 41))
     law = C.modal(m, joints, frequency=1.0, damping=np.sqrt(0.5), times=np.linspace(0.0, 1.0, 21))
     assigned = [complex(-np.sqrt(0.5), x * np.sqrt(0.5)) for x in (1, -1)] * 6
-    lm = m.linearize(*(np.array([getattr(C.reference(m, joints).at(t), x) for t in law.t]) for x in "qv"),
-        a=np.array([C.reference(m, joints).at(t).a for t in law.t]))  # fmt: skip
+    lm = m.linearize(*(np.array([getattr(es.as_trajectory(m, joints).at(t), x) for t in law.t]) for x in "qv"),
+        a=np.array([es.as_trajectory(m, joints).at(t).a for t in law.t]))  # fmt: skip
     for k in range(len(law.t)):
         A = lm.A[k] - lm.B[k] @ np.hstack([law.Kp[k], law.Kd[k]])
         # each pole of the double pairs is known to a root of round-off, and their matrix exactly
@@ -52,7 +52,7 @@ def test_modal_control_along_the_straight_line_of_rojas() -> None:
             A[6:], np.hstack([-np.eye(6), -np.sqrt(2) * np.eye(6)]), atol=1e-9
         )
         assert apart(np.linalg.eigvals(A), assigned) < 1e-5
-    q, v, _ = C.reference(m, joints).at(0.45)
+    q, v, _ = es.as_trajectory(m, joints).at(0.45)
     np.testing.assert_allclose(
         closed_loop(m, law, q, v, 0.45)[6:],
         np.hstack([-np.eye(6), -np.sqrt(2) * np.eye(6)]),
@@ -148,10 +148,13 @@ def test_errors_along_a_motion_cost_what_riccati_says() -> None:
     e0, t = np.array([1e-3, -5e-4]), np.linspace(0.0, 0.5, 501)
     motion = m.simulate(m.assemble(np.array([2.0, 1.0]) + e0), None, t, law, rtol=1e-10, atol=1e-13)
     own = list(m.actuated_coordinates)
-    reference = C.reference(m, path).at(t)
+    reference = es.as_trajectory(m, path).at(t)
     x = np.hstack([motion.q[:, own] - reference.q, motion.v[:, own] - reference.v])
     nominal = np.array(
-        [law(s, q, v) for s, q, v in zip(t, *C.reference(m, path).completed(t)[:2], strict=True)]
+        [
+            law(s, q, v)
+            for s, q, v in zip(t, *es.as_trajectory(m, path).completed_at(t)[:2], strict=True)
+        ]
     )
     u = motion.tau - nominal
     from scipy.integrate import simpson

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.answers import figure
 from eslabon.displays import displayed
 from eslabon.motion.paths.curve_kinds import line, point, spline
 from eslabon.motion.paths.frame_orientation import Orientation, orientation_along, turning
-from eslabon.motion.paths.path_arguments import SAME, Floats, PathError, numbers
+from eslabon.motion.paths.path_arguments import Floats, PathError, numbers
 from eslabon.motion.paths.space_curve import Curve
 from eslabon.motion.paths.splines import chords
 from eslabon.motion.paths.time_laws import Law
-from eslabon.motion.paths.timed_path import Timed, Triple, by_law, meeting_times
+from eslabon.motion.paths.timed_path import GAP, Timed, Triple, by_law, meeting_times
 from eslabon.numerics import check_pose
-from eslabon.plotting import saved
+from eslabon.numerics.tolerances import ROUND_OFF
 
 
 @displayed(line=True)
@@ -49,6 +50,21 @@ class Path(Timed[Samples]):
     """
 
     samples = Samples
+
+    @cached_property
+    def _sizes(self) -> Triple:
+        """Of poses and twists the angular and the linear part are measured each by itself; a rotation by one."""
+        pose, twist, acceleration = self(self._places)
+        far = np.ones((4, 4))
+        position = pose[:, :3, 3]
+        far[:3, 3] = (
+            np.linalg.norm(np.ptp(position, axis=0)) + ROUND_OFF / GAP * np.abs(position).max()
+        )
+        rates = [
+            np.repeat(np.linalg.norm(x.reshape(-1, 2, 3), axis=-1).max(axis=0), 3)
+            for x in (twist, acceleration)
+        ]
+        return far, rates[0], rates[1]
 
     def pose(self, t: ArrayLike) -> Floats:
         """The pose, (..., 4, 4).
@@ -86,9 +102,7 @@ class Path(Timed[Samples]):
         >>> [ax.get_ylabel() for ax in path.plot().axes]
         ['y [m]', '[m/s]', '[m/s²]', '[rad/s]', '[rad/s²]']
         """
-        from eslabon.motion.paths.path_plot import figure
-
-        return saved(figure(self, theme), path)
+        return figure(self, theme=theme, path=path)
 
     def within(
         self,
@@ -197,7 +211,7 @@ def pose_path(poses: ArrayLike, law: Law, degree: int = 5) -> Path:
         )
     T = check_pose(T)
     R, p = T[:, :3, :3], T[:, :3, 3]
-    if np.ptp(p, axis=0).max() <= SAME:
+    if np.ptp(p, axis=0).max() <= ROUND_OFF * np.abs(p).max():
         return along(point(p[0]), law, turning(R))
     curve = line(p[0], p[1]) if len(p) == 2 else spline(p, degree)
     return along(curve, law, turning(R, chords(p)))

@@ -14,6 +14,7 @@ from eslabon.numerics import check_rotation
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 SAME = 1e-9  # of the whole: points closer than this are one point
+SHORTEST = 1e-50  # s: the third derivative of a shorter motion is too large to compute with
 
 
 class PathError(EslabonError, ValueError):
@@ -92,6 +93,21 @@ def positive(value: Any, what: str) -> float:
     return float(number)
 
 
+def duration_of(value: Any) -> float:
+    """A duration in seconds, long enough that the rates of the motion are numbers to compute with.
+
+    >>> duration_of(1e-200)
+    Traceback (most recent call last):
+    eslabon.motion.paths.path_arguments.PathError: the duration must be at least 1e-50 s; 1e-200 s is too short to compute rates with.
+    """
+    duration = positive(value, "the duration")
+    if duration < SHORTEST:
+        raise PathError(
+            f"the duration must be at least {SHORTEST:g} s; {duration:g} s is too short to compute rates with."
+        )
+    return duration
+
+
 def waiting(before: Any, after: Any) -> tuple[float, float]:
     """Rests at two ends: seconds, zero or more."""
     for value, what in ((before, "the rest before"), (after, "the rest after")):
@@ -167,6 +183,8 @@ def increasing(values: ArrayLike, count: int, what: str) -> Floats:
         )
     for k in np.flatnonzero(np.diff(array) <= 0):
         raise PathError(f"{what} must increase; after {array[k]:g} comes {array[k + 1]:g}.")
+    for k in np.flatnonzero(np.diff(array) < SHORTEST):
+        raise PathError(f"{what} in rows {k} and {k + 1} are too near to compute rates with.")
     return array
 
 

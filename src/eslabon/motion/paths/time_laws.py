@@ -19,6 +19,7 @@ from eslabon.displays import displayed
 from eslabon.motion.paths.path_arguments import (
     Floats,
     PathError,
+    duration_of,
     increasing,
     limits,
     numbers,
@@ -97,7 +98,7 @@ class Law:
 
     def lasting(self, duration: float) -> Law:
         """The same law over another duration; its rests stretch with it."""
-        ratio = positive(duration, "the duration") / self.duration
+        ratio = duration_of(duration) / self.duration
         return replace(
             self, duration=float(duration), before=ratio * self.before, after=ratio * self.after
         )
@@ -208,7 +209,7 @@ def cycloidal(duration: float) -> Law:
     >>> float(cycloidal(1.0)(0.25, 2)) / np.pi
     2.0
     """
-    return Law("cycloidal", positive(duration, "the duration"), Cycloid())
+    return Law("cycloidal", duration_of(duration), Cycloid())
 
 
 def quintic(duration: float) -> Law:
@@ -217,7 +218,7 @@ def quintic(duration: float) -> Law:
     >>> float(quintic(1.0)(0.5, 1))
     1.875
     """
-    return Law("quintic", positive(duration, "the duration"), _power_series(0, 0, 0, 10, -15, 6))
+    return Law("quintic", duration_of(duration), _power_series(0, 0, 0, 10, -15, 6))
 
 
 def septic(duration: float) -> Law:
@@ -226,9 +227,7 @@ def septic(duration: float) -> Law:
     >>> float(septic(1.0)(1.0, 3))
     0.0
     """
-    return Law(
-        "septic", positive(duration, "the duration"), _power_series(0, 0, 0, 0, 35, -84, 70, -20)
-    )
+    return Law("septic", duration_of(duration), _power_series(0, 0, 0, 0, 35, -84, 70, -20))
 
 
 def trapezoidal(duration: float, fraction: float = 0.25) -> Law:
@@ -254,7 +253,7 @@ def trapezoidal(duration: float, fraction: float = 0.25) -> Law:
         )
     knots = np.unique([0.0, fraction, 1.0 - fraction, 1.0])
     velocities = np.minimum(1.0, np.minimum(knots, 1.0 - knots) / fraction) / (1.0 - fraction)
-    return Law("trapezoidal", positive(duration, "the duration"), _integrated(knots, velocities, 1))
+    return Law("trapezoidal", duration_of(duration), _integrated(knots, velocities, 1))
 
 
 def splined_cycloid(duration: float, nodes: int = 21) -> Law:
@@ -273,9 +272,7 @@ def splined_cycloid(duration: float, nodes: int = 21) -> Law:
     )
     tau, h = np.linspace(0.0, 1.0, nodes), 1.0 / (nodes - 1)
     accelerations = (2 / h) * np.tan(pi * h) * np.sin(2 * pi * tau)
-    return Law(
-        "splined cycloid", positive(duration, "the duration"), _integrated(tau, accelerations, 2)
-    )
+    return Law("splined cycloid", duration_of(duration), _integrated(tau, accelerations, 2))
 
 
 def spline_law(times: ArrayLike, values: ArrayLike, degree: int = 3, ends: str = "clamped") -> Law:

@@ -18,7 +18,15 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import MAX_COUNT
 from eslabon.displays import displayed
 from eslabon.motion.paths.arc_length import panel_of
-from eslabon.motion.paths.path_arguments import Floats, PathError, numbers, positive, waiting, whole
+from eslabon.motion.paths.path_arguments import (
+    Floats,
+    PathError,
+    duration_of,
+    numbers,
+    positive,
+    waiting,
+    whole,
+)
 from eslabon.motion.paths.time_laws import Law
 
 Triple = tuple[Floats, Floats, Floats]  # value, rate, acceleration
@@ -26,11 +34,12 @@ Triple = tuple[Floats, Floats, Floats]  # value, rate, acceleration
 S = TypeVar("S")  # the samples of a kind of path
 Size = Callable[[Floats], Floats]  # a number to be limited, of times
 
-# Joined paths may be this far apart, in metres, radians or their rates.
+# Joined paths may be this far apart, of how far and how fast they go.
 GAP = 1e-6
 
 # How densely the smooth parts of a path are searched for the greatest rate, before the search is refined.
 PLACES = 257
+INSIDE = np.linspace(1e-9, 1 - 1e-9, 17)  # of a smooth part, in which sizes are looked for
 
 
 @displayed
@@ -69,8 +78,21 @@ class Timed(Generic[S]):
     @property
     def rests(self) -> bool:
         """Whether rate and acceleration are zero at both ends."""
-        _, rate, acceleration = self(np.array([0.0, self.duration]))
-        return bool(np.abs(rate).max() < GAP and np.abs(acceleration).max() < GAP)
+        _, *ends = self(np.array([0.0, self.duration]))
+        return all(
+            bool((np.abs(x) <= GAP * size).all())
+            for x, size in zip(ends, self._sizes[1:], strict=True)
+        )
+
+    @property
+    def _places(self) -> Floats:
+        """Times at which it is seen how far and how fast the path goes, within its smooth parts."""
+        return np.concatenate([a + (b - a) * INSIDE for a, b in pairwise(self.breaks)])
+
+    @property
+    def _sizes(self) -> Triple:
+        """How far the path goes, and its largest rate and acceleration: what gaps are measured by."""
+        raise NotImplementedError
 
     def sample(self, n: int | None = None, dt: float | None = None) -> S:
         """The path at n evenly spaced times, or at steps of dt, the last of which may be shorter; both ends are among them."""
@@ -118,13 +140,17 @@ class Timed(Generic[S]):
         (end, leaving, _), (start, entering, _) = first(first.duration), second(0.0)
         if end.shape != start.shape:
             raise PathError(f"the paths differ in size: {end.shape} and {start.shape}.")
-        if (gap := float(np.abs(end - start).max())) > GAP:
+        far, fast = (
+            np.maximum(a, b) for a, b in zip(first._sizes[:2], second._sizes, strict=False)
+        )
+        apart, change = np.abs(end - start), np.abs(leaving - entering)
+        if (apart > GAP * far).any():
+            gap = float(apart.max())
             raise PathError(
                 f"the next path starts {gap:.6g} (metres or radians) from where the one before it ends."
             )
-        if (jump := float(np.abs(leaving - entering).max())) > GAP * max(
-            1.0, float(np.abs(leaving).max())
-        ):
+        if (change > GAP * fast).any():
+            jump = float(change.max())
             raise PathError(
                 f"the velocity would jump by {jump:.6g} where the paths join; let both rest there (cycloidal, quintic) "
                 "or meet at the same velocity."
@@ -154,7 +180,7 @@ class Timed(Generic[S]):
 
     def lasting(self, duration: float) -> Self:
         """The same motion over another duration: rates scale with its inverse, accelerations with its square."""
-        ratio = positive(duration, "the duration") / self.duration
+        ratio = duration_of(duration) / self.duration
 
         def motion(t: Floats) -> Triple:
             value, rate, acceleration = self.motion(np.minimum(t / ratio, self.duration))
@@ -166,7 +192,7 @@ class Timed(Generic[S]):
         """The path with rests at its ends, where it must stand still."""
         before, after = waiting(before, after)
         for rest, end in ((before, 0.0), (after, self.duration)):
-            if rest and np.abs(self(end)[1]).max() > GAP:
+            if rest and (np.abs(self(end)[1]) > GAP * self._sizes[1]).any():
                 raise PathError(
                     f"the path moves at t = {end:g} s, so it cannot wait there; use a law that rests."
                 )

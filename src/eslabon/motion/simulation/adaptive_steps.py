@@ -22,7 +22,7 @@ from eslabon.errors import InputError
 from eslabon.motion.simulation import equations_of_motion
 from eslabon.motion.simulation.actuation import Control, Table
 from eslabon.motion.simulation.applied_system import SwitchedForces, System
-from eslabon.motion.simulation.constraint_projection import condition
+from eslabon.motion.simulation.branch_rates import BranchRates
 from eslabon.motion.simulation.controller_memory import Memory, within
 from eslabon.motion.simulation.mode_switches import (
     PARTS,
@@ -49,15 +49,6 @@ DRIFT, DRIFT_MULTISTEP = (
 OFTEN = 10  # steps before it is looked at again
 PATIENCE = 20_000  # evaluations in which a run must get ahead by
 LEAST = 1e-7  # of its length
-# Near a singularity of the constraints at a distance d round-off e becomes e/d^2 in the rates, and no step is so short
-# that a tight tolerance would not see it. Where a run crawls there, its tolerances are loosened for a leap across.
-CRAWL = 1_000  # evaluations
-LEAP = 0.01  # of the longest step so far: in so many evaluations a run with loops gets ahead by that, or crawls
-SINGULAR = 0.03  # a reciprocal condition number of the constraints
-LOOSER, LOOSEST = (
-    100.0,
-    1.01e-6,
-)  # by what tolerances are multiplied, and a relative one that is never exceeded
 
 Function = Callable[[float, Floats], Any]
 Event = Callable[[float, Floats, Floats], float]
@@ -99,19 +90,12 @@ class Run:
     steps: int = 0
     evaluations: int = 0
     trouble: str = ""  # why it broke down
-    looser: float = 1.0  # by what the tolerances are multiplied
-    loosened: list[float] = field(default_factory=list)  # when they were
 
     def __post_init__(self) -> None:
         self.found = {name: [] for name in self.settings.events}
-        self._mark, self._limit, self._longest, self._begun, self._ended = (
-            self.span[0],
-            PATIENCE,
-            0.0,
-            0,
-            False,
-        )
-        self._pace = (self.span[0], CRAWL)
+        self._mark, self._limit, self._begun, self._ended = self.span[0], PATIENCE, 0, False
+        law = self.control if isinstance(self.control, Law) else None
+        self.branch = BranchRates(self.system, law) if self.system.m.closed else None
         self._n, nu = self.system.m.nq + self.system.m.nv, self.system.m.nu
         law = self._law()
         limited = law is not None or self._is_table("linear", "cubic")
@@ -159,9 +143,8 @@ class Run:
             for name, own in self.found.items()
         }
         t, x = states(self.t, self.x)
-        made = Outcome(
-            t, x[:, : self._n], self.steps, self.evaluations, events, state=x[:, self._n :]
-        )
+        evaluations = self.evaluations + (self.branch.neighbours if self.branch else 0)
+        made = Outcome(t, x[:, : self._n], self.steps, evaluations, events, state=x[:, self._n :])
         if self.acted:
             asked, tau, a = (np.array(rows) for rows in zip(*self.acted, strict=True))
             follows = self._law() is not None or self._is_table("linear", "cubic")
@@ -280,8 +263,8 @@ class Run:
 
         said, (rates, jacobian) = self.settings, functions
         options = {
-            "rtol": said.rtol * self.looser,
-            "atol": said.atol * self.looser,
+            "rtol": said.rtol,
+            "atol": said.atol,
             "max_step": said.longest,
         }
         sliding = self.modes is not None and self.modes.held
@@ -296,45 +279,19 @@ class Run:
             return getattr(integrate, said.method)(rates, t, x, end, **options)
 
     def _renewed(self, solver: Any, functions: tuple[Function, Function | None], end: float) -> Any:
-        """The solver; or another one, where it has drifted off the manifold, or tolerances are loosened or hold again."""
+        """The solver; or another one, where it has drifted off the manifold."""
         if (
             solver.status != "running"
             or not self.system.m.closed
             or self.steps < self._begun + OFTEN
         ):
             return solver
-        y, first, leap = (
-            self.system.projected(solver.y, solver.t),
-            solver.step_size,
-            LEAP * self._longest,
-        )
+        y, first = self.system.projected(solver.y, solver.t), solver.step_size
         drift = DRIFT_MULTISTEP if self.settings.method in MULTISTEP else DRIFT
-        allowed = drift * self.looser * (self.settings.atol + self.settings.rtol * np.abs(y))
-        if (
-            self._crawls(solver.t, leap)
-            and self.settings.rtol * self.looser * LOOSER <= LOOSEST
-            and self._condition(solver.t, y) < SINGULAR
-        ):
-            self.looser, first = self.looser * LOOSER, max(first, leap)
-            self.loosened.append(solver.t)
-        elif self.looser > 1 and first > leap:
-            self.looser = 1.0
-        elif not np.any(np.abs(y - solver.y) > allowed) or self._condition(solver.t, y) < SINGULAR:
-            return (
-                solver  # near a singularity a projection moves a state by more than it has drifted
-            )
+        allowed = drift * (self.settings.atol + self.settings.rtol * np.abs(y))
+        if not np.any(np.abs(y - solver.y) > allowed):
+            return solver
         return self._solver(functions, solver.t, y, end, first)
-
-    def _condition(self, t: float, x: Floats) -> float:
-        return condition(self.system.m, x, t, self.system.designs)
-
-    def _crawls(self, t: float, leap: float) -> bool:
-        """Whether so many evaluations did not bring the run ahead."""
-        since, limit = self._pace
-        if t < since + leap and self.evaluations <= limit:
-            return False
-        self._pace = t, self.evaluations + CRAWL
-        return t < since + leap
 
     # -- after a step -------------------------------------------------------------------------------------------
 
@@ -342,7 +299,8 @@ class Run:
         """Look for events up to a time in the step, report what is to be reported; whether an event ends the run."""
         before = solver.t_old
         self.steps += 1
-        self._longest = max(self._longest, t - before)
+        if self.branch is not None:
+            self.branch.step_done()
         if t >= self._mark + LEAST * (self.span[-1] - self.span[0]):
             self._mark, self._limit = t, self.evaluations + PATIENCE
         inside = (
@@ -404,21 +362,24 @@ class Run:
 
         `middle` is a time at which forces that hold have the value they have all along.
         """
-        control, system = self.control, self.system
+        control, system, branch = self.control, self.system, self.branch
         law, known = self._law(), self._known_forces(middle)
         if self.switched is not None:
-            bound = _Bound(self.switched, known, self._watched(self.switched.rates))
+            own = self.switched.rates(None if branch is None else branch.under_forces)
+            bound = _Bound(self.switched, known, self._watched(own))
             self.modes = self.modes or Modes(bound, float(self.span[-1] - self.span[0]))
             self.modes.system = bound
             python = isinstance(control, Called)
             return self.modes.rates, None if python else partial(_frozen_jacobian, self.modes)
-        f = system.rates(law)
+        f: Callable[..., Any] = system.rates(law) if branch is None else branch
         rates = self._watched(lambda t, x: f(t, x, known(t, x)))
         if isinstance(control, Called):
             return rates, None
 
         def jacobian(t: float, x: Floats) -> Any:
-            return system.function(equations_of_motion.JACOBIAN, law=law)(t, x, known(t, x))
+            f = system.function(equations_of_motion.JACOBIAN, law=law)
+            tau = known(t, x)
+            return f(t, x, tau) if branch is None else branch.jacobian(f, t, x, tau)
 
         return rates, jacobian
 
@@ -523,11 +484,6 @@ class Runs:
             )
             passed = Passages(system.m, passages.wanted, designs=picked.designs)
             self.runs[index] = Run(picked, own, x0[index], span, settings, passed, part)
-
-    @property
-    def loosened(self) -> list[float]:
-        """When tolerances were loosened."""
-        return [t for run in self.runs.values() for t in run.loosened]
 
     @property
     def reached(self) -> float:

@@ -23,7 +23,7 @@ from eslabon.model.validation import TIME
 from eslabon.motion.simulation import equations_of_motion
 from eslabon.motion.simulation.acting_forces import Acting
 from eslabon.motion.simulation.actuation import Table
-from eslabon.motion.simulation.constraint_projection import project
+from eslabon.motion.simulation.branch_neighbours import Branch, project_along_branch
 from eslabon.motion.simulation.controller_memory import within
 from eslabon.motion.simulation.joint_stops import Stop
 from eslabon.motion.simulation.native_laws import Law, law_at
@@ -67,7 +67,7 @@ class System:
 
     def projected(self, x: Floats, t: Any) -> Floats:
         """States (..., n) on the constraint manifold, each trajectory on that of its design."""
-        return project(self.m, x, t, self.designs)
+        return project_along_branch(self.m, x, t, self.designs)
 
     def pick(self, batch: Shape, index: Any) -> System:
         """The system of some trajectories of a batch."""
@@ -109,18 +109,33 @@ class System:
         given = [float(values[str(s)]) for column in free for s in casadi.symvar(column)]
         return SwitchedForces(self, acting, found, np.array(given))
 
-    def pushed_rates(self) -> Callable[..., Floats]:
-        """d(q, v)/dt of t, (q, v) and the forces of actuators and along all velocities."""
+    def pushed_rates(self) -> Callable[..., Any]:
+        """d(q, v)/dt of t, (q, v) and the forces of actuators and along all velocities; of a mechanism with loops also the
+        `rank_distance` of the constraints."""
+        of, closed = equations_of_motion, self.m.closed
         if self.constraints != "elimination":
-            return self.function(equations_of_motion.PUSHED_RATES)
-        n, eliminated = self.m.nq + self.m.nv, self._eliminated(None)
-        return lambda t, x, tau, push: eliminated(t, x[..., :n], tau)
+            return self.function(of.LOOP_PUSHED_RATES if closed else of.PUSHED_RATES)
+        eliminated, branch = self._eliminated(None), Branch(self.m, self.designs)
+        return lambda t, x, tau, push: (
+            eliminated(t, x, tau),
+            branch.distance(t, x[: self.m.nq]),
+        )
 
     def rates(self, law: Law | None = None) -> Callable[..., Floats]:
         """dx/dt of t, x and the actuators' forces beside the law's."""
         if self.constraints != "elimination":
             return self.function(equations_of_motion.RATES, law=law)
         return self._eliminated(law)
+
+    def loop_rates(
+        self, law: Law | None = None, stages: bool = False
+    ) -> Callable[..., tuple[Floats, Any]]:
+        """The same of a mechanism with loops, or at the stages of a fixed step, and the `rank_distance` of the constraints."""
+        if self.constraints != "elimination":
+            of = equations_of_motion
+            return self.function(of.LOOP_STAGE_RATES if stages else of.LOOP_RATES, law=law)
+        rates, branch = self._eliminated(law), Branch(self.m, self.designs)
+        return lambda t, x, tau: (rates(t, x, tau), branch.distance(t, x[: self.m.nq]))
 
     def _eliminated(self, law: Law | None) -> Callable[..., Floats]:
         """dx/dt with the dependent coordinates eliminated, of which others are chosen where these go bad."""
@@ -229,11 +244,10 @@ class SwitchedForces:
         """The derivative of dx/dt by x."""
         return self._function(equations_of_motion.FROZEN_JACOBIAN)
 
-    @cached_property
-    def rates(self) -> Callable[..., Floats]:
-        """dx/dt."""
+    def rates(self, moved: Callable[..., Floats] | None = None) -> Callable[..., Floats]:
+        """dx/dt of t, x, tau and modes; `moved` is d(q, v)/dt under forces, of a mechanism with loops."""
         system, n = self.system, self.system.m.nq + self.system.m.nv
-        moving, closed = system.pushed_rates(), system.m.closed
+        moving, closed = moved or system.pushed_rates(), system.m.closed
 
         def rates(t: float, x: Floats, tau: Floats, modes: Floats) -> Floats:
             at = system.projected(x, t) if closed else x

@@ -15,7 +15,7 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula
+from eslabon.compiler.formula import Argument, Formula
 from eslabon.formulas.dynamics import mass_matrix
 from eslabon.formulas.kinematics.ball_loops import aligned_loops
 from eslabon.formulas.kinematics.closure import equations
@@ -26,10 +26,8 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize
 from eslabon.model.validation import TIME
 from eslabon.numerics.scalars import Expression, casadi
-from eslabon.solve.constraints.closed_configurations import CLOSURE
 from eslabon.solve.constraints.closure_violation import STATE
 from eslabon.solve.constraints.independent_coordinates import (
-    partition,
     redundancy_is_constant,
     retained_rows,
 )
@@ -49,8 +47,31 @@ def regularization(m: Model) -> tuple[float, ...]:
     return tuple(share * sizes[k] for k in retained_rows(m.nominal))
 
 
+def rank_distance(m: Model, inverse_pivots: list[Expression]) -> Expression:
+    """How far the constraints are from losing a rank: the root of the least pivot of J M^-1 J^T, each
+    over the size that its row has at an ordinary configuration. About one is ordinary, zero is rank loss.
+
+    The sizes are the mechanism's and not those of this configuration, where a whole row may vanish. Of
+    rows whose redundancy changes with the configuration pivots say nothing: then it is 1.
+    """
+    if not inverse_pivots or not redundancy_is_constant(m.nominal):
+        return casadi.SX(1)
+    sizes = row_sizes(m.nominal)
+    shares = [
+        sizes[k] * casadi.fabs(inverse)
+        for k, inverse in zip(retained_rows(m.nominal), inverse_pivots, strict=True)
+    ]
+    return 1 / casadi.sqrt(casadi.mmax(casadi.vertcat(*shares)))
+
+
 def projected(m: Model, x: Expression, corrections: int = CORRECTIONS) -> Expression:
-    """The state on the constraint manifold next to a symbolic one that is near it; quaternions of unit length.
+    """The state on the constraint manifold next to a symbolic one that is near it; quaternions of unit length."""
+    return projection(m, x, corrections)[0]
+
+
+def projection(m: Model, x: Expression, corrections: int = CORRECTIONS) -> list[Expression]:
+    """The state on the constraint manifold next to a symbolic one that is near it, with quaternions of unit length, and the
+    `rank_distance` of the given one.
 
     Positions keep Phi(q, t) = 0 and velocities J v + Phi_t = 0 at the model's time. What stands behind them stays. The factors
     of the given state serve all corrections: a correction e of the coordinates changes them by about e, so that what is left
@@ -58,7 +79,7 @@ def projected(m: Model, x: Expression, corrections: int = CORRECTIONS) -> Expres
     """
     q, v, others = normalize(m, x[: m.nq]), x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]
     if not m.closed:
-        return casadi.vertcat(q, v, others)
+        return [casadi.vertcat(q, v, others), casadi.SX(1)]
 
     def closed(q: Expression, t: Expression) -> list[Expression]:
         rows = retained_rows(m.nominal)
@@ -68,26 +89,41 @@ def projected(m: Model, x: Expression, corrections: int = CORRECTIONS) -> Expres
     residual = subroutine("residual", lambda q, t: closed(q, t)[0], m.nq, 1)
     closure = subroutine("closure", closed, m.nq, 1)
     (left, J, _), N = closure(q, m.time), coordinate_rates(m, q)
-    step = _least_change(m, q, J)
+    step, distance = _least_change(m, q, J)
     q = q - N @ step(left)
     for _ in range(corrections - 1):
         q = q - N @ step(residual(q, m.time))
     _, J, rate = closure(q, m.time)
     for _ in range(corrections):
         v = v - step(J @ v + rate)
-    return casadi.vertcat(q, v, others)
+    return [casadi.vertcat(q, v, others), distance]
 
 
-def _least_change(m: Model, q: Expression, J: Expression) -> Callable[[Expression], Expression]:
-    """The least step of the velocities, in the metric of M, that makes a given change of the constraints."""
+def _least_change(
+    m: Model, q: Expression, J: Expression
+) -> tuple[Callable[[Expression], Expression], Expression]:
+    """The least step of the velocities, in the metric of M, that makes a given change of the constraints; and the
+    `rank_distance`."""
     tree = factors(mass_matrix(MotionState.at_rest(m, q)) + stiffening(m.nominal) * (J.T @ J))
     across = tree.inward(J.T)
     square = symmetric(across.T @ tree.over_pivots(across))
     solver = factors(square + casadi.diag(casadi.SX(list(regularization(m)))))
-    return lambda change: tree.outward(tree.over_pivots(across @ solver.solve(change)))
+
+    def step(change: Expression) -> Expression:
+        return tree.outward(tree.over_pivots(across @ solver.solve(change)))
+
+    return step, rank_distance(m, solver.inverse)
 
 
-PROJECTED = Formula("projected", projected, (STATE,), (STATE,), rare=True)
+def distance_at(m: Model, q: Expression) -> Expression:
+    """The `rank_distance` of a configuration."""
+    rows = retained_rows(m.nominal)
+    J = equations(m, q, None, rows, aligned_loops(m, rows)).J
+    return _least_change(m, q, J)[1]
+
+
+DISTANCE = Argument("distance", ())
+PROJECTED = Formula("projected", projection, (STATE,), (STATE, DISTANCE), rare=True)
 
 
 def at_time(
@@ -107,18 +143,19 @@ def at_time(
 
 def project(m: Model, x: Floats, t: Any = 0.0, designs: Designs = DESCRIBED) -> Floats:
     """States (..., n) on the constraint manifold of their times and designs; those that are not finite stay so."""
+    return project_with_distance(m, x, t, designs)[0]
+
+
+def project_with_distance(
+    m: Model, x: Floats, t: Any = 0.0, designs: Designs = DESCRIBED
+) -> tuple[Floats, Floats]:
+    """The same, and the `rank_distance` of each."""
     x, n = np.concatenate([normalize(m, x[..., : m.nq]), x[..., m.nq :]], axis=-1), m.nq + m.nv
     good = np.isfinite(x).all(axis=-1)
+    distance = np.ones(good.shape)
     if m.closed and good.any():
         own = designs.over(*good.shape)[good]
-        x[good, :n] = at_time(
+        x[good, :n], distance[good] = at_time(
             m, PROJECTED, np.broadcast_to(t, good.shape)[good], x[good, :n], designs=own
         )
-    return x
-
-
-def condition(m: Model, x: Floats, t: float = 0.0, designs: Designs = DESCRIBED) -> float:
-    """The reciprocal condition number of the constraints at a state: the least singular value of J against the largest."""
-    J = at_time(m, CLOSURE, t, x[: m.nq], designs=designs)[1]
-    size = np.linalg.svd(J, compute_uv=False)[: len(partition(m.nominal).rows)]
-    return float(size[-1] / size[0])
+    return x, distance

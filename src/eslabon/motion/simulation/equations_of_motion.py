@@ -28,6 +28,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
 from eslabon.motion.simulation import constraint_projection
 from eslabon.motion.simulation.acting_forces import Acting, Forces, without_coulomb
+from eslabon.motion.simulation.constraint_projection import DISTANCE
 from eslabon.motion.simulation.controller_memory import within
 from eslabon.motion.simulation.joint_stops import Stop, stop_energy, stop_forces
 from eslabon.numerics.scalars import Expression, casadi
@@ -69,7 +70,7 @@ def accelerations(
     Elimination needs other independent coordinates on the way (`System.rates`); what it gives are the same accelerations.
     """
     push = stop_forces(m, q, v, stops)
-    return pushed_accelerations(m, t, q, v, tau, push, external, formulation, constraints)
+    return pushed_accelerations(m, t, q, v, tau, push, external, formulation, constraints)[0]
 
 
 def pushed_accelerations(
@@ -82,58 +83,67 @@ def pushed_accelerations(
     external: External = None,
     formulation: Formulation | None = None,
     constraints: str | None = None,
-) -> Expression:
-    """Forward dynamics under forces along all velocities besides."""
+    friction: str = "smooth",
+) -> list[Expression]:
+    """Forward dynamics under forces along all velocities besides, and the `rank_distance` of the constraints.
+
+    Where friction is sharp, that of the joints is among these forces, and left out here.
+    """
+    m = without_coulomb(m) if friction == "sharp" else m
     way = "udwadia_kalaba" if constraints == "udwadia_kalaba" else "multipliers"
     s = _at(m, t, q, v, Method(formulation, way), external)
-    return dynamics.forward_dynamics(s, tau, push)[0]
+    if not m.closed:
+        return [dynamics.forward_dynamics(s, tau, push)[0], casadi.SX(1)]
+    solver: Any = s.solver()
+    a, _ = solver.solve(s.actuation(tau) + push - s.equations.h, s.closure.gamma)
+    return [a, constraint_projection.rank_distance(m, solver.solver.inverse)]
 
 
 def rates(
-    m: Model, t: Expression, x: Expression, tau: Expression, law: Any = None, limit: tuple[float, ...] = (), **options: Any
-) -> Expression:  # fmt: skip
-    """dx/dt = (N v, accelerations, rates of the law's states)."""
+    m: Model, t: Expression, x: Expression, tau: Expression, law: Any = None, limit: tuple[float, ...] = (),
+    external: External = None, stops: Stops = (), **options: Any,
+) -> list[Expression]:  # fmt: skip
+    """dx/dt = (N v, accelerations, rates of the law's states), and the `rank_distance` of the constraints."""
     q, v, own = x[: m.nq], x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]
     given, own = (0, own) if law is None else law(t, q, v, own)
-    forces = within(tau + given, limit)
-    return casadi.vertcat(
-        coordinate_rates(m, q) @ v, accelerations(m, t, q, v, forces, **options), own
-    )
+    forces, push = within(tau + given, limit), stop_forces(m, q, v, stops)
+    a, distance = pushed_accelerations(m, t, q, v, forces, push, external, **options)
+    return [casadi.vertcat(coordinate_rates(m, q) @ v, a, own), distance]
 
 
 def manifold_rates(
     m: Model, t: Expression, x: Expression, tau: Expression, **options: Any
-) -> Expression:
-    """dx/dt at the state that x is projected to: f(P(x)).
+) -> list[Expression]:
+    """dx/dt at the state that x is projected to, f(P(x)); and the `rank_distance` there or at x, the lesser one.
 
     On the constraint manifold this is dx/dt itself. Beside it, where f grows without end what is there of constraint
     violation, f(P(x)) neither feeds nor fights it: an integrator sees the smooth equations of the manifold, and its error
     estimate speaks of them alone. One correction is enough for that, since what it leaves is of second order.
     """
     f = subroutine("rates", lambda t, x, tau: rates(m, t, x, tau, **options), 1, x.numel(), m.nu)
-    return f(
-        t, constraint_projection.projected(m.with_time(t), x, corrections=1) if m.closed else x, tau
-    )
+    if not m.closed:
+        return list(f(t, x, tau))
+    x, beside = constraint_projection.projection(m.with_time(t), x, corrections=1)
+    made, distance = f(t, x, tau)
+    return [made, casadi.fmin(beside, distance)]
 
 
 def pushed_rates(
-    m: Model, t: Expression, x: Expression, tau: Expression, push: Expression, external: External = None,
-    formulation: Formulation | None = None, constraints: str | None = None, friction: str = "smooth",
-) -> Expression:  # fmt: skip
-    """d(q, v)/dt at the projected state as in `manifold_rates`, under forces of actuators and along all velocities.
+    m: Model, t: Expression, x: Expression, tau: Expression, push: Expression, **options: Any
+) -> list[Expression]:
+    """d(q, v)/dt as in `manifold_rates`, under given forces of actuators and along all velocities."""
 
-    These hold all that may jump; where friction is sharp, that of the joints too, which the mechanism then leaves out.
-    """
-    bare = without_coulomb(m) if friction == "sharp" else m
-
-    def moving(t: Expression, x: Expression, tau: Expression, push: Expression) -> Expression:
+    def moving(t: Expression, x: Expression, tau: Expression, push: Expression) -> list[Expression]:
         q, v = x[: m.nq], x[m.nq :]
-        a = pushed_accelerations(bare, t, q, v, tau, push, external, formulation, constraints)
-        return casadi.vertcat(coordinate_rates(m, q) @ v, a)
+        a, distance = pushed_accelerations(m, t, q, v, tau, push, **options)
+        return [casadi.vertcat(coordinate_rates(m, q) @ v, a), distance]
 
     f = subroutine("rates", moving, 1, x.numel(), m.nu, m.nv)
-    at = constraint_projection.projected(m.with_time(t), x, corrections=1) if m.closed else x
-    return f(t, at, tau, push)
+    if not m.closed:
+        return list(f(t, x, tau, push))
+    x, beside = constraint_projection.projection(m.with_time(t), x, corrections=1)
+    made, distance = f(t, x, tau, push)
+    return [made, casadi.fmin(beside, distance)]
 
 
 def frozen_forces(
@@ -273,8 +283,19 @@ _RATES = (T, X, TAU), (Argument("rates", size),), {**FORMULATION, **ACTING}, WRE
 ACCELERATIONS = Formula(
     "accelerations", accelerations, (T, Q, V, TAU), (Argument("a", _along_v),), FORMULATION, WRENCH
 )
+_LOOP_RATES = _RATES[0], (*_RATES[1], DISTANCE), *_RATES[2:]  # which a tree has no use for
 STAGE_RATES = Formula("rates", rates, *_RATES)
+LOOP_STAGE_RATES = Formula("loop_rates", rates, *_LOOP_RATES)
 RATES = Formula("manifold_rates", manifold_rates, *_RATES)
+# Called step by step from Python, which takes longer than what better code would save.
+LOOP_RATES = Formula("loop_manifold_rates", manifold_rates, *_LOOP_RATES, rare=True)
+BRANCH_ACCELERATIONS = Formula(
+    "branch_accelerations", pushed_accelerations, (T, Q, V, TAU, Argument("push", _along_v)),
+    (Argument("a", _along_v),), {"formulation": None, "constraints": None, "friction": "smooth"}, WRENCH, rare=True,
+)  # fmt: skip
+PUSH = Formula(
+    "stop_forces", stop_forces, (Q, V), (Argument("push", _along_v),), {"stops": ()}, rare=True
+)
 JACOBIAN = Formula(
     "rates_jacobian",
     rates_jacobian,
@@ -300,13 +321,11 @@ def _law_states(m: Model, acting: Acting, **_: Any) -> tuple[int]:
 MODES = Argument("modes", lambda m, size, **_: (size,))
 _FROZEN: Mapping[str, Any] = {"acting": None, "size": 0}  # how many modes there are
 _STATE = replace(X, shape=_state)
-PUSHED_RATES = Formula(
-    "pushed_rates",
-    pushed_rates,
-    (T, Argument("x", size), TAU, Argument("push", _along_v)),
-    (Argument("rates", size),),
-    {"formulation": None, "constraints": None, "friction": "smooth"},
-    WRENCH,
+_PUSHED = {"formulation": None, "constraints": None, "friction": "smooth"}
+_MOVED = (T, Argument("x", size), TAU, Argument("push", _along_v)), (Argument("rates", size),)
+PUSHED_RATES = Formula("pushed_rates", pushed_rates, *_MOVED, _PUSHED, WRENCH)
+LOOP_PUSHED_RATES = Formula(
+    "loop_pushed_rates", pushed_rates, _MOVED[0], (*_MOVED[1], DISTANCE), _PUSHED, WRENCH, rare=True
 )
 FROZEN_FORCES = Formula(
     "frozen_forces",

@@ -21,6 +21,7 @@ from eslabon.motion.simulation.actuation import Control, Table
 from eslabon.motion.simulation.applied_system import System
 from eslabon.motion.simulation.controller_memory import Memory, within
 from eslabon.motion.simulation.native_laws import Law
+from eslabon.motion.simulation.near_steps import NearSteps
 from eslabon.motion.simulation.python_laws import Called, asked, fitted
 from eslabon.motion.simulation.sampled_laws import Sampler
 from eslabon.motion.simulation.singular_passages import Passages
@@ -60,6 +61,7 @@ class Run:
         self.rows[..., 0, : self.n] = self.x0[..., : self.n]
         self.done, self.steps = 1, (len(self.t) - 1) * self.every
         self.worst = 0.0  # the largest miss of implicit equations
+        self.near = NearSteps(self.system, self.x0.shape[:-1], self.control)
 
     def integrate(self) -> None:
         """Until the last time, or until no trajectory has finite numbers."""
@@ -115,22 +117,26 @@ class Run:
             else None
         )
         sampling = control.sampling if isinstance(control, Sampler) else None
-        run = self.system.function(
-            self.method.formula, law=law, sampling=sampling, columns=len(columns)
-        )
+        formula = self.method.formula_of(self.system.m)
+        loops = formula is not self.method.formula
+        options: dict[str, Any] = {"law": law, "sampling": sampling, "columns": len(columns)}
+        run = self.system.function(formula, **options)
         states, position, pace = self._states(run), 0, 16
         while position < self.steps:
             start = time.perf_counter()
             count, every = self._portion(position, pace, states[0])
             t, h = self._times(position, count)
-            made: Any = run(
-                *states, _varying(self.control, columns, t, h), every=every, threads=self.threads
-            )
+            rows = _varying(self.control, columns, t, h)
+            made: Any = run(*states, rows, every=every, threads=self.threads)
             made = made if isinstance(made, tuple) else (made,)
+            if loops:
+                self.near.repair(formula, options, position, states[0], rows, made, every)
             if self.passages.wanted:
                 x = np.concatenate([states[0][..., None, :], made[0]], axis=-2)
                 self.passages.look(np.append(t[::every], t[-1] + h[-1]), x, self.threads)
             states = [made[0][..., -1, :], *(x[..., -1] for x in made[1:])]
+            if loops:
+                states[1] = np.ones(self.x0.shape[:-1])
             self._store(
                 np.arange(position + every, position + count + 1, every) % self.every == 0, made
             )
@@ -157,7 +163,9 @@ class Run:
         """The states of the method's formula: x, or coordinates with momenta and the largest miss so far. What a sampled law says
         at the start is what a step without length says."""
         states = [self.x0]
-        if self.method is not step_formulas.RK4:
+        if self.method is step_formulas.RK4:
+            states += [np.ones(self.x0.shape[:-1])] * self.system.m.closed
+        else:
             q, v = self._state(self.x0)
             momenta = self.system.function(equations_of_motion.MOMENTA)(q, v)
             states = [
@@ -251,7 +259,8 @@ class Run:
     def _by_samples(self, sampler: Sampler, law: Called) -> Advance:
         """A native step under forces that are held; the law is asked where it is due."""
         m, width = self.system.m, self.n + 3 * self.system.m.nu
-        step = self.system.function(step_formulas.CALLED, sampling=sampler.sampling)
+        formula = step_formulas.LOOP_CALLED if m.closed else step_formulas.CALLED
+        step = self.system.function(formula, sampling=sampler.sampling)
         plain = not law.size and not sampler.sampling.increments and sampler.noise is None
         function, state, tau = law.law, self.x0[..., width:], np.zeros(m.nu)
 
@@ -265,10 +274,15 @@ class Run:
                 seen = sampler.sampling.measured(m, q, v, u[..., step_formulas.NOISE :])
                 tau, state = law.spoken(t, *seen, state)
             try:
-                if plain:
+                if m.closed:
+                    made, distance = step(x[..., :width], u, tau)
+                    self.near.repair_called(t, float(u[..., 1].flat[0]), x, made, distance)
+                    following[..., :width] = made
+                elif plain:
                     step(x, u, tau, out=following)
                 else:
                     step(x[..., :width], u, tau, out=following[..., :width])
+                if not plain:
                     following[..., width:] = state
             except (EslabonError, ValueError, TypeError):
                 fitted(tau, "the control", (m.nu,), q)
@@ -286,7 +300,9 @@ class Run:
     def _by_stages(self, law: Called) -> Advance:
         """A step whose every stage asks the law."""
         m, n, stages = self.system.m, self.n, step_formulas.RK4.stages
-        rates, function = self.system.function(equations_of_motion.STAGE_RATES), law.law
+        loops, of, near = m.closed, equations_of_motion, self.near
+        rates = self.system.function(of.LOOP_STAGE_RATES if loops else of.STAGE_RATES)
+        function = law.law
         projects = m.closed or m.nq != m.nv
 
         def advance(
@@ -298,7 +314,8 @@ class Run:
                 now, q = float(t + stages[stage] * h), x[..., : m.nq]
                 tau = asked(function, "the control", now, q, x[..., m.nq :])
                 try:
-                    made: Floats = rates(now, x, tau)
+                    found: Any = rates(now, x, tau)
+                    made: Floats = near.rates(now, x, tau, *found) if loops else found
                 except (EslabonError, ValueError, TypeError):
                     fitted(tau, "the control", (m.nu,), q)
                     raise
@@ -308,6 +325,7 @@ class Run:
 
             made = step_formulas.rk4(f, x[..., :n], h)
             following[..., :n] = self.system.projected(made, t + h) if projects else made
+            self.near.step_done()
 
         return advance
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from eslabon.errors import report_singularity, user_stacklevel
 from eslabon.formulas.formulations.formulation import Formulation
 from eslabon.model import Model
+from eslabon.motion.signals import Occurrences, Statistics
 from eslabon.motion.simulation import adaptive_steps, fixed_steps, run_options, step_formulas
 from eslabon.motion.simulation.actuation import Control, as_control
 from eslabon.motion.simulation.adaptive_steps import Event
@@ -30,7 +31,7 @@ from eslabon.motion.simulation.simulation_errors import (
     SingularMotionError,
 )
 from eslabon.motion.simulation.singular_passages import Passages
-from eslabon.motion.trajectory import Occurrences, Outcome, Statistics, Trajectory, columns
+from eslabon.motion.trajectory import Outcome, Trajectory, columns
 from eslabon.progress import Progress
 from eslabon.solve.constraints.closure_violation import VIOLATIONS
 
@@ -178,9 +179,6 @@ def _integrated(run: Any, motion: Callable[[], Trajectory]) -> Trajectory:
         raise SimulationError(
             f"{made.name} cannot be integrated beyond t = {made.t[-1]:g} s: {trouble}", made
         )
-    if loosened := getattr(run, "loosened", ()):
-        _warn(f"{made.name}: the tolerance cannot be met near the singular configuration at t = {loosened[0]:g} s, where "
-            "round-off decides; it was loosened to pass it.")  # fmt: skip
     if (unmet := getattr(run, "worst", 0.0)) > UNMET:
         _warn(
             f"{made.name}: the symplectic method met its implicit equations to {unmet:.1g} only; take a shorter step."
@@ -210,15 +208,12 @@ def _motion(
         name: Occurrences(t, x[:, : m.nq], x[:, m.nq : m.nq + m.nv]) for name, (t, x) in made.events.items()
     }  # fmt: skip
     statistics = Statistics(method, made.steps, made.evaluations, seconds)
-    motion = Trajectory(
-        made.t, q, v, tau, asked, state, closure, m.name, columns(m), events, statistics, system
-    )
-    if (
-        made.a is not None
-    ):  # where something sticks or slides, states alone do not tell accelerations
-        made.a.setflags(write=False)
-        vars(motion)["a"] = made.a
-    return motion
+    groups = {
+        "q": q, "v": v, "tau": tau, "tau_commanded": asked, "x": state, "closure": closure,
+    }  # fmt: skip
+    if made.a is not None:  # where something is held, states alone do not tell accelerations
+        groups["a"] = made.a
+    return Trajectory(made.t, groups, columns(m), m.name, events, statistics, system)
 
 
 def _warn(sentence: str) -> None:

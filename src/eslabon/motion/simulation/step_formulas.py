@@ -18,7 +18,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize
 from eslabon.motion.simulation import equations_of_motion
 from eslabon.motion.simulation.actuation import Control, Table
-from eslabon.motion.simulation.constraint_projection import projected
+from eslabon.motion.simulation.constraint_projection import DISTANCE, projection
 from eslabon.motion.simulation.controller_memory import Memory, Sampling, within
 from eslabon.motion.simulation.equations_of_motion import ACTING, FORMULATION, X
 from eslabon.motion.simulation.native_laws import Law
@@ -35,12 +35,18 @@ Limit = tuple[float, ...]  # of the actuators' forces; () is none
 
 @dataclass(frozen=True)
 class Method:
-    """A fixed-step method: at which parts of a step it wants the actuators' forces, how often it evaluates, its formula."""
+    """A fixed-step method: at which parts of a step it wants the actuators' forces, how often it evaluates, its formula, and
+    that of mechanisms with loops, which also says how near a step came to rank loss."""
 
     name: str
     stages: tuple[float, ...]
     evaluations: int
     formula: Formula
+    loop_formula: Formula | None = None
+
+    def formula_of(self, m: Model) -> Formula:
+        """The formula that suits a mechanism."""
+        return self.loop_formula if m.closed and self.loop_formula is not None else self.formula
 
     def columns(self, control: Control, hold: bool) -> tuple[float, ...]:
         """The parts of a step at which forces known in time are handed to it.
@@ -104,37 +110,43 @@ def midpoint(
 def rk4_step(
     m: Model, x: Any, u: Any, law: Law | None = None, sampling: Sampling | None = None, columns: int = 0,
     limit: Limit = (), **options: Any,
-) -> Any:  # fmt: skip
-    """A step of `rk4`, projected onto the constraint manifold; a sampled law is asked at its end."""
+) -> list[Any]:  # fmt: skip
+    """A step of `rk4`, projected onto the constraint manifold, and the least `rank_distance` on the way; a sampled law is
+    asked at its end."""
     if sampling is None:
-        return casadi.densify(
-            _rk4(
-                m, x, u, lambda stage: _given(m, u, columns, stage), law=law, limit=limit, **options
-            )
+        found, distance = _rk4(
+            m, x, u, lambda stage: _given(m, u, columns, stage), law=law, limit=limit, **options
         )
+        return [casadi.densify(found), distance]
     n = m.nq + m.nv
     memory = Memory.of(x[n:, :], m.nu)
-    x = _rk4(m, x[:n], u, lambda _: memory.acting, **options)
+    x, distance = _rk4(m, x[:n], u, lambda _: memory.acting, **options)
     memory = _asked(m, memory, law, u, sampling, x[: m.nq], x[m.nq :], limit)
-    return casadi.densify(casadi.vertcat(x, memory.joined()))
+    return [casadi.densify(casadi.vertcat(x, memory.joined())), distance]
+
+
+def loop_rk4_step(m: Model, x: Any, nearest: Any, u: Any, **options: Any) -> list[Any]:
+    """The same for a mechanism with loops: how near the steps so far came to rank loss is a part of the state."""
+    found, distance = rk4_step(m, x, u, **options)
+    return [found, casadi.fmin(nearest, distance)]
 
 
 def called_step(
     m: Model, x: Any, u: Any, tau: Any, sampling: Sampling, limit: Limit = (), **options: Any
-) -> Any:
-    """A step of `rk4` under the forces of a Python function, which was asked, if it was, where the step begins."""
+) -> list[Any]:
+    """A step of `rk4` under the forces of a Python function, which was asked, if it was, where the step begins; and the least
+    `rank_distance` on the way."""
     n = m.nq + m.nv
     memory = Memory.of(x[n:, :], m.nu)
     disturbance = sampling.disturbance(u[NOISE:, :])
     memory = memory.updated(
         u[SAMPLE], u[RELEASE], lambda state: (tau, state), sampling, limit, disturbance
     )
-    return casadi.densify(
-        casadi.vertcat(_rk4(m, x[:n], u, lambda _: memory.acting, **options), memory.joined())
-    )
+    found, distance = _rk4(m, x[:n], u, lambda _: memory.acting, **options)
+    return [casadi.densify(casadi.vertcat(found, memory.joined())), distance]
 
 
-def _rk4(m: Model, x: Any, u: Any, forces: Callable[[int], Any], **options: Any) -> Any:
+def _rk4(m: Model, x: Any, u: Any, forces: Callable[[int], Any], **options: Any) -> list[Any]:
     f = subroutine(
         "rates",
         lambda t, x, tau: equations_of_motion.rates(m, t, x, tau, **options),
@@ -142,11 +154,16 @@ def _rk4(m: Model, x: Any, u: Any, forces: Callable[[int], Any], **options: Any)
         x.numel(),
         m.nu,
     )
+    distances = []
 
     def rates(stage: int, x: Any) -> Any:
-        return f(u[TIME] + RK4.stages[stage] * u[LENGTH], x, forces(stage))
+        made, distance = f(u[TIME] + RK4.stages[stage] * u[LENGTH], x, forces(stage))
+        distances.append(distance)
+        return made
 
-    return projected(m.with_time(u[TIME] + u[LENGTH]), rk4(rates, x, u[LENGTH]))
+    after = m.with_time(u[TIME] + u[LENGTH])
+    found, distance = projection(after, rk4(rates, x, u[LENGTH]))
+    return [found, casadi.mmin(casadi.vertcat(distance, *distances))]
 
 
 def _asked(
@@ -209,12 +226,15 @@ def _row(m: Model, columns: int = 0, sampling: Any = None, **_: Any) -> tuple[in
 
 _OPTIONS = {**ACTING, "sampling": None, "columns": 0}
 _CALLED = {"sampling": None, "limit": (), **FORMULATION}
-_U, _WORST = Argument("u", _row), Argument("worst", ())
+_U, _WORST, _NEAREST = Argument("u", _row), Argument("worst", ()), Argument("nearest", ())
 RK4 = Method(
     "rk4", (0.0, 0.5, 1.0), 4,
     Formula("rk4", rk4_step, (X, _U), (X,), {**_OPTIONS, **FORMULATION}, WRENCH, states=1, varying=1),
+    Formula("loop_rk4", loop_rk4_step, (X, _NEAREST, _U), (X, _NEAREST), {**_OPTIONS, **FORMULATION}, WRENCH,
+            states=2, varying=1),
 )  # fmt: skip
 CALLED = Formula("rk4_called", called_step, (X, _U, TAU), (X,), _CALLED, WRENCH)
+LOOP_CALLED = Formula("loop_rk4_called", called_step, (X, _U, TAU), (X, DISTANCE), _CALLED, WRENCH)
 SYMPLECTIC = Method(
     "symplectic", (0.5,), SWEEPS,
     Formula("symplectic", midpoint_step, (X, _WORST, _U), (X, _WORST), _OPTIONS, WRENCH, states=2, varying=1),

@@ -18,27 +18,12 @@ from eslabon.model.memory import per_model
 from eslabon.model.scale import row_units
 from eslabon.numerics.pivoting import pivot_columns
 from eslabon.numerics.subspaces import (
-    count_nonzero_values,
     independent_columns,
     independent_rows,
     null_space,
 )
 from eslabon.numerics.tolerances import POORLY_CONDITIONED, RANK, ROUND_OFF
-from eslabon.solve.constraints.closed_configurations import (
-    around as around,
-)
-from eslabon.solve.constraints.closed_configurations import (
-    beside as beside,
-)
-from eslabon.solve.constraints.closed_configurations import (
-    comparable_jacobian_at,
-)
-from eslabon.solve.constraints.closed_configurations import (
-    generic as generic,
-)
-from eslabon.solve.constraints.closed_configurations import (
-    rank_at as rank_at,
-)
+from eslabon.solve.constraints.closed_configurations import around, comparable_jacobian_at, generic
 from eslabon.solve.constraints.passive_spins import spinning_velocities
 from eslabon.solve.designs import DESCRIBED, Designs
 
@@ -60,7 +45,6 @@ class PartitionSettings:
 
 
 SETTINGS = PartitionSettings()
-rank = count_nonzero_values
 
 
 @per_model

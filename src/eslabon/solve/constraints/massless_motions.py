@@ -21,8 +21,11 @@ from eslabon.model.memory import per_model
 from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.scalars import divide_or_zero
 from eslabon.numerics.tolerances import MASSLESS
-from eslabon.solve.constraints.closed_configurations import comparable_jacobian_at, jacobian_at
-from eslabon.solve.constraints.independent_coordinates import generic
+from eslabon.solve.constraints.closed_configurations import (
+    comparable_jacobian_at,
+    generic,
+    jacobian_at,
+)
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,10 @@ from eslabon.model.configuration import velocity_units
 from eslabon.model.memory import per_model
 from eslabon.model.plane_of_motion import plane_of_motion
 from eslabon.model.scale import row_units, velocity_scales
+from eslabon.numerics.subspaces import count_nonzero_values
 from eslabon.numerics.tolerances import RANK
-from eslabon.solve.constraints.closed_configurations import comparable_jacobian_at
-from eslabon.solve.constraints.independent_coordinates import (
-    around,
-    partition,
-    rank,
-    redundancy_is_constant,
-)
+from eslabon.solve.constraints.closed_configurations import around, comparable_jacobian_at
+from eslabon.solve.constraints.independent_coordinates import partition, redundancy_is_constant
 from eslabon.solve.designs import (
     DESCRIBED,
     Designs,
@@ -140,12 +136,12 @@ def _null_spaces(J: Floats, held: tuple[int, ...]) -> tuple[Floats, Floats, Floa
     orthonormal basis of these."""
     nv = J.shape[-1]
     sizes, Vt = np.linalg.svd(J)[1:]
-    mobility = nv - rank(sizes)
+    mobility = nv - count_nonzero_values(sizes)
     if not held:
         return mobility, mobility, np.swapaxes(Vt, -1, -2)
     rows = np.broadcast_to(np.eye(nv)[list(held)], (len(J), len(held), nv))
     sizes, Vt = np.linalg.svd(np.concatenate([J, rows], axis=1))[1:]
-    return mobility, nv - rank(sizes), np.swapaxes(Vt, -1, -2)
+    return mobility, nv - count_nonzero_values(sizes), np.swapaxes(Vt, -1, -2)
 
 
 def input_velocities(m: Model) -> tuple[int, ...]:
@@ -206,7 +202,7 @@ def _sees_the_actuators(m: Model, measured: Measured) -> bool:
     twists = twists / np.where(measured.is_length, unit[:, None], 1.0)[..., None]
     moved = twists @ (V / velocity_scales(m)[:, None])
     seen = [
-        rank(np.linalg.svd(x[:, m.nv - n :], compute_uv=False))
+        count_nonzero_values(np.linalg.svd(x[:, m.nv - n :], compute_uv=False))
         for x, n in zip(moved, free, strict=True)
     ]
     return bool(max(seen) >= inputs_count(m))

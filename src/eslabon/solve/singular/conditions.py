@@ -29,8 +29,9 @@ from eslabon.model.scale import velocity_scales
 from eslabon.numerics.pivoting import pivot_columns
 from eslabon.numerics.tolerances import RANK
 from eslabon.solve.batches import flattened
+from eslabon.solve.constraints.closed_configurations import around
 from eslabon.solve.constraints.closure_violation import check_closed
-from eslabon.solve.constraints.independent_coordinates import around, partition, partition_at
+from eslabon.solve.constraints.independent_coordinates import partition, partition_at
 from eslabon.solve.designs import DESCRIBED, Designs, designs_of
 from eslabon.solve.singular.actuated_motions import (
     ActuatedMotions,

@@ -53,7 +53,7 @@ from eslabon.numerics.rigid_motions import hat
 from eslabon.numerics.scalars import Expression, casadi, is_symbolic
 from eslabon.numerics.spatial import RigidTransform
 from eslabon.numerics.tolerances import INPUT_DIGITS, RANK
-from eslabon.solve.constraints.independent_coordinates import generic
+from eslabon.solve.constraints.closed_configurations import generic
 
 
 class Place(NamedTuple):

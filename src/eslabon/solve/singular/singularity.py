@@ -21,8 +21,8 @@ from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.tolerances import COINCIDENT, RANK, ROUND_OFF
-from eslabon.solve.constraints.closed_configurations import jacobian_at
-from eslabon.solve.constraints.independent_coordinates import beside, generic, partition
+from eslabon.solve.constraints.closed_configurations import beside, generic, jacobian_at
+from eslabon.solve.constraints.independent_coordinates import partition
 from eslabon.solve.singular.conditions import (
     PARTS,
     conditions,

@@ -11,6 +11,7 @@ from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
 from eslabon.model.scale import characteristic_length, velocity_scales
+from eslabon.numerics.ordering import stable_order
 from eslabon.solve.constraints.closed_configurations import comparable_jacobian_at
 from eslabon.solve.constraints.independent_coordinates import partition
 from eslabon.solve.ranges import Ranges
@@ -67,11 +68,11 @@ def well_conditioned(m: Model, frame: str | None = None, *, limits: bool = True)
     ranges = Ranges.of(m, float(characteristic_length(m)))
     search = _Search(m, chosen, ranges if limited else ranges.unlimited, limited)
     q = search.samples()
-    best = q[np.argsort(-search.value(q), kind="stable")[: SETTINGS.starts]]
+    best = q[stable_order(-search.value(q))[: SETTINGS.starts]]
     best = search.improved(best)
-    best = best[np.argsort(-search.value(best), kind="stable")[: SETTINGS.polished]]
+    best = best[stable_order(-search.value(best))[: SETTINGS.polished]]
     ends = np.stack([search.polished(x) for x in best])
-    return ends[int(np.argmax(search.value(ends)))]
+    return ends[stable_order(-search.value(ends))[0]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,11 +15,8 @@ from eslabon.model import Model
 from eslabon.model.memory import per_model
 from eslabon.model.scale import characteristic_length
 from eslabon.numerics.tolerances import RANK, ROUND_OFF, SINGULAR
-from eslabon.solve.constraints.independent_coordinates import (
-    around,
-    partition,
-    redundancy_is_constant,
-)
+from eslabon.solve.constraints.closed_configurations import around
+from eslabon.solve.constraints.independent_coordinates import partition, redundancy_is_constant
 from eslabon.solve.ranges import Ranges
 from eslabon.solve.singular.conditions import passive_velocities
 from eslabon.solve.workspace.map_grid import MapGrid, PrescribedCoordinates

@@ -16,7 +16,7 @@ from eslabon.model.scale import characteristic_length
 from eslabon.numerics.rotations import rpy_from_rotation
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.tolerances import DISTINCT, RANK
-from eslabon.solve.constraints.independent_coordinates import around
+from eslabon.solve.constraints.closed_configurations import around
 from eslabon.solve.singular.conditions import reachable_twists, scaled_twists
 
 POSITION, TURNS = ("x", "y", "z"), ("roll", "pitch", "yaw")

@@ -22,7 +22,7 @@ from eslabon.formulas.quantities import quantity
 from eslabon.model import Joint, Model
 from eslabon.model.scale import characteristic_length
 from eslabon.progress import Progress
-from eslabon.solve.assembly import Assembly
+from eslabon.solve.branch_assembly import Assembly
 from eslabon.solve.constraints.independent_coordinates import partition
 from eslabon.solve.prescribed import as_configuration, home
 from eslabon.solve.problem import Problem

@@ -16,6 +16,7 @@ from eslabon.errors import AssemblyError, ModelError
 from eslabon.model import Model
 from eslabon.model.configuration import difference, integrate
 from eslabon.model.scale import characteristic_length, velocity_scales
+from eslabon.numerics.ordering import stable_order
 from eslabon.numerics.tolerances import DISTINCT
 from eslabon.solve.constraints.closed_configurations import close
 from eslabon.solve.prescribed import home
@@ -181,7 +182,7 @@ def lead_to_node(solver: PoseSolver, lattice: Branch, q: Floats) -> tuple[int, F
     turns = [k for k, name in enumerate(grid.prescribed.pose) if name not in POSITION]
     way[:, turns] = (way[:, turns] + np.pi) % (2 * np.pi) - np.pi
     spans = [high - low for _, low, high in grid.ranges]
-    order = np.argsort(np.abs(way[:, list(grid.varied)] / spans).max(axis=-1), kind="stable")
+    order = stable_order(np.abs(way[:, list(grid.varied)] / spans).max(axis=-1))
     for node in order[: SETTINGS.nearest]:
         there = _continued(solver, q, here, way[node])
         if there is not None:

@@ -24,7 +24,6 @@ from eslabon.systems.control.output_feedback import OutputFeedback, output_feedb
 from eslabon.systems.control.pd_gravity import pd_gravity
 from eslabon.systems.control.perturbed_inertias import Perturbed, perturbed
 from eslabon.systems.control.pole_placement import PlacedPoles, place
-from eslabon.systems.control.reference_motion import Reference, reference
 from eslabon.systems.control.state_feedback import StateFeedback, state_feedback
 from eslabon.systems.control.tracking_lqr import TrackingRegulator, tracking_lqr
 from eslabon.systems.linear.gramians import controllability_gramian, observability_gramian
@@ -43,7 +42,6 @@ __all__ = [
     "OutputFeedback",
     "Perturbed",
     "PlacedPoles",
-    "Reference",
     "Regulator",
     "StateFeedback",
     "TrackingRegulator",
@@ -67,7 +65,6 @@ __all__ = [
     "perturbed",
     "place",
     "reduced_order",
-    "reference",
     "state_feedback",
     "tracking_lqr",
 ]

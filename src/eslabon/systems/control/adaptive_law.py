@@ -15,6 +15,8 @@ from eslabon.formulas.formulations.body_jacobians import virtual_work
 from eslabon.formulas.motion_state import MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.motion.motion_forms import as_trajectory
+from eslabon.motion.trajectory import Trajectory
 from eslabon.systems.control.commanded_coordinates import (
     actuators,
     commanded,
@@ -25,8 +27,6 @@ from eslabon.systems.control.commanded_coordinates import (
 )
 from eslabon.systems.control.control_law import ControlLaw
 from eslabon.systems.control.gain_matrices import matrix, numbers
-from eslabon.systems.control.reference_motion import Reference
-from eslabon.systems.control.reference_motion import reference as reference_of
 from eslabon.systems.identification.inertial_parameters import BaseParameters, base_parameters
 
 
@@ -46,7 +46,7 @@ class AdaptiveLaw(ControlLaw):
     """
 
     base: BaseParameters = field(kw_only=True)
-    reference: Reference = field(kw_only=True)
+    reference: Trajectory = field(kw_only=True)
     rate: Floats = field(kw_only=True)
     Kd: Floats = field(kw_only=True)
     adaptation: Floats = field(kw_only=True)
@@ -70,7 +70,7 @@ def adaptive(
     Parameters
     ----------
     m : the mechanism; its inertias are where the estimates start from. Simulate another one to see it learn.
-    reference : what is to be followed, as in `reference`.
+    reference : what is to be followed, any motion, as in `es.as_trajectory`.
     rate : 1/s, one number or one for each commanded coordinate (see `computed_torque`).
     Kd : N m s/rad, or N s/m: a number, one for each, or a matrix.
     adaptation : Gamma, how fast estimates change: one number, or one for each base parameter.
@@ -84,7 +84,7 @@ def adaptive(
     >>> loaded.simulate([0.0, 0.0], None, 10.0, law).end[0].round(3)
     array([0.5, 1. ])
     """
-    followed, own = reference_of(m, reference), list(commanded(m))
+    followed, own = as_trajectory(m, reference), list(commanded(m))
     require_full(m, "adaptive control")
     if m.rheonomic:
         raise ModelError(
@@ -99,7 +99,7 @@ def adaptive(
     gamma = numbers(adaptation, "adaptation", len(base))
 
     def law(t: Any, q: Any, v: Any, p: Any) -> Any:
-        qd, vd, ad = followed.beside(t, q, v)
+        qd, vd, ad = followed.at_symbol(t, q, v)
         error, slip = difference(m, qd, q)[own, :], (vd - v)[own, :]
         vr = whole_velocities(m, q, vd[own, :] + w * error)
         ar = reference_accelerations(m, q, v, vr, ad[own, :] + w * slip)

@@ -15,6 +15,7 @@ from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, format_value
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, normalize
+from eslabon.motion.motion_forms import as_trajectory
 from eslabon.motion.simulation.constraint_projection import project
 from eslabon.motion.simulation.controller_memory import within
 from eslabon.motion.simulation.native_laws import Traced
@@ -29,7 +30,6 @@ from eslabon.systems.control.covariances import covariance as covariance_of
 from eslabon.systems.control.estimates import (
     SENSING,
     Estimates,
-    as_motion,
     at_samples,
     positions,
     state_units,
@@ -198,7 +198,8 @@ class ExtendedKalmanFilter:
         motion's times that are samples."""
         m, size = self.m, self.design.size(self.m)
         expected = 2 * size + m.nu
-        if as_motion(motion).x.shape[-1] != expected or motion.q.shape[-1] != m.nq:
+        motion = as_trajectory(m, motion, need=("q", "v", "x"))
+        if motion.x.shape[-1] != expected or not motion.whole:
             raise InputError(
                 f"{motion!r} was not driven by this filter's law: it has {motion.x.shape[-1]} states of a law, not {expected}."
             )

@@ -138,7 +138,7 @@ class Filter:
     # -- what is called -----------------------------------------------------------------------------------------------
 
     def _rates(self, x: Expression, tau: Expression) -> Expression:
-        return equations_of_motion.rates(self.m, zeros(1), x, tau)
+        return equations_of_motion.rates(self.m, zeros(1), x, tau)[0]
 
     def _linear_model(self, x: Expression, tau: Expression) -> Expression:
         """A, and the intensity of process noise along the states."""

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.motion.motion_forms import as_trajectory
 from eslabon.systems.control.commanded_coordinates import commanded, require_full
 from eslabon.systems.control.control_law import ControlLaw
 from eslabon.systems.control.gain_matrices import numbers
 from eslabon.systems.control.gain_schedule import scheduled, tabulated
 from eslabon.systems.control.gliding import gliding
-from eslabon.systems.control.reference_motion import reference as reference_of
 from eslabon.systems.control.state_feedback import require_commanded
 
 
@@ -58,7 +58,7 @@ def modal(
     Parameters
     ----------
     m : the mechanism; its actuators determine all its motions.
-    reference : what is to be followed, as in `reference`.
+    reference : what is to be followed, any motion, as in `es.as_trajectory`.
     frequency, damping : the diagonals of Omega, in rad/s, and Psi: one number, or one for each commanded coordinate.
     times : when to tabulate; if left out, as often as the gains need.
     guess : a configuration, or the name of a mode, from which loops are closed, if the reference tells actuated joints only.
@@ -71,13 +71,13 @@ def modal(
     >>> motion.end[0][list(m.actuated_coordinates)].round(4)
     array([2.3, 1.2])
     """
-    followed, own = reference_of(m, reference), list(commanded(m))
+    followed, own = as_trajectory(m, reference), list(commanded(m))
     require_full(m, "modal control")
     w, zeta = numbers(frequency, "frequency", len(own)), numbers(damping, "damping", len(own))
 
     def sampled(t: Floats) -> Floats:
         """Kp, Kd and tau_d side by side."""
-        state = followed.completed(t, guess)
+        state = followed.completed_at(t, guess)
         lm = gliding(m, state, t)
         require_commanded(m, lm, own)
         back = np.linalg.pinv(lm.F)
@@ -89,7 +89,7 @@ def modal(
     n = len(own)
 
     def law(t: Any, q: Any, v: Any) -> Any:
-        qd, vd, _ = followed.beside(t, q, v)
+        qd, vd, _ = followed.at_symbol(t, q, v)
         table = at(t)
         push = table[:, :n] @ difference(m, qd, q)[own, :] + table[:, n : 2 * n] @ (vd - v)[own, :]
         return table[:, 2 * n] + push

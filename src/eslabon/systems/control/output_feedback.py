@@ -21,12 +21,13 @@ from eslabon.errors import InputError, MissingDependencyError
 from eslabon.formulas.derivatives.measured_outputs import Output
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.motion.motion_forms import as_trajectory
 from eslabon.motion.simulation.controller_memory import within
 from eslabon.motion.simulation.run_options import effort_limits
 from eslabon.motion.simulation.sampled_laws import Sampled, sampled
 from eslabon.numerics.scalars import casadi, concatenate
 from eslabon.systems.control.control_law import ControlLaw
-from eslabon.systems.control.estimates import SENSING, Estimates, as_motion, at_samples, state_units
+from eslabon.systems.control.estimates import SENSING, Estimates, at_samples, state_units
 from eslabon.systems.control.kalman import KalmanFilter
 from eslabon.systems.control.measurements import DISPLACEMENT, displacement, sensors
 from eslabon.systems.control.observers import Observer
@@ -110,7 +111,8 @@ class OutputFeedback:
         m, lm, n = self.m, self.model, len(self.model.states)
         i, size = list(lm.layout.partition.independent), self.observer.size
         expected = size + (0 if self.period is None else n + m.nu)
-        if as_motion(motion).x.shape[-1] != expected or motion.q.shape[-1] != m.nq:
+        motion = as_trajectory(m, motion, need=("q", "v", "x"))
+        if motion.x.shape[-1] != expected or not motion.whole:
             raise InputError(
                 f"{motion!r} was not driven by this law: it has {motion.x.shape[-1]} states of a law, not {expected}."
             )

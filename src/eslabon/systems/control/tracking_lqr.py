@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats
 from eslabon.errors import InputError
 from eslabon.model import Model
+from eslabon.motion.motion_forms import as_trajectory
 from eslabon.systems.control.commanded_coordinates import commanded
 from eslabon.systems.control.control_law import ControlLaw
 from eslabon.systems.control.gain_schedule import scheduled, tabulated
 from eslabon.systems.control.gliding import gliding
 from eslabon.systems.control.lqr import FiniteHorizon, finite_horizon_lqr, lqr
-from eslabon.systems.control.reference_motion import reference as reference_of
 from eslabon.systems.control.state_feedback import (
     displacement,
     independent_places,
@@ -63,7 +63,7 @@ def tracking_lqr(
     Parameters
     ----------
     m : the mechanism.
-    reference : what is to be followed, as in `reference`; a motion with an end.
+    reference : what is to be followed, any motion, as in `es.as_trajectory`; a motion with an end.
     Q, R : what states and forces cost, as in `lqr`.
     end : what an error at the end costs, as Q; if left out, what it would cost from then on, by `lqr` there. After the end
         the last gains hold.
@@ -78,12 +78,12 @@ def tracking_lqr(
     >>> motion.end[0][list(m.actuated_coordinates)].round(3)
     array([2.3, 1.2])
     """
-    followed = reference_of(m, reference)
+    followed = as_trajectory(m, reference)
     if followed.held:
         raise InputError("a configuration to be held has no end; use lqr and state_feedback there.")
 
     def models(t: Floats) -> LinearModel:
-        state = followed.completed(t, guess)
+        state = followed.completed_at(t, guess)
         lm = gliding(m, state, t)
         if not followed.whole:
             require_commanded(m, lm, list(commanded(m)))
@@ -104,7 +104,7 @@ def tracking_lqr(
     table = scheduled(t, values)
 
     def law(t: Any, q: Any, v: Any) -> Any:
-        qd, vd, _ = followed.beside(t, q, v)
+        qd, vd, _ = followed.at_symbol(t, q, v)
         now = table(t)
         return now[:, -1] - now[:, :-1] @ displacement(m, places, q, v, qd, vd)
 

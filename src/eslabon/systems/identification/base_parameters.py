@@ -10,7 +10,7 @@ from eslabon.errors import ModelError
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
 from eslabon.model.memory import per_model
-from eslabon.solve.constraints.independent_coordinates import beside, generic
+from eslabon.solve.constraints.closed_configurations import beside, generic
 from eslabon.systems.identification.inertial_parameters import BaseParameters, regrouped
 from eslabon.systems.identification.parameters import (
     NO_TERMS,

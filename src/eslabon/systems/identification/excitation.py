@@ -30,8 +30,8 @@ from eslabon.motion.paths import JointPath
 from eslabon.pages.notebook import in_time
 from eslabon.plotting import by_unit, saved, time_figure
 from eslabon.solve.assembly import assemble, complete
+from eslabon.solve.constraints.closed_configurations import generic
 from eslabon.solve.constraints.constraint_structure import structure
-from eslabon.solve.constraints.independent_coordinates import generic
 from eslabon.systems.identification.base_parameters import base_parameters, refuse_driven
 from eslabon.systems.identification.estimation import model_forces, scaled_condition
 from eslabon.systems.identification.fourier_series import Limits, Scaled, Series

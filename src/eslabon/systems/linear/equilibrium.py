@@ -19,9 +19,10 @@ from eslabon.errors import AssemblyError, EquilibriumError, InputError, ModelErr
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_columns
 from eslabon.model.scale import characteristic_length
+from eslabon.numerics.ordering import stable_order
 from eslabon.solve.configurations import distinct
+from eslabon.solve.constraints.closed_configurations import generic, rank_at
 from eslabon.solve.constraints.closure_violation import accepts, violation_of
-from eslabon.solve.constraints.independent_coordinates import generic, rank_at
 from eslabon.solve.designs import designs_of
 from eslabon.solve.ranges import Ranges
 from eslabon.systems.linear.equilibria import Equilibrium
@@ -209,7 +210,7 @@ class _Search:
                 Found(*(x[nearest : nearest + 1] for x in found)),
             )
         q = found.q[good]
-        q = q[np.argsort(self.ranges.apart(q, self.given.q[0]), kind="stable")]
+        q = q[stable_order(self.ranges.apart(q, self.given.q[0]))]
         q = q[distinct(q, self.ranges.apart, SAME)]
         self._spread(len(q))
         steady = self.balanced(q).steady(1e-8)

@@ -1,0 +1,144 @@
+"""dx/dt of one trajectory of a mechanism with loops: f(P(x)), or near rank loss what regular neighbours on the branch say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eslabon.arguments import Floats
+from eslabon.model.configuration import coordinate_velocities
+from eslabon.motion.simulation import equations_of_motion, step_formulas
+from eslabon.motion.simulation.applied_system import System
+from eslabon.motion.simulation.branch_neighbours import SETTINGS, Branch, Neighbours
+from eslabon.motion.simulation.controller_memory import within
+from eslabon.motion.simulation.native_laws import Law, law_at
+
+STICKS = 1e3  # by what the closure error of a passage that was accepted may grow
+REFUSALS = 12  # evaluations, as many as a step has, after which a passage is refused for good
+
+
+class Misses(NamedTuple):
+    """A singular configuration that the motion misses: when it was nearest, and the closure error of the branch there."""
+
+    t: float
+    misfit: float
+
+
+class BranchRates:
+    """Rates of one trajectory, called as rates(t, x, tau).
+
+    Whether the branch closes is decided once a passage: a mechanism that misses rank loss by about the tolerance would else be
+    taken now for the one, now for the other, and no step would be short enough.
+    """
+
+    def __init__(self, system: System, law: Law | None = None, stages: bool = False) -> None:
+        self.system, self._law = system, law
+        self._stages = stages
+        self._branch, self._limit = Branch(system.m, system.designs), SETTINGS.near
+        self._accepted: bool | None = None
+        self._refusals = 0
+        self._entered = self._near = False
+        self.interpolated: list[float] = []  # when rates were
+        self.neighbours = 0  # that were asked
+        self.misses: list[Misses] = []
+
+    @cached_property
+    def _plain(self) -> Callable[..., tuple[Floats, Any]]:
+        return self.system.loop_rates(self._law, self._stages)
+
+    @cached_property
+    def _pushed(self) -> Callable[..., tuple[Floats, Any]]:
+        return self.system.pushed_rates()
+
+    def __call__(self, t: float, x: Floats, tau: Floats) -> Floats:
+        made, distance = self._plain(t, x, tau)
+        self._near = distance < self._limit
+        return self.beside(t, x, tau, made) if self._near else made
+
+    def under_forces(self, t: float, x: Floats, tau: Floats, push: Floats) -> Floats:
+        """d(q, v)/dt under given forces of actuators and along all velocities."""
+        made, distance = self._pushed(t, x, tau, push)
+        self._near = distance < self._limit
+        found = self._found(t, x) if self._near else None
+        if found is None:
+            return made
+        m = self.system.m
+        q, v = found.centre[: m.nq], found.centre[m.nq :]
+        a = found.weights @ self._pushed_accelerations(found, tau, push)
+        return np.concatenate([coordinate_velocities(m, q, v), a])
+
+    def step_done(self) -> None:
+        """A step is over: where none of its rates was near rank loss, the passage is."""
+        if not self._entered:
+            self._accepted, self._refusals = None, 0
+        self._entered = False
+
+    def beside(self, t: float, x: Floats, tau: Floats, plain: Floats) -> Floats:
+        """The rates near rank loss; the plain ones where neighbours say nothing."""
+        found = self._found(t, x)
+        if found is None:
+            return plain
+        m, n = self.system.m, self.system.m.nq + self.system.m.nv
+        q, v, own = found.centre[: m.nq], found.centre[m.nq :], x[n:]
+        if self._law is not None:  # not smooth, perhaps: all neighbours have the same forces
+            given, own = law_at(m, self._law, t, q, v, own)
+            tau = tau + given
+        a = found.weights @ self._accelerations(found, within(tau, self.system.limit), q, v)
+        return np.concatenate([coordinate_velocities(m, q, v), a, own])
+
+    def jacobian(self, function: Callable[..., Any], t: float, x: Floats, tau: Floats) -> Floats:
+        """The derivative of dx/dt by x where rates were asked last, of which `function` is the plain one."""
+        n, wanted = self.system.m.nq + self.system.m.nv, self._near and self._accepted is not False
+        found = self._branch.neighbours(t, x) if wanted else None
+        if found is None or not found.closed:
+            return np.asarray(function(t, x, tau))
+        own = np.broadcast_to(x[n:], (len(found.t), len(x) - n))
+        each = function(found.t, np.concatenate([found.x, own], axis=-1), tau)
+        return np.asarray(np.tensordot(found.weights, each, 1))
+
+    def _accelerations(self, found: Neighbours, tau: Floats, q: Floats, v: Floats) -> Floats:
+        """Those of all neighbours, under the same forces of actuators and stops."""
+        m, system = self.system.m, self.system
+        push = np.zeros(m.nv)
+        if system.stops:
+            push = system.function(equations_of_motion.PUSH)(q, v)
+        return self._pushed_accelerations(found, tau, push)
+
+    def _pushed_accelerations(self, found: Neighbours, tau: Floats, push: Floats) -> Floats:
+        m, system = self.system.m, self.system
+        self.neighbours += len(found.t)
+        x = found.x
+        made: Floats = system.function(equations_of_motion.BRANCH_ACCELERATIONS)(
+            found.t, x[:, : m.nq], x[:, m.nq :], tau, push
+        )
+        return made
+
+    def _found(self, t: float, x: Floats) -> Neighbours | None:
+        """The neighbours, if the branch goes through the state among them."""
+        self._entered = True
+        if self._accepted is False or not np.isfinite(x).all():
+            return None
+        found = self._branch.neighbours(t, x)
+        if found is None:
+            return None
+        if self._accepted is None and found.closed:
+            self._accepted = True
+        if self._accepted and found.misfit < STICKS * SETTINGS.closes:
+            self.interpolated.append(t)
+            return found
+        self.misses.append(Misses(t, found.misfit))
+        self._refusals += 1
+        if self._accepted is None and self._refusals >= REFUSALS:
+            self._accepted = False
+        return None
+
+    def rk4_step(self, t: float, h: float, x: Floats, forces: Callable[[int], Floats]) -> Floats:
+        """A step of `rk4` with these rates, projected along the branch."""
+        stages = step_formulas.RK4.stages
+        made: Floats = step_formulas.rk4(
+            lambda stage, x: self(t + stages[stage] * h, x, forces(stage)), x, h
+        )
+        return self.system.projected(made, t + h)
