@@ -118,7 +118,7 @@ def test_a_closed_chain_is_balanced_by_lqr() -> None:
 def test_a_discrete_regulator_is_sampled() -> None:
     m = es.load("cart_pole")
     lm = m.linearize([0.0, 0.0])
-    found = C.lqr(lm.discretized(0.02), 1.0, 0.1, discrete=True)
+    found = C.lqr(lm.sampled(0.02), 1.0, 0.1)
     law = es.simulate.sampled(C.state_feedback(m, lm, found), period=0.02)
     motion = m.simulate([0.1, 0.1], None, 15.0, law, method="rk4", step=5e-3, every=100)
     assert np.abs(motion.end[0]).max() < 1e-3

@@ -26,7 +26,7 @@ from eslabon.systems.control.commanded_coordinates import (
     whole_velocities,
 )
 from eslabon.systems.control.control_law import ControlLaw
-from eslabon.systems.control.gain_matrices import matrix, numbers
+from eslabon.systems.control.weight_matrices import gain, numbers
 from eslabon.systems.identification.inertial_parameters import BaseParameters, base_parameters
 
 
@@ -95,7 +95,7 @@ def adaptive(
         raise ModelError(
             f"no motion of {m.name} tells anything of its inertias: there is nothing to adapt."
         )
-    w, D = numbers(rate, "rate", len(own)), matrix(Kd, "Kd", len(own))
+    w, D = numbers(rate, "rate", len(own)), gain(Kd, "Kd", len(own))
     gamma = numbers(adaptation, "adaptation", len(base))
 
     def law(t: Any, q: Any, v: Any, p: Any) -> Any:

@@ -26,7 +26,6 @@ from eslabon.solve.constraints.closure_violation import VIOLATIONS, accepts
 from eslabon.solve.constraints.constraint_structure import structure
 from eslabon.solve.constraints.independent_coordinates import partition_by
 from eslabon.solve.constraints.massless_motions import refuse_massless
-from eslabon.systems.control.covariances import covariance as covariance_of
 from eslabon.systems.control.estimates import (
     SENSING,
     Estimates,
@@ -37,6 +36,7 @@ from eslabon.systems.control.estimates import (
 from eslabon.systems.control.kalman_formulas import packed, unpacked
 from eslabon.systems.control.measurements import sensors
 from eslabon.systems.control.stepwise_law import c_source, stepwise
+from eslabon.systems.control.weight_matrices import covariance as covariance_of
 from eslabon.systems.linear.output_names import state_names
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from eslabon.model.configuration import difference
 from eslabon.motion.motion_forms import as_trajectory
 from eslabon.systems.control.commanded_coordinates import commanded, require_full
 from eslabon.systems.control.control_law import ControlLaw
-from eslabon.systems.control.gain_matrices import numbers
 from eslabon.systems.control.gain_schedule import scheduled, tabulated
 from eslabon.systems.control.gliding import gliding
 from eslabon.systems.control.state_feedback import require_commanded
+from eslabon.systems.control.weight_matrices import numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
