@@ -163,6 +163,10 @@ class Presenter(Protocol):
     def animation(self, answer: object, /, **options: Any) -> Any:
         """The animation of a motion."""
 
+    def svg(self, answer: object, /, **options: Any) -> str:
+        """The drawing of a result as the text of an SVG."""
+        ...
+
 
 _presenter: Presenter | None = None
 
@@ -186,6 +190,11 @@ def figure(answer: object, **options: Any) -> Any:
 def animation(answer: object, **options: Any) -> Any:
     """The animation of a motion; options are those of its `animate`."""
     return _installed().animation(answer, **options)
+
+
+def svg(answer: object, **options: Any) -> str:
+    """The drawing of a result as the text of an SVG; options are those of its `draw`."""
+    return _installed().svg(answer, **options)
 
 
 def _installed() -> Presenter:
