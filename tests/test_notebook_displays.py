@@ -174,7 +174,7 @@ def test_control(pendulum):
         es.control.controllability(lm),
         es.control.computed_torque(pendulum, [0.0, 0.0], frequency=3.0),
         es.control.luenberger(lm, [-5, -6, -7, -8]),
-        es.control.reference(pendulum, [0.1, 0.2]),
+        es.as_trajectory(pendulum, [0.1, 0.2]),
     )
     assert all(text_of(x) for x in shown)
     assert "gains q1 q2" in text_of(shown[4])
@@ -359,8 +359,8 @@ def test_a_display_changes_nothing():
     assert other == m
 
 
-def test_without_matplotlib_and_igraph(monkeypatch, motor, elbow):
-    for name in ("matplotlib", "matplotlib.figure", "igraph"):
+def test_without_matplotlib(monkeypatch, motor, elbow):
+    for name in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
     assert "svg" in parsed(es.load("elbow")._repr_html_()).seen  # the topology
     assert "GY" in text_of(motor)

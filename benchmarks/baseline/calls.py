@@ -727,7 +727,7 @@ CONTROL = (
         lambda c: es.control.tracking_lqr(c.m, c.joint_path, 1.0, 1.0, guess=c.q),
         fields("t", "K", "S", "tau", "states"),
         at("elbow", "five_bar"), **SEARCH),
-    Call("control.reference", "control.reference", lambda c: es.control.reference(c.m,
+    Call("control.reference", "es.as_trajectory", lambda c: es.as_trajectory(c.m,
         c.joint_path).at(0.2),
         fields("q", "v", "a"), AT_FEW, **CANCELLING),
     Call("control.perturbed", "control.perturbed",

@@ -33,7 +33,6 @@ EXCEPTIONS: dict[str, str] = {
     "measures.Measure": "what all measures share",
     "measures.Measured": "what measures return",
     "sweeps.read": "it reads the folder of a sweep on a cluster; tests compare it with the sweep",
-    "identification.read_recording": "it reads a CSV file into the arrays that `identify` takes",
     **{f"{owner}.from_description": "it makes one of its description, as `load` does"
        for owner in ("Mechanism", "BondGraph")},
     "BondGraph.symbols": "none, unless `with_symbols` put some in",

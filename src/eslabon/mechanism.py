@@ -532,9 +532,10 @@ class Mechanism(model.Model):
     def follow(
         self, path: Followed, guess: ArrayLike | str | None = None, *, frame: str | None = None, part: str = "pose",
         axis: Any = "z", times: ArrayLike | None = None, report: bool = False, **options: Unpack[SolveOptions],
-    ) -> JointMotion:  # fmt: skip
-        """The joint motion that carries a frame along a path (see `es.paths`), with loops as without: an
-        object with `t`, `q`, `v`, `a`, the rates exact.
+    ) -> Trajectory:  # fmt: skip
+        """The joint motion that carries a frame along a path (see `es.paths`), with loops as without: a
+        `Trajectory` with exact rates, and with the groups "distance", "angle" and "slip" (what is missing
+        to the path) and "condition" (the condition number).
 
         `part` says what of the path counts: "pose", "position", "orientation", "planar" (x, y and the
         angle in the mechanism's plane), or "axis", the position and the direction of the frame's `axis`.
@@ -552,7 +553,7 @@ class Mechanism(model.Model):
         >>> m.pose(motion.q)[-1, :2, 3].round(6)
         array([0.06, 0.1 ])
         """
-        from eslabon.solve.path_following import follow
+        from eslabon.motion.following import follow
 
         return follow(
             self,
@@ -1444,7 +1445,7 @@ class Mechanism(model.Model):
     def simulate(
         self, q0: ArrayLike, v0: ArrayLike | None, t: ArrayLike, control: Any = None, **options: Any
     ) -> Trajectory:
-        """The motion from a state under a control, as an `es.simulate.Trajectory`: t, q, v, a, tau, energy, closure error.
+        """The motion from a state under a control, as an `es.Trajectory`: t, q, v, a, tau, energy, closure error.
 
         `v0=None` is rest; `t` is a duration, (start, end) or times to report at. `control` is None, forces, forces in time as
         (times, values), a law marked with `es.simulate.traced`, any function of t, q, v, or either of them

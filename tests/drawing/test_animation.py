@@ -97,10 +97,6 @@ def test_modes_and_followed_paths(tmp_path):
     )
     followed = arm.follow(path, [0.3, 1.2], part="position")
     assert len(followed.animate(fps=10, trace="tool").t) == 11
-    target = es.Target(pose=es.load("puma560").pose(np.zeros(6)))
-    one = es.load("puma560").complete(target, report=True)
-    with pytest.raises(es.InputError, match="follow"):
-        one.animate()
 
 
 def test_a_batch_a_file_and_one_pose_have_nothing_to_show(pendulum, tmp_path):

@@ -221,7 +221,7 @@ def test_actuators_of_different_units_have_no_largest() -> None:
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: measures.PeakTorque(3.0), "a motion is a joint path of es.paths"),
+        (lambda: measures.PeakTorque(3.0), "a motion is a Trajectory, a joint path of es.paths"),
         (lambda: measures.PeakTorque([[2.0, 1.0]]), "it has no times"),
         (lambda: measures.PeakTorque(SWING, frame="point"), "frame and part go with the path of a frame"),
         (lambda: measures.PeakTorque(SWING, samples=1), "samples is a whole number, at least 2"),

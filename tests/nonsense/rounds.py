@@ -25,7 +25,7 @@ SLOW = (
     "optimize.coupler_curve", "optimize.design", "optimize.motion", "study", "sweep", "sweeps.sensitivities", "view",
     "BondGraph.equations", "BondGraph.simulate", "Mechanism.equations", "Mechanism.plot", "Mechanism.to_control_nonlinear",
     "Mechanism.workspace_map", "bond_graph.EnergyBalance.plot", "identification.Excitation.plot", "paths.JointPath.plot",
-    "paths.Path.plot", "plotting.panels", "plotting.time_figure", "solve.JointMotion.plot", "solve.WorkspaceMap.plot",
+    "paths.Path.plot", "plotting.panels", "plotting.time_figure", "solve.WorkspaceMap.plot",
 )  # fmt: skip
 UNTRIED = {
     "reproductions.figures_of": "recomputes a document",

@@ -187,7 +187,7 @@ def test_a_saved_motion_and_one_of_arrays(tmp_path):
         ({"sections": []}, "at least one section"),
         ({"motion": "rest_to_res"}, "no motion 'rest_to_res'; did you mean 'rest_to_rest'"),
         ({"motion": "gone.csv"}, "gone.csv: it cannot be read"),
-        ({"motion": 3}, "a study's motion is a file"),
+        ({"motion": 3}, "a motion is a Trajectory"),
         ({"at": [0.1]}, "'at' has 1 numbers; elbow has 2 coordinates"),
         ({"at": "folded"}, "no mode of elbow"),
         ({"at": {"theta9": 1.0}}, "no joint 'theta9'"),

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from eslabon.bond_graph.causality import causality
-from eslabon.bond_graph.elements import EFFORT_SINK, Element
+from eslabon.bond_graph.elements import Element
 from eslabon.bond_graph.elimination import SingularError, solve
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.junction_structure import junction_structure
@@ -79,21 +79,13 @@ def jacobian(g: Graph, x: Expression, u: Expression, t: Expression) -> Expressio
     return casadi.densify(casadi.jacobian(Evaluation.of_state(g, x, u, t).rates, x))
 
 
-def steady(g: Graph, X: Expression, u: Expression, t: Expression) -> list[Expression]:
-    """What must vanish in a steady state, with its derivatives by the energy variables X of all storages and by u.
-
-    With derivative causality preferred, z(X) = B*(X) u (Morales, 4.194); of a storage that stays in integral causality,
-    the rate.
-    """
-    if sinks := [x.name for x in g.elements.values() if x.kind == EFFORT_SINK]:
-        raise ModelError(f"{g.name}: steady states with residual sinks ({', '.join(sinks)}) are not looked for here; of a "
-            "mechanism with loops, ask the mechanism for its equilibrium.")  # fmt: skip
-    c = causality(g.nominal, "derivative")
-    e = Evaluation(
-        g, {name: X[k] for k, name in enumerate((*c.states, *c.dependent))}, u, t, "derivative"
-    )
-    rest = casadi.vertcat(e.forces, e.zd - e.combined(e.structure.matrix["zd"]))
-    return [casadi.densify(x) for x in (rest, casadi.jacobian(rest, X), casadi.jacobian(rest, u))]
+def statics(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
+    """f of E x' = f where nothing changes, and the energy variables of all storages, each with its derivatives by x and u."""
+    e = Evaluation.of_state(g, x, u, t, still=True)
+    made = []
+    for y in (e.forces, casadi.vertcat(x, e.xd)):
+        made += [y, casadi.jacobian(y, x), casadi.jacobian(y, u)]
+    return [casadi.densify(matrix) for matrix in made]
 
 
 def structure_block(
@@ -250,10 +242,10 @@ LINEARIZATION = Formula(
     checks=(SOLVED, FINITE), rare=True,
 )  # fmt: skip
 JACOBIAN = Formula("bond_graph_jacobian", jacobian, (X, U, T), (Argument("A", _by(_n, _n)),))
-ALL = Argument("X", _nX, "energy variables")
-STEADY = Formula(
-    "bond_graph_steady_state", steady, (ALL, U, T),
-    (Argument("rest", _nX), Argument("by_X", _by(_nX, _nX)), Argument("by_u", _by(_nX, _nu))), rare=True,
+STATICS = Formula(
+    "bond_graph_statics", statics, (X, U, T),
+    (Argument("f", _n), Argument("f_by_x", _by(_n, _n)), Argument("f_by_u", _by(_n, _nu)), Argument("energy_variables", _nX),
+     Argument("energy_by_x", _by(_nX, _n)), Argument("energy_by_u", _by(_nX, _nu))), rare=True,
 )  # fmt: skip
 STRUCTURE = Formula(
     "junction_structure", structure_block, (X, U, T), (Argument("block", _block_shape),),

@@ -50,15 +50,15 @@ class Evaluation:
         u: Expression,
         t: Expression,
         preference: str = "integral",
+        still: bool = False,
     ) -> None:
         self.g, self.u_given, self.t = g, u, t
         self.value = Reader(g.definitions, self.signal)
         self.structure = junction_structure(g.nominal, preference)
         self.causality = self.structure.causality
         self._energy = dict(energy)
-        self.steady = all(
-            s.name in energy for s in self.causality.derivative
-        )  # so that all rates are zero
+        # Whether all rates are zero: where that is said, or all energy variables are known.
+        self.steady = still or all(s.name in energy for s in self.causality.derivative)
         self._signals: dict[str, Expression] = {}
         self._pending: list[str] = []
         self.residual = casadi.SX(0)  # of algebraic loops solved by iteration
@@ -66,10 +66,12 @@ class Evaluation:
         self.multiplier_symbols = casadi.SX.sym("multiplier", len(self.sinks))
 
     @staticmethod
-    def of_state(g: Graph, x: Expression, u: Expression, t: Expression) -> Evaluation:
-        """At a state x of the graph with integral causality."""
+    def of_state(
+        g: Graph, x: Expression, u: Expression, t: Expression, still: bool = False
+    ) -> Evaluation:
+        """At a state x of the graph with integral causality, where all rates vanish if it is still."""
         names = causality(g.nominal).states
-        return Evaluation(g, {name: x[k] for k, name in enumerate(names)}, u, t)
+        return Evaluation(g, {name: x[k] for k, name in enumerate(names)}, u, t, still=still)
 
     # -- signals ------------------------------------------------------------------------------------------------
 
@@ -200,7 +202,7 @@ class Evaluation:
         if s.element.kind == FLOW_SINK:
             return self._energy[s.name]
         own, integral = self._ports(s.element)
-        if not self.steady and not all(integral):
+        if not all(integral) and not all(y.name in self._energy for y in own):
             return self._coupled[s.name]
         energy = casadi.vertcat(*(self.energy_of(x) for x in own))
         return laws.co_energy(s.element, energy, self.value)[own.index(s)]
@@ -211,7 +213,12 @@ class Evaluation:
         names = [s.name for s in self.causality.integral if not all(self._ports(s.element)[1])]
         w = casadi.SX.sym("w", len(names))
         trial = Evaluation(
-            self.g, self._energy, self.u_given, self.t, self.structure.causality.preference
+            self.g,
+            self._energy,
+            self.u_given,
+            self.t,
+            self.structure.causality.preference,
+            self.steady,
         )
         vars(trial)["_coupled"] = {name: w[k] for k, name in enumerate(names)}
         rest = casadi.vertcat(*(w[k] - trial.answered(name) for k, name in enumerate(names)))

@@ -52,7 +52,7 @@ def _function(owner: Owner, request: Request) -> Any:
     if owner.variant_of is not None:
         return _of_variant(owner, request, owner.variant_of)
     key = request.key(owner)
-    found: Any = native.load(key)
+    found: Any = native.load(key, again=partial(_traced, owner, request))
     if found is None:
         found = _compiled(owner, request, key)
     return _guarded(found, owner, request)
@@ -76,12 +76,16 @@ def _guarded(found: Any, owner: Owner, request: Request) -> Any:
 def _compiled(owner: Owner, request: Request, key: str) -> Any:
     formula = request.formula
     with announce(f"compiling {formula.name} of {owner.name}, which is kept for the next time"):
-        with preserve_interrupts():
-            graph = trace(owner, request)
         return native.compile(
-            graph, inputs=request.inputs(owner), outputs=request.outputs(owner),
+            _traced(owner, request), inputs=request.inputs(owner), outputs=request.outputs(owner),
             name=formula.name, owner=owner.name, key=key, states=formula.states, varying=formula.varying, quick=formula.rare,
+            again=partial(_traced, owner, request),
         )  # fmt: skip
+
+
+def _traced(owner: Owner, request: Request) -> Any:
+    with preserve_interrupts():
+        return trace(owner, request)
 
 
 def refuse_guards(

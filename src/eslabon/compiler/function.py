@@ -354,6 +354,11 @@ class Signature:
         return f"{most}{self.operations} operations"
 
     @property
+    def of_owner(self) -> str:
+        """Its name and its owner's, for messages."""
+        return f"{self.name} of {self.owner}" if self.owner else self.name
+
+    @property
     def bounds(self) -> list[Bound]:
         return [a.bound for a in self.outputs if a.bound]
 
@@ -373,11 +378,10 @@ class Signature:
             return f"  {a.name}: ({shape}) {a.noun}"
 
         words = ["out", "threads", *(group for group, names in self.groups.items() if names)]
-        of = f" of {self.owner}" if self.owner else ""
         given = f"{', '.join(a.name for a in self.inputs)}, /, *, {', '.join(f'{w}=None' for w in words)}"
         return "\n".join([
             f"{self.name}({given})\n--\n",
-            f"{self.name}{of}: {self.size} in native code.",
+            f"{self.of_owner}: {self.size} in native code.",
             "Leading axes broadcast.",
             "in", *map(line, self.inputs),
             "out", *map(line, self.outputs),

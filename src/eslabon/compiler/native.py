@@ -7,13 +7,19 @@
 
 `llvm.emit` turns the program into kernels, `llvm.machine` makes object code of them, `store` keeps it on disk, and the runtime that all
 functions share (`llvm.runtime`) calls them. `interpreted` stands in where there is no LLVM.
+
+A function with loops has two kernels, one for a block of states and one for a state alone, which give the same bits. Each is made
+when a call first needs it, since most processes call a function in one way only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.compiler import store
@@ -24,6 +30,10 @@ from eslabon.compiler.program import Program, read
 from eslabon.compiler.repeated_step import RepeatedStep, check_roles
 from eslabon.compiler.store import NativeWarning
 from eslabon.errors import InputError
+from eslabon.progress import announce
+
+# Axes of one state's worth of what is given by name.
+NAMED_AXES = {"external": 1, "parameters": 0, "t": 0}
 
 __all__ = [
     "Argument",
@@ -48,6 +58,7 @@ def compile(  # noqa: A001 - the verb of the field
     states: int = 0,
     varying: int = 0,
     quick: bool = False,
+    again: Callable[[], Any] | None = None,
 ) -> Function | RepeatedStep:
     """A `casadi.Function` as a native function of NumPy arrays.
 
@@ -62,6 +73,8 @@ def compile(  # noqa: A001 - the verb of the field
     states, varying : of a step that is repeated in native code: how many inputs are fed back from the outputs of the
         same place, and how many of those after them have a row for each step; the others stay the same.
     quick : whether to compile in a third of the time code that runs a twentieth to a sixth slower.
+    again : gives the same `casadi.Function` in a process that loads the code. With it a kernel may be made later, when
+        it is needed; without it all kernels are made now.
 
     >>> import casadi, numpy as np
     >>> x, u, p = (casadi.SX.sym(s) for s in "xup")
@@ -86,68 +99,137 @@ def compile(  # noqa: A001 - the verb of the field
     identity = repr(
         (program.digest, signature.input_shapes, signature.output_shapes, bool(states), quick)
     )
-    facts = {"identity": identity, "signature": signature.to_dict(), "repeated": [states, varying]}
+    facts = {
+        "identity": identity,
+        "signature": signature.to_dict(),
+        "repeated": [states, varying],
+        "quick": quick,
+    }
     kept = store.entry(
         key or identity, facts, lambda: _assembled(program, bool(states), quick), cache
     )
-    return _function(kept)
+    late = LateKernels(signature.of_owner, key or identity, identity, quick, lambda: program, cache)
+    if again is None and kept.facts["scratch"] is None:
+        late.make_all()
+    return _function(Signature.from_dict(kept.facts["signature"]), kept, late)
 
 
-def load(key: str) -> Function | RepeatedStep | None:
-    """What `compile` made under this key, by this version and for this processor; None if there is nothing.
+def load(key: str, again: Callable[[], Any] | None = None) -> Function | RepeatedStep | None:
+    """What `compile` made under this key, by this version and for this processor; None if there is nothing, or
+    less than is needed without `again`.
 
-    Neither CasADi nor the graph is needed.
+    Neither CasADi nor the graph is needed, unless a kernel is to be made that nobody has needed before.
     """
     kept = store.fetch(key) if machine.llvm() is not None else None
-    return None if kept is None else _function(kept)
-
-
-def _function(kept: store.Entry) -> Function | RepeatedStep:
+    if kept is None:
+        return None
     signature = Signature.from_dict(kept.facts["signature"])
-    code = NativeCode(signature, kept)
+    program = None if again is None else lambda: read(again())
+    late = LateKernels(
+        signature.of_owner, key, kept.facts["identity"], kept.facts["quick"], program
+    )
+    if kept.facts["scratch"] is None and again is None and not late.are_all_there():
+        return None
+    return _function(signature, kept, late)
+
+
+def _function(
+    signature: Signature, kept: store.Entry, late: LateKernels
+) -> Function | RepeatedStep:
+    code = NativeCode(signature, kept, late)
     return RepeatedStep(signature, code) if code.states else Function.of(signature, code)
 
 
 def _assembled(program: Program, repeated: bool, quick: bool) -> tuple[dict[str, Any], bytes]:
-    """The sizes of the kernels' scratch arrays, and their machine code."""
-    from eslabon.compiler.llvm.assembly import assembled_batch, assembled_single
+    """The size of the kernel's scratch array, and its machine code; nothing yet where there are two kernels."""
+    from eslabon.compiler.llvm.assembly import assembled_batch
     from eslabon.compiler.llvm.emit import has_loops
 
-    batch = assembled_batch(program, quick)
-    if repeated or not has_loops(program):
-        return {"scratch": [batch.scratch_size, None]}, batch.code
-    alone = assembled_single(program, quick)
-    return {"scratch": [batch.scratch_size, alone.scratch_size]}, batch.code + alone.code
+    if has_loops(program) and not repeated:
+        return {"scratch": None}, b""
+    made = assembled_batch(program, quick)
+    return {"scratch": made.scratch_size}, made.code
+
+
+@dataclass(frozen=True)
+class LateKernels:
+    """The two kernels of a function with loops: from disk, or made from its program, which may have to be traced again."""
+
+    what: str
+    key: str
+    identity: str
+    quick: bool
+    program: Callable[[], Program] | None
+    cache: bool = True
+
+    def entry(self, alone: bool) -> store.Entry:
+        """The machine code of one kernel, and the size of its scratch array."""
+        facts = {"identity": self.identity}
+        return store.entry(self._key(alone), facts, lambda: self._assembled(alone), self.cache)
+
+    def make_all(self) -> None:
+        for alone in (False, True):
+            self.entry(alone)
+
+    def are_all_there(self) -> bool:
+        found = [store.fetch(self._key(alone)) for alone in (False, True)]
+        return all(x is not None and x.facts["identity"] == self.identity for x in found)
+
+    def _key(self, alone: bool) -> str:
+        return f"{self.key} {'one' if alone else 'block'}"
+
+    def _assembled(self, alone: bool) -> tuple[dict[str, Any], bytes]:
+        from eslabon.compiler.llvm.assembly import assembled_batch, assembled_single
+
+        assert self.program is not None, "all kernels are there"
+        assembled = assembled_single if alone else assembled_batch
+        with announce(f"compiling {self.what}, which is kept for the next time"):
+            made = assembled(self.program(), self.quick)
+        return {"scratch": made.scratch_size}, made.code
 
 
 class NativeCode:
     """The kernels of a function in memory, as `Function` and `RepeatedStep` use them."""
 
-    def __init__(self, signature: Signature, kept: store.Entry) -> None:
-        self._signature, self._kept = signature, kept
+    def __init__(self, signature: Signature, kept: store.Entry, late: LateKernels) -> None:
+        self._signature, self._kept, self._late = signature, kept, late
+        self._has_two = kept.facts["scratch"] is None
         self.states, self.varying = kept.facts["repeated"]
         self._cores = [*signature.input_shapes, *signature.output_shapes]
 
     @cached_property
-    def _kernels(self) -> Any:
+    def _block(self) -> Any:
+        """The kernel for a block of states."""
         from eslabon.compiler.llvm import cpython
 
         cpython.here()  # whose elementary functions the kernels call
-        scratch, alone = self._kept.facts["scratch"]
-        return cpython.Kernels(
-            machine.Loaded(self._kept.code), scratch, alone, self.states, self.varying
-        )
+        kept = self._late.entry(alone=False) if self._has_two else self._kept
+        lanes = machine.host().width
+        return cpython.Kernel(machine.Loaded(kept.code), "kernel", kept.facts["scratch"], lanes)
+
+    @cached_property
+    def _single(self) -> Any:
+        """The kernel for one state: that for a block, or its own."""
+        from eslabon.compiler.llvm import cpython
+
+        if not self._has_two:
+            return self._block
+        cpython.here()
+        kept = self._late.entry(alone=True)
+        return cpython.Kernel(machine.Loaded(kept.code), "one.kernel", kept.facts["scratch"], 1)
 
     @cached_property
     def _descriptor(self) -> Any:
         from eslabon.compiler.llvm.cpython import described
 
-        return described(self._signature, self._kernels, {})
+        return described(self._signature, self._block, None, {}, None, (self.states, self.varying))
 
     def run(self, arrays: Sequence[Floats], results: Sequence[Floats]) -> None:
         """All states of a batch."""
-        from eslabon.compiler.llvm.cpython import run_batch
+        from eslabon.compiler.llvm.cpython import run_batch, run_one
 
+        if self._has_two and arrays[0].ndim == len(self._cores[0]):
+            return run_one(self._single, arrays, results)
         run_batch(self._descriptor, [*arrays, *results], self._cores)
 
     def repeat(
@@ -172,5 +254,49 @@ class NativeCode:
 
         if not cpython.layout_is_known():
             return otherwise
-        descriptor = cpython.described(call.signature, self._kernels, call.bound, otherwise)
-        return cpython.builtin(call.signature, descriptor, call.signature.described())
+        if not self._has_two:
+            descriptor = cpython.described(
+                call.signature, self._block, self._single, call.bound, otherwise
+            )
+            return cpython.builtin(call.signature, descriptor, call.signature.described())
+        cores = [len(shape) for shape in call.signature.input_shapes]
+
+        def with_kernel(*values: Any, **words: Any) -> Any:
+            """The call once more with the kernel that it needs, if it was not there."""
+            alone = _is_one_state(values, cores, words)
+            if alone is None or descriptor[place := cpython.KERNEL_PLACES[alone]]:
+                return otherwise(*values, **words)
+            cpython.provide(descriptor, place, self._single if alone else self._block)
+            return way_in(*values, **words)
+
+        descriptor = cpython.described(call.signature, None, None, call.bound, with_kernel)
+        way_in = cpython.builtin(call.signature, descriptor, call.signature.described())
+        return way_in
+
+
+def _is_one_state(
+    values: Sequence[Any], cores: Sequence[int], words: Mapping[str, Any]
+) -> bool | None:
+    """Whether arguments are those of one state, as far as it can be told at a glance; None if they are not numbers."""
+    if len(values) > len(cores):
+        return None
+    given = [*zip(values, cores, strict=False)]
+    for group, own in NAMED_AXES.items():
+        named = words.get(group)
+        parts = named.values() if isinstance(named, Mapping) else [named]
+        given += [(x, own) for x in parts if x is not None]
+    axes = [(_axes(x), own) for x, own in given]
+    if any(count is None for count, _ in axes):
+        return None
+    return all(count <= own for count, own in axes if count is not None)
+
+
+def _axes(x: Any) -> int | None:
+    if isinstance(x, np.ndarray):
+        return x.ndim
+    if isinstance(x, int | float):
+        return 0
+    if isinstance(x, list | tuple):
+        inner = _axes(x[0]) if x else 0
+        return None if inner is None else 1 + inner
+    return None

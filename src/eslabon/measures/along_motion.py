@@ -42,7 +42,7 @@ class AlongMotion(Measure):
     >>> es.measures.PeakTorque(m.complete(*path.sample(n=3)[1:])[0])
     Traceback (most recent call last):
     ...
-    eslabon.errors.InputError: a motion is a joint path of es.paths, arrays (t, q, v, a), what m.follow or path.sample gives, or the path of a frame; it has no times.
+    eslabon.errors.InputError: a motion is a Trajectory, a joint path of es.paths, arrays (t, q) or (t, q, v, a), a saved file, what m.follow or path.sample gives, or the path of a frame; it has no times.
     """
 
     motion: Any

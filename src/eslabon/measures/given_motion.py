@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,11 @@ from eslabon.measures.native_batches import Designs
 from eslabon.measures.prescribed_designs import completed_designs, followed_designs
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import values_by_joint
+from eslabon.motion.interpolation import formula_in_time
+from eslabon.motion.motion_forms import WORDS, spline_rates
 from eslabon.motion.paths.frame_path import Path, Samples
 from eslabon.motion.paths.joint_path import JointPath
+from eslabon.motion.trajectory import Trajectory
 from eslabon.solve.constraints.closure_violation import check_closed
 from eslabon.solve.designs import depended_on, limiting
 from eslabon.solve.determinacy import determinacy
@@ -30,7 +34,10 @@ from eslabon.solve.target import Target
 from eslabon.solve.workspace.sampled_workspace import spanning_joints
 
 PARTS = ("pose", "position")
-HINT = "a motion is a joint path of es.paths, arrays (t, q, v, a), what m.follow or path.sample gives, or the path of a frame"
+HINT = (
+    "a motion is a Trajectory, a joint path of es.paths, arrays (t, q) or (t, q, v, a), a saved file, what m.follow or path.sample "
+    "gives, or the path of a frame"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,18 +265,23 @@ def given_motion(
 def _joint_states(
     motion: Any, joints: tuple[str, ...] | None, guess: Any, passive: str
 ) -> JointStates:
-    if isinstance(motion, Mapping) and set(motion) <= set("tqva") and "q" in motion:
+    if isinstance(motion, str | FilePath):
+        motion = Trajectory.load(motion)
+    if isinstance(motion, Mapping) and set(motion) <= set(WORDS) and "q" in motion:
         parts = [motion.get(x) for x in "tqva"]
     elif all(hasattr(motion, x) for x in "tqva"):
         parts = [getattr(motion, x) for x in "tqva"]
     elif (
-        isinstance(motion, tuple) and len(motion) == 4 and np.ndim(motion[1])
-    ):  # four numbers are a configuration
-        parts = list(motion)
+        isinstance(motion, tuple) and len(motion) in (2, 4, 5) and np.ndim(motion[0])
+        and (callable(motion[1]) or np.ndim(motion[1]) > np.ndim(motion[0]))
+    ):  # fmt: skip
+        parts = [*motion[:4], *[None] * (4 - len(motion))]
     elif isinstance(motion, np.ndarray | list | tuple):
         parts = [None, motion, None, None]
     else:
         raise InputError(f"{HINT}; it is {format_value(motion)}.")
+    if parts[0] is not None and callable(parts[1]):
+        parts = [parts[0], *formula_in_time(parts[1]).numbers(finite(parts[0], "t of the motion"))]
     t, rows, v, a = (
         x if x is None else finite(x, f"{name} of the motion")
         for x, name in zip(parts, "tqva", strict=True)
@@ -287,7 +299,7 @@ def _joint_states(
             f"t of a motion are two or more times that increase, one for each of its {len(q)} rows; its shape is {t.shape}."
         )
     if t is not None and (v is None or a is None):
-        raise InputError("a motion in time has velocities v and accelerations a too; es.paths.joint_path makes one through points.")  # fmt: skip
+        v, a = spline_rates(t, q, v)
     for x, name in ((v, "v"), (a, "a")):
         if x is not None and (x.ndim != 2 or len(x) not in (1, len(q))):
             raise InputError(

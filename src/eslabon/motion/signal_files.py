@@ -20,12 +20,17 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.atomic_files import write
 from eslabon.errors import ReadError, format_value
+from eslabon.model import Model
 from eslabon.model.configuration import SignalColumn
-from eslabon.motion.trajectory import Occurrences, Statistics, Trajectory
+from eslabon.motion.measured_tables import read_table
+from eslabon.motion.signals import Occurrences, Statistics
+from eslabon.motion.trajectory import Trajectory
 from eslabon.sheets import from_inert, inert
 
 QUANTITIES = ("q", "v", "a", "tau", "tau_commanded")
-VERSION = 3  # 2 had neither what was asked for nor a law's states, 1 no checksum either
+ONE_NUMBER = ("closure", "distance", "angle", "slip", "condition")  # groups without columns
+ENERGIES = ("kinetic energy [J]", "potential energy [J]")
+VERSION = 4
 _HEADING = re.compile(
     r"(?P<joint>.+)\.(?P<what>q|v|a|tau_commanded|tau)(?:\.(?P<name>\w+))? \[(?P<unit>.*)\]",
     re.DOTALL,
@@ -77,24 +82,33 @@ def load(path: Path) -> Trajectory:
 
 
 def _npz(motion: Trajectory) -> bytes:
-    arrays: dict[str, Any] = {
-        what: getattr(motion, what) for what in ("t", *QUANTITIES, "x", "closure")
-    }
-    arrays["energy"] = np.stack(motion.energy, axis=-1)
+    groups = _known_groups(motion)
+    arrays: dict[str, Any] = {"t": motion.t, **{f"group {name}": x for name, x in groups.items()}}
     for k, happened in enumerate(motion.events.values()):
-        arrays |= {f"event{k}_{what}": x for what, x in happened._asdict().items()}
+        arrays |= {f"event {k} {what}": x for what, x in happened._asdict().items()}
     about = {
         "version": VERSION,
         "name": motion.name,
         "columns": {what: [list(c) for c in own] for what, own in motion.columns.items()},
         "statistics": asdict(motion.statistics),
         "events": list(motion.events),
+        "groups": list(groups),
     }
     text, file = json.dumps(about), io.BytesIO()
     np.savez_compressed(
         file, about=np.array(text), digest=np.array(_digest(text, arrays)), **arrays
     )
     return file.getvalue()
+
+
+def _known_groups(motion: Trajectory) -> dict[str, Floats]:
+    """All that a motion holds, with the accelerations and the energy that follow from it."""
+    groups = dict(motion.groups)
+    if motion.system is not None and motion.whole and "v" in groups:
+        if "a" in groups or "tau" in groups:
+            groups["a"] = motion.a
+        groups["energy"] = np.stack(motion.energy, axis=-1)
+    return groups
 
 
 def _digest(about: str, arrays: Mapping[str, Floats]) -> str:
@@ -111,50 +125,65 @@ def _from_npz(content: bytes, _: str) -> Trajectory:
         data = dict(file)
     text, digest = str(data.pop("about")), data.pop("digest", None)
     about = json.loads(text)
-    if about["version"] > 1 and str(digest) != _digest(
-        text, data
-    ):  # before, the archive's own checksums had to do
+    if about["version"] != VERSION:
+        raise ValueError(f"it is of version {about['version']}; this reads version {VERSION}")
+    if str(digest) != _digest(text, data):
         raise ValueError("its checksum is another one")
     columns = {what: tuple(SignalColumn(*c) for c in own) for what, own in about["columns"].items()}
     events = {
-        name: Occurrences(*(data[f"event{k}_{what}"] for what in Occurrences._fields))
+        name: Occurrences(*(data[f"event {k} {what}"] for what in Occurrences._fields))
         for k, name in enumerate(about["events"])
     }
-    if about["version"] < 3:
-        data, columns = (
-            {**data, "tau_commanded": data["tau"], "x": data["q"][..., :0]},
-            {**columns, "tau_commanded": columns["tau"]},
+    groups = {name: data[f"group {name}"] for name in about["groups"]}
+    return _checked(
+        Trajectory(
+            data["t"], groups, columns, about["name"], events, Statistics(**about["statistics"])
         )
-    arrays = {what: data[what] for what in ("t", *QUANTITIES, "x", "closure", "energy")}
-    return Trajectory.known(
-        **arrays,
-        name=about["name"],
-        columns=columns,
-        events=events,
-        statistics=Statistics(**about["statistics"]),
     )
+
+
+def _checked(motion: Trajectory) -> Trajectory:
+    """The motion, if its arrays fit together: a checksum can be forged."""
+    t, groups, batch = motion.t, motion.groups, motion.q.shape[:-2]
+    columns = {c for own in motion.columns.values() for c in own}
+    if not all(isinstance(x, str) for c in columns for x in c) or not isinstance(motion.name, str):
+        raise ValueError("its names are no texts")
+    if t.ndim != 1 or not np.issubdtype(t.dtype, np.floating) or not (np.diff(t) > 0).all():
+        raise ValueError("its times do not increase")
+    for name, x in groups.items():
+        own = motion.columns.get(name)
+        width = (len(own),) if own is not None else x.shape[len(batch) + 1 :]
+        if x.shape != (*batch, len(t), *width) or not np.issubdtype(x.dtype, np.floating):
+            raise ValueError(f"{name} has the shape {x.shape} at {len(t)} times")
+    if "energy" in groups and groups["energy"].shape[len(batch) + 1 :] != (2,):
+        raise ValueError("its energy is not kinetic and potential")
+    for happened in motion.events.values():
+        if any(len(x) != len(happened.t) or x.ndim > 2 for x in happened):
+            raise ValueError("an event has not a state for each of its times")
+    return motion
 
 
 # A table -------------------------------------------------------------------------------------------------------------
 
 
 def _csv(motion: Trajectory) -> bytes:
-    headings, values = ["t [s]"], [motion.t[:, None]]
-    for what in (
-        QUANTITIES
-        if not np.array_equal(motion.tau_commanded, motion.tau, equal_nan=True)
-        else QUANTITIES[:-1]
-    ):
-        for c in motion.columns[what]:
-            name = f".{c.name}" if c.name else ""
-            headings.append(f"{c.joint}.{what}{name} [{c.unit}]")
-        values.append(getattr(motion, what))
-    headings += ["kinetic energy [J]", "potential energy [J]", "closure"]
-    values += [
-        motion.energy.kinetic[:, None],
-        motion.energy.potential[:, None],
-        motion.closure[:, None],
-    ]
+    headings, values, groups = ["t [s]"], [motion.t[:, None]], _known_groups(motion)
+    same = "tau" in groups and np.array_equal(
+        groups.get("tau_commanded", groups["tau"]), groups["tau"], equal_nan=True
+    )
+    for what in QUANTITIES[: -1 if same else None]:
+        if what in groups:
+            for c in motion.columns[what]:
+                name = f".{c.name}" if c.name else ""
+                headings.append(f"{c.joint}.{what}{name} [{c.unit}]")
+            values.append(groups[what])
+    if "energy" in groups:
+        headings += ["kinetic energy [J]", "potential energy [J]"]
+        values.append(groups["energy"])
+    for what in ONE_NUMBER:
+        if what in groups:
+            headings.append(what)
+            values.append(groups[what][:, None])
     head, body = io.StringIO(newline=""), io.StringIO(newline="")
     csv.writer(head).writerow(map(inert, headings))
     csv.writer(body).writerows(
@@ -176,26 +205,38 @@ def _from_csv(content: bytes, stem: str) -> Trajectory:
     cells, *rows = csv.reader(io.StringIO((top + b"\r\n" + rest).decode(), newline=""))
     headings = [from_inert(cell) for cell in cells]
     values = np.array([[float(x) for x in row[:-1]] for row in rows]).reshape(-1, len(headings))
+    if len(set(headings)) < len(headings):
+        raise ValueError("a column is there twice")
     columns: dict[str, list[SignalColumn]] = {what: [] for what in QUANTITIES}
-    places: dict[str, list[int]] = {what: [] for what in QUANTITIES}
-    for k, heading in enumerate(headings[1:-3], start=1):
+    places: dict[str, list[int]] = {}
+    groups: dict[str, Floats] = {}
+    energies = [headings.index(x) for x in ENERGIES if x in headings]
+    if len(energies) == len(ENERGIES):
+        groups["energy"] = values[:, energies]
+    for k, heading in enumerate(headings[1:], start=1):
         parts = _HEADING.fullmatch(heading)
-        if parts is None:
+        if heading in ONE_NUMBER:
+            groups[heading] = values[:, k]
+        elif parts is not None:
+            column = SignalColumn(parts["joint"], parts["name"] or "", parts["unit"])
+            columns[parts["what"]].append(column)
+            places.setdefault(parts["what"], []).append(k)
+        elif heading not in ENERGIES:
             raise ValueError(f"the heading {heading!r} names no joint")
-        columns[parts["what"]].append(
-            SignalColumn(parts["joint"], parts["name"] or "", parts["unit"])
-        )
-        places[parts["what"]].append(k)
-    if not places["tau_commanded"]:
+    if "tau" in places and "tau_commanded" not in places:
         places["tau_commanded"], columns["tau_commanded"] = places["tau"], columns["tau"]
-    return Trajectory.known(
-        t=values[:, 0],
-        **{what: values[:, where] for what, where in places.items()},
-        x=values[:, :0],
-        energy=values[:, -3:-1],
-        closure=values[:, -1],
-        name=stem,
-        columns={what: tuple(own) for what, own in columns.items()},
-        events={},
-        statistics=Statistics("table", len(rows) - 1, 0, 0.0),
-    )
+    own = {what: values[:, where] for what, where in places.items()}
+    for what in ("tau", "tau_commanded") if "energy" in groups else ():
+        own.setdefault(what, values[:, :0])  # a mechanism without actuators
+    named = {what: tuple(c) for what, c in columns.items()}
+    statistics = Statistics("table", len(rows) - 1)
+    return _checked(Trajectory(values[:, 0], own | groups, named, stem, {}, statistics))
+
+
+def read_motion(m: Model, path: Any, needed: tuple[str, ...]) -> Trajectory | dict[str, Any]:
+    """A motion from a file: one that was saved, or a table of what was measured, as arrays by
+    name, those that are needed among them."""
+    file = as_path(path)
+    if file.suffix.lower() == ".csv":
+        return read_table(m, file, needed)
+    return load(file)

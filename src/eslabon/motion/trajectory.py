@@ -1,4 +1,4 @@
-"""What a simulation gives: states in time and what follows from them, with names and units."""
+"""The motion of a mechanism: states in time and what follows from them, with names and units."""
 
 from __future__ import annotations
 
@@ -6,18 +6,27 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, floats
+from eslabon.answers import Block, Message, Panel, animation, figure
+from eslabon.arguments import Floats, finite
 from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, format_value, suggest
 from eslabon.model import Model
 from eslabon.model.configuration import SignalColumn, coordinate_columns, velocity_columns
-from eslabon.pages import paragraph
-from eslabon.pages.notebook import in_groups
-from eslabon.plotting import saved
+from eslabon.motion.interpolation import (
+    ENDLESS,
+    Interpolant,
+    State,
+    TimeFunction,
+    coordinates_in_time,
+    orientations_in_time,
+)
+from eslabon.motion.signals import MissingSignalError, Signals
+from eslabon.numerics.scalars import casadi
 
 if TYPE_CHECKING:
     from eslabon.drawing.animation import Animation
@@ -26,12 +35,18 @@ if TYPE_CHECKING:
 
 ACCELERATION = {"rad/s": "rad/s²", "m/s": "m/s²"}  # the units that go with a velocity's
 FORCE = {"rad/s": "N m", "m/s": "N"}
+SHOWN = {
+    "coordinates": "q",
+    "velocities": "v",
+    "actuators' forces": "tau",
+}  # in a notebook, by title
+OUTSIDE = 1e-9  # of its span: times beyond it by less are its ends
 
 
 class Outcome(NamedTuple):
     """What a run made: times, states (..., times, n), what it took, for each event the times and states of its occurrences; of
-    what a law that is sampled or written in Python drove it with, the forces that acted and those asked for; and the states
-    of a law."""
+    what a law that is sampled or written in Python drove it with, the forces that acted and those asked for; the states
+    of a law; and the accelerations, where modes decide about them."""
 
     t: Floats
     x: Floats
@@ -41,18 +56,21 @@ class Outcome(NamedTuple):
     tau: Floats | None = None
     asked: Floats | None = None
     state: Floats | None = None
+    a: Floats | None = None
 
     def remembering(self, memory: Memory) -> Outcome:
         """With what a law remembered."""
         return self._replace(tau=memory.acting, asked=memory.asked, state=memory.state)
 
 
-def columns(m: Model) -> dict[str, tuple[SignalColumn, ...]]:
-    """The columns of q, v, a and tau."""
-    v = velocity_columns(m)
-    a = tuple(c._replace(unit=ACCELERATION[c.unit]) for c in v)
+def columns(m: Model, joints: tuple[str, ...] | None = None) -> dict[str, tuple[SignalColumn, ...]]:
+    """The columns of q, v, a and tau: of all joints, or of some."""
+    q, v = coordinate_columns(m), velocity_columns(m)
     tau = tuple(v[k]._replace(unit=FORCE[v[k].unit]) for k in m.actuated_velocities)
-    return {"q": coordinate_columns(m), "v": v, "a": a, "tau": tau, "tau_commanded": tau}
+    if joints is not None:
+        q, v = (tuple(c for name in joints for c in x if c.joint == name) for x in (q, v))
+    a = tuple(c._replace(unit=ACCELERATION[c.unit]) for c in v)
+    return {"q": q, "v": v, "a": a, "tau": tau, "tau_commanded": tau}
 
 
 @displayed(line=True)
@@ -68,16 +86,7 @@ class Energy(NamedTuple):
 
 
 @displayed(line=True)
-class Occurrences(NamedTuple):
-    """When an event happened, and the states then, a row each."""
-
-    t: Floats
-    q: Floats
-    v: Floats
-
-
-@displayed(line=True)
-class JointMotion(NamedTuple):
+class JointSignals(NamedTuple):
     """The motion of one joint: (..., times), with a last axis if it has several degrees of freedom.
 
     tau is None if it is not actuated.
@@ -90,31 +99,15 @@ class JointMotion(NamedTuple):
     tau: Floats | None
 
 
-def _read_only(x: Floats) -> Floats:
-    x.flags.writeable = False
-    return x
-
-
-@displayed
-@dataclass(frozen=True)
-class Statistics:
-    """What a run took: steps and evaluations of the rates of one trajectory, and seconds for all."""
-
-    method: str
-    steps: int
-    evaluations: int
-    seconds: float
-
-
-@displayed
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory:
-    """States in time: `t` is (times,), `q`, `v` and `tau` are (..., times, nq), (..., times, nv) and (..., times, nu).
+class Trajectory(Signals):
+    """The motion of a mechanism: `t` is (times,), `q`, `v`, `a` and `tau` are (..., times, nq), (..., times, nv) and so on.
 
     `tau` are the actuators' forces that acted at these times, `tau_commanded` those that the control asked for, which differ where
-    they are limited or delayed. `x` are the states of a law that has some, (..., times, states). `a`, `energy` and
-    `coupling_forces` are computed when first asked for. `closure` is the constraint violation of the loops, in radians or
-    metres over the characteristic length; zeros for a tree. `events` has what happened, by name. The arrays cannot be written to: copy them to change them.
+    they are limited or delayed. `x` are the states of a law that has some, (..., times, states). `a`, `energy`, `reactions` and
+    `coupling_forces` of a simulated motion are computed when first asked for. `closure` is the constraint violation of the loops,
+    in radians or metres over the characteristic length; zeros for a tree. `events` has what happened, by name. What a motion does
+    not hold, such as the forces of a path, ends in a sentence. The arrays cannot be written to: copy them to change them.
 
     >>> import eslabon as es
     >>> swing = es.load("double_pendulum").simulate([0.5, 0.0], None, [0.0, 0.5, 1.0])
@@ -124,32 +117,47 @@ class Trajectory:
     array([-0.371, -0.222])
     """
 
-    t: Floats
-    q: Floats
-    v: Floats
-    tau: Floats
-    tau_commanded: Floats
-    x: Floats
-    closure: Floats
-    name: str
-    columns: Mapping[str, tuple[SignalColumn, ...]]
-    events: Mapping[str, Occurrences]
-    statistics: Statistics
-    system: System | None  # what moved; None for a motion from a file
+    system: System | None = None  # what moves; None for a motion from a file
+    source: TimeFunction | None = None  # the motion at any time, where it is known exactly
 
-    def __post_init__(self) -> None:
-        own = (self.t, self.q, self.v, self.tau, self.tau_commanded, self.x, self.closure)
-        for x in (*own, *(x for happened in self.events.values() for x in happened)):
-            _read_only(x)
+    OTHERS: ClassVar[tuple[str, ...]] = (
+        "x",
+        "closure",
+        "distance",
+        "angle",
+        "slip",
+        "condition",
+        "energy",
+    )
 
-    @staticmethod
-    def known(a: Floats, energy: Floats, **fields: Any) -> Trajectory:
-        """A motion of which all is known, from a file."""
-        motion = Trajectory(**fields, system=None)
-        vars(motion).update(a=a, energy=Energy(energy[..., 0], energy[..., 1]))
-        return motion
+    @property
+    def m(self) -> Model | None:
+        """The mechanism that moves; None for a motion from a file."""
+        return None if self.system is None else self.system.m
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints whose coordinates these are: all, or the actuated ones."""
+        return tuple(dict.fromkeys(c.joint for c in self.columns["q"]))
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has the coordinates of all joints."""
+        return self.m is None or len(self.columns["q"]) == self.m.nq
 
     # -- what follows from the states ---------------------------------------------------------------------------
+
+    def _system(self, what: str) -> System:
+        """What moves, for a quantity that follows from the states of all joints."""
+        if self.system is None:
+            raise ModelError(
+                f"{self!r} has no {what}: it comes from a file, which does not hold its mechanism."
+            )
+        if not self.whole:
+            raise ModelError(
+                f"{self!r} has no {what}: it tells the actuated joints alone; completed() finds the others."
+            )
+        return self.system
 
     @cached_property
     def a(self) -> Floats:
@@ -159,8 +167,12 @@ class Trajectory:
         >>> es.load("double_pendulum").simulate([0.5, 0.0], None, [0.0, 0.25, 0.5]).a.shape
         (3, 2)
         """
-        assert self.system is not None
-        return _read_only(self.system.accelerations(self.t, self.q, self.v, self.tau))
+        if "a" in self.groups:
+            return self.groups["a"]
+        if "tau" not in self.groups:
+            raise MissingSignalError(f"{self!r} holds no accelerations.")
+        made = self._system("accelerations").accelerations(self.t, self.q, self.v, self.tau)
+        return _read_only(made)
 
     @cached_property
     def coupling_forces(self) -> Floats:
@@ -173,12 +185,10 @@ class Trajectory:
         >>> m.simulate([0.0], None, 1.0, method="rk4", step=0.01).coupling_forces[-1].round(3)
         array([0.3])
         """
-        if self.system is None or not self.system.m.couplings:
-            why = (
-                "it comes from a file" if self.system is None else "its mechanism has no couplings"
-            )
-            raise ModelError(f"{self!r} has no coupling forces: {why}.")
-        return _read_only(self.system.coupling_forces(self.t, self.q, self.v, self.tau))
+        system = self._system("coupling forces")
+        if not system.m.couplings:
+            raise ModelError(f"{self!r} has no coupling forces: its mechanism has no couplings.")
+        return _read_only(system.coupling_forces(self.t, self.q, self.v, self.tau))
 
     @cached_property
     def reactions(self) -> Floats:
@@ -190,11 +200,8 @@ class Trajectory:
         >>> m.simulate([0.0, 0.0], None, 0.1).reactions[0, 0, 3:].round(3) + 0.0      # it carries both bars
         array([ 0.  , 19.62,  0.  ])
         """
-        if self.system is None:
-            raise ModelError(
-                f"{self!r} has no reactions: it comes from a file, which does not hold its mechanism."
-            )
-        return _read_only(self.system.reactions(self.t, self.q, self.v, self.a, self.tau))
+        system = self._system("reactions")
+        return _read_only(system.reactions(self.t, self.q, self.v, self.a, self.tau))
 
     @cached_property
     def energy(self) -> Energy:
@@ -205,8 +212,9 @@ class Trajectory:
         >>> bool(abs(energy.kinetic + energy.potential - energy.total).max() < 1e-12)
         True
         """
-        assert self.system is not None
-        both = _read_only(self.system.energy(self.q, self.v))
+        both = self.groups.get("energy")
+        if both is None:
+            both = _read_only(self._system("energy").energy(self.q, self.v))
         return Energy(both[..., 0], both[..., 1])
 
     @property
@@ -222,9 +230,93 @@ class Trajectory:
             raise InputError(f"{self!r} has no end: it holds no time at all.")
         return self.q[..., -1, :], self.v[..., -1, :]
 
+    @property
+    def in_rows(self) -> tuple[Floats, Floats, Floats]:
+        """q, v and a at its times."""
+        return self.q, self.v, self.a
+
+    @property
+    def residual(self) -> Floats:
+        """What a followed path misses: distance and angle side by side, (times, 2)."""
+        return np.stack([self.distance, self.angle], axis=-1)
+
+    # -- at any time ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _in_time(self) -> TimeFunction:
+        """The motion at any time: as it was given, or by quintic polynomials that meet q, v and a."""
+        if self.source is not None:
+            return self.source
+        if self.batch or len(self.t) < 2:
+            raise InputError(f"{self!r} is no single motion in time; choose one, as in motion[0].")
+        m = self.m
+        if m is not None and any(m.joint(name).kind.has_quaternion for name in self.joints):
+            return orientations_in_time(m, self.t, self.q, self.v, self.a)
+        return coordinates_in_time(Interpolant.hermite(self.t, self.q, self.v, self.a))
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The times between which it is defined; a law that follows it stays where it is then."""
+        return self._in_time.span
+
+    @property
+    def held(self) -> bool:
+        """Whether it is one configuration for all times."""
+        return self.statistics.method == "a configuration"
+
+    def at(self, t: ArrayLike) -> State:
+        """q, v and a at times within the span, `(..., n)`.
+
+        >>> import eslabon as es
+        >>> path = es.paths.joint_path([[0, 0], [1, 2]], es.paths.quintic(2.0))
+        >>> es.as_trajectory(es.load("elbow"), path).at(1.0).v.round(6)
+        array([0.9375, 1.875 ])
+        """
+        times, (start, end) = finite(t, "t"), self.span
+        slack = 0.0 if self.span == ENDLESS else OUTSIDE * max(end - start, 1e-300)
+        if times.size and not (start - slack <= times.min() and times.max() <= end + slack):
+            outside = times.min() if times.min() < start else times.max()
+            raise InputError(
+                f"the motion is defined from {start:g} to {end:g} s; t = {outside:g} s lies outside."
+            )
+        return self._in_time.numbers(np.clip(times, start, end))
+
+    def at_symbol(self, t: Any, q: Any = None, v: Any = None) -> State:
+        """q, v and a at a symbolic time; with the state q, v of a mechanism those of all its joints: what
+        the motion does not tell is as it is."""
+        given, m = self._in_time.symbols(t), self.m
+        if q is None or self.whole or m is None:
+            return given
+        places, own = list(m.actuated_coordinates), list(m.actuated_velocities)
+        qd, vd, ad = casadi.SX(q), casadi.SX(v), casadi.SX.zeros(m.nv)
+        qd[places], vd[own], ad[own] = given.q, given.v, given.a
+        return State(qd, vd, ad)
+
+    def completed_at(self, t: ArrayLike, guess: Any = None) -> State:
+        """q, v and a of all joints at times, passive ones by continuation along the motion."""
+        given, m = self.at(t), self.m
+        if self.whole or m is None:
+            return given
+        return _completed(m, given, guess)
+
+    def completed(self, guess: Any = None) -> Self:
+        """The motion of all joints, passive ones by continuation.
+
+        >>> import eslabon as es
+        >>> m = es.load("five_bar")
+        >>> path = es.paths.joint_path([[2.0, 1.0], [2.2, 0.9]], es.paths.quintic(0.5))
+        >>> es.as_trajectory(m, path, samples=11).completed().q.shape
+        (11, 4)
+        """
+        if self.whole or self.m is None:
+            return self
+        made = _completed(self.m, State(self.q, self.v, self.a), guess)
+        groups = {**self.groups, "q": made.q, "v": made.v, "a": made.a}
+        return replace(self, groups=groups, columns=columns(self.m), source=None)
+
     # -- parts --------------------------------------------------------------------------------------------------
 
-    def joint(self, name: str) -> JointMotion:
+    def joint(self, name: str) -> JointSignals:
         """The motion of one joint.
 
         >>> import eslabon as es
@@ -233,101 +325,73 @@ class Trajectory:
         >>> motion.joint("q1").q.shape
         (3,)
         """
-        known = list(dict.fromkeys(c.joint for c in self.columns["q"]))
-        if not isinstance(name, str) or name not in known:
+        if not isinstance(name, str) or name not in self.joints:
             raise ModelError(
-                f"{self.name} has no moving joint {format_value(name)}{suggest(name, known)}"
+                f"{self.name} has no moving joint {format_value(name)}{suggest(name, self.joints)}"
             )
 
         def own(what: str, values: Floats) -> Floats:
             places = [k for k, c in enumerate(self.columns[what]) if c.joint == name]
             return values[..., places[0]] if len(places) == 1 else values[..., places]
 
-        driven = any(c.joint == name for c in self.columns["tau"])
+        driven = "tau" in self.groups and any(c.joint == name for c in self.columns["tau"])
         tau = own("tau", self.tau) if driven else None
-        return JointMotion(self.t, own("q", self.q), own("v", self.v), own("a", self.a), tau)
+        return JointSignals(self.t, own("q", self.q), own("v", self.v), own("a", self.a), tau)
 
-    @overload
-    def __getitem__(self, index: str) -> JointMotion: ...
-    @overload
-    def __getitem__(self, index: Any) -> Trajectory: ...
-    def __getitem__(self, index: Any) -> Trajectory | JointMotion:
-        """A joint by its name, `motion["elbow"].q`, or some trajectories of many: `motion[3]`, `motion[:10]`,
-        `motion[0, 2]`."""
-        if isinstance(index, str):
-            return self.joint(index)
-        axes, batch = self.q.ndim - 2, self.q.shape[:-2]
-        places = index if isinstance(index, tuple) else (index,)
-        if len(places) > axes or any(k is None or k is Ellipsis for k in places):
-            raise InputError(
-                f"{self!r} has {axes} axes of trajectories; [{index!r}] cannot be indexed."
-            )
-        try:
-            np.empty(batch)[index]
-        except (IndexError, ValueError, TypeError) as error:
-            raise InputError(
-                f"{self!r} has trajectories of shape {batch}; [{index!r}] picks none: {error}."
-            ) from None
-        return self._part(
-            self.t, lambda x: x[index], self.system and self.system.pick(batch, index)
-        )
+    def _column(self, name: str) -> Any:
+        return self.groups[name] if name in self.groups else self.joint(name)
 
-    def until(self, t: float) -> Trajectory:
-        """The motion up to a time.
+    def _some(self, index: Any) -> Self:
+        part = super()._some(index)
+        if self.system is None:
+            return part
+        return _with_known(replace(part, system=self.system.pick(self.batch, index)), part)
 
-        >>> import eslabon as es
-        >>> es.load("double_pendulum").simulate([0.5, 0.0], None, [0.0, 0.5, 1.0]).until(0.6).t
-        array([0. , 0.5])
-        """
-        end = floats(t, "t")
-        if end.ndim or np.isnan(end):
-            raise InputError(f"until takes a time in seconds; it is {format_value(t)}.")
-        count = int(np.searchsorted(self.t, end, side="right"))
-        states = self.q.ndim - 2
-        return self._part(
-            self.t[:count], lambda x: x[(slice(None),) * states + (slice(count),)], self.system
-        )
-
-    def _part(
-        self, t: Floats, cut: Callable[[Floats], Floats], system: System | None
-    ) -> Trajectory:
-        """The same motion of some trajectories or times."""
-        own = ("q", "v", "tau", "tau_commanded", "x", "closure")
-        parts: dict[str, Any] = {what: cut(getattr(self, what)) for what in own}
-        part = replace(self, t=t, system=system, **parts)
+    def _part(self, cut: Callable[[Floats], Floats], **changed: Any) -> Self:
+        part = super()._part(cut, source=None, **changed)
         if "a" in vars(self):
             vars(part)["a"] = cut(self.a)
         if "energy" in vars(self):
             vars(part)["energy"] = Energy(*(cut(x) for x in self.energy))
         return part
 
-    def _pieces(self) -> Iterator[str]:
-        one = self[(0,) * (self.q.ndim - 2)] if self.q.ndim > 2 else self
-        if self.q.ndim > 2:
-            yield paragraph("The first of its trajectories:")
-        own = {"coordinates": "q", "velocities": "v", "actuators' forces": "tau"}
-        groups = {
-            title: [
-                (f"{word} {c}", c.unit, getattr(one, word)[:, k])
-                for k, c in enumerate(self.columns[word])
-            ]
-            for title, word in own.items()
-            if word != "tau" or self.tau.any()
-        }
-        yield from in_groups(self.t, groups)
-        s, worst = self.statistics, float(self.closure.max(initial=0.0))
-        closed = f"; loops closed to {worst:.1g}" if worst else ""
-        took = f"{s.method}: {s.steps:,} steps, {s.evaluations:,} evaluations, {s.seconds:.2g} s{closed}"
-        yield paragraph(took, "es-caption")
+    def contents(self) -> Iterator[Block]:
+        one = self[(0,) * len(self.batch)] if self.batch else self
+        if self.batch:
+            yield Message("The first of its trajectories:")
+        for title, group in SHOWN.items():
+            if group not in self.groups or (group == "tau" and not self.tau.any()):
+                continue
+            for unit in dict.fromkeys(c.unit for c in self.columns[group]):
+                curves = {
+                    f"{group} {c}": one.groups[group][:, k]
+                    for k, c in enumerate(self.columns[group])
+                    if c.unit == unit
+                }
+                yield Panel(title, one.t, curves, unit)
+        s, worst = self.statistics, float(self.groups.get("closure", np.zeros(0)).max(initial=0.0))
+        if s.steps:
+            closed = f"; loops closed to {worst:.1g}" if worst else ""
+            yield Message(
+                f"{s.method}: {s.steps:,} steps, {s.evaluations:,} evaluations, {s.seconds:.2g} s{closed}"
+            )
 
     def _ipython_key_completions_(self) -> list[str]:
-        return list(dict.fromkeys(c.joint for c in self.columns["q"]))
+        return list(self.joints)
 
     def __repr__(self) -> str:
-        many = f"{int(np.prod(self.q.shape[:-2])):,} trajectories, " if self.q.ndim > 2 else ""
-        span = f"{self.t[0]:g} to {self.t[-1]:g} s, " if len(self.t) else ""
         happened = "".join(f", {len(x.t)} {name}" for name, x in self.events.items())
-        return f"<Trajectory of {self.name}: {many}{span}{len(self.t):,} times, {self.statistics.method}{happened}>"
+        if "condition" in self.groups:
+            worst = np.max(self.condition, initial=0.0)
+            happened += f", condition number up to {worst:.2g}"
+        if self.source is not None and self.source.span == ENDLESS:
+            return f"<Trajectory of {self.name}: {self.statistics.method}>"
+        part = "" if self.whole else "the actuated coordinates, "
+        return (
+            f"<Trajectory of {self.name}: {part}{self._extent}, {self.statistics.method}{happened}>"
+        )
+
+    __str__ = __repr__
 
     # -- files and pictures -------------------------------------------------------------------------------------
 
@@ -378,22 +442,20 @@ class Trajectory:
         >>> motion.animate(fps=10, trace="tip")
         <Animation of double_pendulum: 11 frames, 1.1 s at 10 frames a second>
         """
-        from eslabon.drawing.animation import animation
-
-        if self.system is None:
+        m = self.m
+        if m is None:
             raise ModelError(
                 f"{self!r} comes from a file, which names no mechanism; m.animate(motion.q, motion.t) shows it on m."
             )
-        m = self.system.m
-        if self.q.ndim > 2:
+        if self.batch:
             raise InputError(
                 f"{self!r} cannot be shown at once; animate one of its trajectories, as in motion[0].animate(...)."
             )
-        if self.system.parameters:
-            m = m.with_parameters(
-                **{name: float(np.ravel(x)[0]) for name, x in self.system.parameters.items()}
-            )
-        return animation(m, self.t, self.q, path, fps=fps, speed=speed, size=size, trace=trace, theme=theme, progress=progress, **picture)  # fmt: skip
+        made: Animation = animation(
+            self, path=path, fps=fps, speed=speed, size=size, trace=trace, theme=theme,
+            progress=progress, **picture,
+        )  # fmt: skip
+        return made
 
     def plot(
         self,
@@ -415,6 +477,27 @@ class Trajectory:
         >>> [ax.get_xlabel() for ax in motion.plot("phase", joints="q1").axes]
         ['q1 [rad]']
         """
-        from eslabon.motion.simulation.motion_plot import figure
+        return figure(self, what=what, joints=joints, theme=theme, path=path)
 
-        return saved(figure(self, what, joints, theme), path)
+
+def _read_only(x: Floats) -> Floats:
+    x.flags.writeable = False
+    return x
+
+
+def _with_known(motion: Trajectory, part: Trajectory) -> Any:
+    """The motion with the quantities of a part that were computed already."""
+    vars(motion).update({name: x for name, x in vars(part).items() if name in ("a", "energy")})
+    return motion
+
+
+def _completed(m: Model, given: State, guess: Any) -> State:
+    """The states of all joints from those of the actuated ones."""
+    if not m.closed or m.rheonomic:
+        raise ModelError(
+            f"the motion tells the actuated joints of {m.name} alone, and the others do not follow from them; give "
+            "all coordinates."
+        )
+    from eslabon.solve.assembly import complete
+
+    return State(*complete(m, given.q, given.v, given.a, guess, continuation=True))

@@ -9,10 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from eslabon.arguments import Floats, choice
-from eslabon.errors import InputError, ModelError, format_value
+from eslabon.errors import InputError, ModelError
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import velocity_names
+from eslabon.motion.motion_forms import as_trajectory, joint_path_of, require_span
 from eslabon.motion.paths import JointPath
 from eslabon.numerics.scalars import casadi
 from eslabon.solve.constraints.independent_coordinates import partition
@@ -154,10 +155,11 @@ def prescribed(
         return _of_frame(
             m, motion, frame, choice("position" if part is None else part, "part", PARTS), guess
         )
-    raise InputError(
-        "motion is a path of the actuated joints, such as es.paths.joint_path(...), or of a frame, such as es.paths.along(...); "
-        f"it is {format_value(motion)}."
-    )
+    if frame is not None or part is not None:
+        raise ModelError(
+            "frame and part go with the motion of a frame; the motion of joints needs neither."
+        )
+    return _of_joints(m, joint_path_of(require_span(as_trajectory(m, motion))))
 
 
 def _of_joints(m: Mechanism, path: JointPath) -> OfJoints:

@@ -10,6 +10,7 @@ from typing import Any
 
 from eslabon.answers import Message, Panel, Source, Table
 from eslabon.model import Model
+from eslabon.motion.trajectory import Trajectory
 from eslabon.pages import paragraph, table
 from eslabon.pages.notebook import beside, cell, drawn, folded, framed, in_time, source_text, titled
 from eslabon.sheets import Sheet
@@ -49,6 +50,11 @@ def _(answer: Model) -> Iterable[str]:
     from eslabon.show.mechanism_page import mechanism_pieces
 
     return mechanism_pieces(answer)
+
+
+@pieces.register
+def _(answer: Trajectory) -> Iterable[str]:
+    return map(block_html, answer.contents())  # its curves; a figure takes longer to draw
 
 
 @pieces.register

@@ -11,7 +11,6 @@ import numpy as np
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.formulas.inputs import Q
-from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.closure import row_names
 from eslabon.formulas.kinematics.frames import placement
 from eslabon.model import Model
@@ -34,9 +33,9 @@ from eslabon.solve.kernels import (
     damped_step,
     equations,
     in_units,
-    loop_equations,
     number_arguments,
     per_speed,
+    shared_loop_equations,
 )
 from eslabon.solve.problem import CLOSURE_ALONE, Problem
 
@@ -75,8 +74,8 @@ BRANCH = BranchSettings()
 def _held_jacobian(m: Model, q: Any, problem: Problem, rows: Sequence[int] | None = None) -> Any:
     """The Jacobian of the loops, of some rows or of all, and of what the rows prescribe, in comparable
     rows and columns."""
-    loops = tuple(range(len(row_names(m)))) if rows is None else tuple(rows)
-    J = closure.equations(m, q, None, loops).J
+    J = shared_loop_equations(m, q).J
+    J = J if rows is None else J[list(rows), :]
     if problem.rows:
         scales = casadi.SX(_rate_row_scales(m, problem))
         J = casadi.vertcat(J, casadi.mtimes(casadi.diag(scales), rate_matrix(m, q, problem)))
@@ -163,7 +162,7 @@ def advance_design(
     """The same where the parameters that are changing move by dp too, to those of m."""
     knot, values = q, {name: m.symbols[name] - dp[k] for k, name in enumerate(changing)}
     earlier = m.with_symbols({**m.symbols, **values})
-    opened = loop_equations(m, q).r if m.closed else 0.0
+    opened = shared_loop_equations(m, q).r if m.closed else 0.0
     if problem.is_whole_pose:  # a frame is elsewhere in another design
         dx = _to_pose(m, q, x, problem)
     q, motion = _predicted(earlier, q, dx, problem, opened)
@@ -210,7 +209,7 @@ def _newton(m: Model, problem: Problem) -> Callable[..., Any]:
     """An undamped step without limits, as a function that native code contains once: q, motion, pivot."""
 
     def step(q: Any, x: Any) -> list[Any]:
-        made = damped_step(m, q, x, 0.0, None, problem)
+        made = damped_step(m, q, x, 0.0, None, problem, shared=True)
         return [casadi.densify(made.q), made.motion, made.pivot]
 
     size = problem.size(m)
@@ -224,7 +223,7 @@ def near_branch(m: Model, q: Any, x: Any, lower: Any, upper: Any, problem: Probl
     q = normalize(m, q)
     dx = x - q[problem.coordinates(m)] if not problem.rows else _to_pose(m, q, x, problem)
     after, good, _, pivot, regular = advance(m, q, x, dx, casadi.SX(1), problem)
-    left = [loop_equations(m, q).r, equations(m, after, x, problem).r]
+    left = [shared_loop_equations(m, q).r, equations(m, after, x, problem, shared=True).r]
     found = determinacy(m.nominal, problem)
     units = [*(np.asarray(velocity_scales(m.nominal))[problem.velocities(m)])]
     units += [1.0 if unit == "rad" else 1.0 / characteristic_length(m.nominal)

@@ -46,15 +46,23 @@ class Equations(NamedTuple):
     J: Expression
 
 
-def equations(m: Model, q: Any, x: Any, problem: Problem) -> Equations:
+def equations(m: Model, q: Any, x: Any, problem: Problem, shared: bool = False) -> Equations:
     """Closure, then the errors of the problem's rows."""
-    loops, targets = loop_equations(m, q), target_errors(m, q, x, problem)
+    loops = shared_loop_equations(m, q) if shared else loop_equations(m, q)
+    targets = target_errors(m, q, x, problem)
     return Equations(casadi.vertcat(loops.r, targets.r), casadi.vertcat(loops.J, targets.J))
 
 
 def loop_equations(m: Model, q: Any) -> Equations:
     phi, J, *_ = closure.equations(m, q, None, tuple(range(len(row_names(m)))))
     return Equations(phi, J)
+
+
+def shared_loop_equations(m: Model, q: Any) -> Equations:
+    """The same as a function that native code contains once, for all configurations of a graph."""
+    if not row_names(m) or not m.nv:
+        return loop_equations(m, q)
+    return Equations(*subroutine("loops", lambda q: list(loop_equations(m, q)), m.nq)(q))
 
 
 def target_errors(m: Model, q: Any, x: Any, problem: Problem) -> Equations:
@@ -100,7 +108,8 @@ class Damped:
     def __init__(self, J: Any, mu: Any) -> None:
         self.J, self.tall = casadi.sparsify(J), J.shape[1] <= J.shape[0]
         A = casadi.mtimes(self.J.T, self.J) if self.tall else casadi.mtimes(self.J, self.J.T)
-        self.pivots, *self._factors = casadi.ldl(A + mu * casadi.SX.eye(min(J.shape)), False)
+        # In an order that makes few new entries: legs before what they carry.
+        self.pivots, *self._factors = casadi.ldl(A + mu * casadi.SX.eye(min(J.shape)), True)
 
     def solve(self, b: Any) -> Any:
         """(J^T J + mu 1)^-1 J^T b, the same as J^T (J J^T + mu 1)^-1 b."""
@@ -125,14 +134,15 @@ class Step(NamedTuple):
 
 
 def damped_step(
-    m: Model, q: Any, x: Any, damping: Any, limits: tuple[Any, Any] | None, problem: Problem
-) -> Step:
+    m: Model, q: Any, x: Any, damping: Any, limits: tuple[Any, Any] | None, problem: Problem,
+    shared: bool = False,
+) -> Step:  # fmt: skip
     """(J^T J + mu 1) s = -J^T r with mu = damping |r|^2 (Levenberg, Marquardt; Chan and Lawrence).
 
     Joints that stand at a limit and would have to go beyond it are held; no joint moves by more than
     `LONGEST`.
     """
-    r, J = equations(m, q, x, problem)
+    r, J = equations(m, q, x, problem, shared)
     free, error = problem.free(m), casadi.sumsqr(r)
     v, pivots, motion = casadi.SX.zeros(m.nv), casadi.SX.ones(1), casadi.SX(0)
     if free and J.shape[0]:

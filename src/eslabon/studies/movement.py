@@ -15,13 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import finite, states
 from eslabon.errors import (
     EslabonError,
     InputError,
     ModelError,
     SingularityWarning,
-    format_value,
     suggest,
 )
 from eslabon.language import phrase
@@ -34,12 +32,11 @@ from eslabon.model.configuration import (
     velocity_units,
 )
 from eslabon.model.scale import characteristic_length
+from eslabon.motion.motion_forms import as_trajectory, require_span
 from eslabon.motion.paths import joint_path, septic
-from eslabon.motion.paths.joint_path import JointPath
 from eslabon.motion.trajectory import Trajectory
 from eslabon.solve.workspace.sampled_workspace import spanning_joints
 from eslabon.studies.choices import configuration, instant
-from eslabon.systems.identification.recordings import read_table
 
 NAMED = ("rest_to_rest", "let_go", "still")
 FRAMES = 121
@@ -87,28 +84,7 @@ def movement(m: Mechanism, given: Any, q0: np.ndarray, tip: str | None) -> Movem
         )
     if isinstance(given, str) and given in m.modes:
         return _to_mode(m, q0, given)
-    if isinstance(given, str | Path):
-        return _of_file(m, q0, given)
-    if isinstance(given, JointPath):
-        return _of_path(m, q0, given)
-    if isinstance(given, tuple | list) and len(given) in (2, 4):
-        arrays = dict(zip("tqva", given, strict=False))
-        return _of_arrays(m, q0, phrase("the given motion"), **arrays)
-    if all(hasattr(given, x) for x in "tqva"):
-        return _of_arrays(
-            m,
-            q0,
-            phrase("the given motion"),
-            given.t,
-            given.q,
-            given.v,
-            given.a,
-            getattr(given, "tau", None),
-        )
-    raise InputError(
-        f"a study's motion is a file, one of {', '.join(NAMED)}, a mode's name, a Trajectory, a joint path, (t, q) or (t, q, v, a); "
-        f"it is {format_value(given)}."
-    )
+    return _given(m, q0, given)
 
 
 def _default(m: Mechanism, q0: np.ndarray, tip: str | None) -> Movement:
@@ -346,84 +322,27 @@ def _still(m: Mechanism, q0: np.ndarray, tip: str | None) -> Movement:
 # -- given ------------------------------------------------------------------------------------------------------------
 
 
-def _of_file(m: Mechanism, q0: np.ndarray, given: str | Path) -> Movement:
-    path = Path(given)
-    if path.suffix.lower() not in (".csv", ".npz"):
-        known = [*NAMED, *m.modes]
-        raise InputError(
-            f"there is no motion '{given}'{suggest(str(given), known, '')} (known: {', '.join(known)}, or a .csv or .npz file)."
-        )
-    found = Trajectory.load(path) if path.suffix.lower() == ".npz" else read_table(m, path, ("q",))
-    title = phrase("the motion of {file}", file=path.name)
-    if isinstance(found, Trajectory):
-        own = [c.joint for c in found.columns["q"]]
-        if found.q.ndim != 2 or own != [j.name for j in m.joints for _ in range(j.nq)]:
-            raise InputError(f"{path}: it is no single motion of the joints of {m.name}.")
-        return _of_arrays(
-            m, q0, title, found.t, found.q, found.v, found.a, found.tau if m.nu < m.dof else None
-        )
-    return _of_arrays(m, q0, title, **{x: found.get(x) for x in "tqva"})
-
-
-def _of_path(m: Mechanism, q0: np.ndarray, path: JointPath) -> Movement:
-    t = np.linspace(0.0, path.duration, FRAMES)
-    return _of_arrays(m, q0, phrase("the given motion"), t, *path(t))
-
-
-def _of_arrays(
-    m: Mechanism,
-    q0: np.ndarray,
-    title: str,
-    t: Any,
-    q: Any,
-    v: Any = None,
-    a: Any = None,
-    tau: Any = None,
-) -> Movement:
-    """A motion of all coordinates, or of those of the actuated joints; rates that are not given are those of splines."""
-    t = states(t, "t", np.size(t), "a motion", "times")
-    q = finite(q, "q")
-    if t.ndim != 1 or len(t) < 6 or not (np.diff(t) > 0).all():
-        raise InputError(f"a motion has at least 6 times that increase; t has the shape {t.shape}.")
-    driven = len(m.actuated_coordinates)
-    if q.ndim != 2 or len(q) != len(t) or q.shape[1] not in (m.nq, driven):
-        raise InputError(
-            f"q has the shape {q.shape}; a motion of {m.name} over {len(t)} times has ({len(t)}, {m.nq}), or with loops "
-            f"({len(t)}, {driven}) of the actuated joints."
-        )
-    whole = q.shape[1] == m.nq
-    if v is None or a is None:
-        v, a = _rates(m, t, q, whole)
-    v, a = (
-        states(x, name, m.nv if whole else m.nu, m.name, "velocities")
-        for x, name in ((v, "v"), (a, "a"))
-    )
-    if not whole:
-        if not m.closed:
+def _given(m: Mechanism, q0: np.ndarray, given: Any) -> Movement:
+    """A motion in any form, with the actuators' forces that make it."""
+    title = phrase("the given motion")
+    if isinstance(given, str | Path):
+        path = Path(given)
+        if path.suffix.lower() not in (".csv", ".npz"):
+            known = [*NAMED, *m.modes]
             raise InputError(
-                f"q tells the actuated joints of {m.name} alone, and the others do not follow from them."
+                f"there is no motion '{given}'{suggest(str(given), known, '')} (known: {', '.join(known)}, or a .csv or .npz file)."
             )
-        q, v, a = m.complete(q, v, a, q0, continuation=True)
-    if tau is not None:
-        return Movement("given", title, t, q, v, a, states(tau, "tau", m.nu, m.name, "actuators"))
-    return _with_forces(m, "given", title, t, q, v, a)
-
-
-def _rates(
-    m: Mechanism, t: np.ndarray, q: np.ndarray, whole: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Velocities and accelerations by a quintic spline through the coordinates."""
-    from scipy.interpolate import make_interp_spline
-
-    if any(
-        j.kind.has_quaternion
-        for j in (m.joints if whole else (m.joint(name) for name in m.actuated))
-    ):
-        raise InputError(
-            f"some joints of {m.name} turn by quaternions; give v and a of the motion too."
-        )
-    spline = make_interp_spline(t, q, k=5)
-    return spline(t, 1), spline(t, 2)
+        title = phrase("the motion of {file}", file=path.name)
+    motion = as_trajectory(m, given, samples=FRAMES)
+    if motion.held:
+        return _with_forces(m, "given", title, motion.t, *motion.completed(q0).in_rows)
+    motion = require_span(motion).completed(q0)
+    if motion.batch:
+        raise InputError(f"{motion!r} is no single motion; choose one, as in motion[0].")
+    if "tau" in motion.groups and (m.nu < m.dof or not isinstance(given, str | Path)):
+        q, v, a = motion.in_rows
+        return Movement("given", title, motion.t, q, v, a, motion.tau)
+    return _with_forces(m, "given", title, motion.t, *motion.in_rows)
 
 
 __all__ = ["NAMED", "Movement", "configuration", "instant", "movement"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from concurrent.futures import ProcessPoolExecutor
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from eslabon.motion.signal_files import _digest
 from eslabon.motion.simulation import SimulationError, Trajectory, simulate, traced
 
 
@@ -81,6 +83,64 @@ def test_names_of_any_kind_survive(tmp_path, name):
         assert same(back, motion)
         assert back.joint(name).q.shape == (3, 4)
         np.testing.assert_array_equal(back[name].q, back.joint(name).q)
+
+
+def forged(path, change):
+    """A file whose content was changed and whose checksum was written anew."""
+    with np.load(path) as file:
+        data = {name: file[name] for name in file.files if name != "digest"}
+    about = json.loads(str(data.pop("about")))
+    change(about, data)
+    text = json.dumps(about)
+    np.savez(path, about=np.array(text), digest=np.array(_digest(text, data)), **data)
+
+
+FORGERIES = {
+    "version 1": lambda about, data: about.update(version=1),
+    "version 3": lambda about, data: about.update(version=3),
+    "no version": lambda about, data: about.pop("version"),
+    "shapes": lambda about, data: data.update({"group v": data["group v"][:-1]}),
+    "columns": lambda about, data: data.update({"group q": data["group q"][:, :1]}),
+    "times": lambda about, data: data.update(t=data["t"][::-1].copy()),
+    "times of two axes": lambda about, data: data.update(t=data["t"][:, None]),
+    "texts": lambda about, data: data.update({"group q": data["group q"].astype(str)}),
+    "complex": lambda about, data: data.update({"group q": data["group q"] + 0j}),
+    "names": lambda about, data: about["columns"].update(q=[[1, 2, 3], [1, 2, 3]]),
+    "columns of two": lambda about, data: about["columns"].update(q=[["a"], ["b"]]),
+    "events": lambda about, data: data.update({"event 0 q": np.zeros((99, 2))}),
+    "missing event": lambda about, data: about["events"].append("other"),
+    "energy": lambda about, data: data.update({"group energy": data["group energy"][:, :1]}),
+    "no coordinates": lambda about, data: about["groups"].remove("q"),
+    "statistics": lambda about, data: about["statistics"].update(other=1),
+}
+
+
+@pytest.mark.parametrize("kind", FORGERIES)
+def test_a_forged_file_ends_in_a_sentence(motion, tmp_path, kind):
+    """Of another version, or with arrays that do not fit together under a right checksum."""
+    path = motion.save(tmp_path / "m.npz")
+    forged(path, lambda about, data: None)
+    assert same(Trajectory.load(path), motion)
+    forged(path, FORGERIES[kind])
+    with pytest.raises(es.ReadError, match="no motion that was saved before"):
+        Trajectory.load(path)
+
+
+@pytest.mark.parametrize(
+    "headings",
+    [
+        "t [s],q1.q [rad],q1.q [rad],q2.q [rad]",
+        "t [s],q1.q [rad],q1.q [deg],q2.q [rad]",
+        "t [s],time [s],q1.q [rad],q2.q [rad]",
+    ],
+)
+def test_a_table_with_one_column_twice_is_refused(tmp_path, headings):
+    """Which of the two is meant cannot be known; before, the last one was taken."""
+    table = tmp_path / "m.csv"
+    rows = "".join(f"{0.01 * k},{k},{k},{k}\n" for k in range(30))
+    table.write_text(f"{headings}\n{rows}")
+    with pytest.raises(es.ReadError, match="are the same quantity; leave one out"):
+        es.as_trajectory(es.load("double_pendulum"), table)
 
 
 def test_saving_over_a_file_that_fails_leaves_the_old_one(motion, tmp_path, monkeypatch):

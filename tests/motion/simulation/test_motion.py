@@ -151,17 +151,24 @@ def test_mistakes_get_a_sentence(motion, flight, tmp_path, call, sentence):
         call(motion, flight, tmp_path)
 
 
-def test_a_file_of_the_first_version_still_loads(tmp_path):
-    import io
-    import json
-
+def test_parts_of_a_motion_cut_its_events_too():
+    """A part of a motion has the events that happened in it."""
     m = es.load("double_pendulum")
-    motion = m.simulate([0.1, 0.0], None, [0.0, 0.1, 0.2])
-    new = motion.save(tmp_path / "new.npz")
-    with np.load(new) as file:
-        data = {name: file[name] for name in file.files if name != "digest"}
-    data["about"] = np.array(json.dumps({**json.loads(str(data["about"])), "version": 1}))
-    old = io.BytesIO()
-    np.savez_compressed(old, **data)
-    (tmp_path / "old.npz").write_bytes(old.getvalue())
-    assert np.array_equal(es.Trajectory.load(tmp_path / "old.npz").q, motion.q)
+    motion = m.simulate([0.5, 0.0], None, 2.0, events={"straight": lambda t, q, v: q[0]})
+    happened = motion.events["straight"].t
+    assert len(happened) > 1
+    middle = float(happened[:2].mean())
+    assert list(motion.until(middle).events["straight"].t) == [happened[0]]
+    part = motion.between(middle, motion.t[-1]).events["straight"]
+    assert np.array_equal(part.t, happened[1:])
+    assert np.array_equal(part.q, motion.events["straight"].q[1:])
+    assert not len(motion.until(happened[0] / 2).events["straight"].q)
+
+
+def test_a_part_of_a_motion_keeps_what_was_computed(motion):
+    whole = motion.energy.total, motion.a
+    part = motion.between(0.25, 0.75)
+    inside = (motion.t >= 0.25) & (motion.t <= 0.75)
+    assert np.array_equal(part.energy.total, whole[0][inside])
+    assert np.array_equal(part.a, whole[1][inside])
+    assert np.array_equal(part.t, motion.t[inside])

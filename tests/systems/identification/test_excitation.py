@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.systems.identification import Recording, excitation, identify
+from eslabon.systems.identification import excitation, identify
 from eslabon.systems.identification.fourier_series import Limits, Scaled, Series
+
+
+def recording(t, q, tau, v=None, a=None):
+    """What was measured, by name."""
+    return {"t": t, "q": q, "tau": tau, "v": v, "a": a}
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +49,7 @@ def test_what_it_tells_is_told_better(rng):
         )
         q, v, a = found.states(t)
         tau = m.inverse_dynamics(q, v, a) + 0.1 * rng.normal(size=q.shape)
-        errors.append(identify(m, Recording(t, q, tau, v, a), friction=()).standard_errors)
+        errors.append(identify(m, recording(t, q, tau, v, a), friction=()).standard_errors)
     assert np.mean(np.log(errors[1])) < np.mean(np.log(errors[0]))
 
 
@@ -58,7 +63,7 @@ def test_with_loops(name):
     assert np.abs(m.constraint(q)).max() < 1e-9
     tau = m.inverse_dynamics(q, v, a)
     assert np.allclose(found.forces(t), tau)
-    exact = identify(m, Recording(t, found(t)[0], tau, *found(t)[1:]), guess=q[0])
+    exact = identify(m, recording(t, found(t)[0], tau, *found(t)[1:]), guess=q[0])
     assert np.allclose(exact.values, exact.base.values, atol=1e-6 * np.abs(exact.base.values).max())
 
 

@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.systems.identification import Recording, base_parameters, identify, pseudo_inertias
+from eslabon.systems.identification import base_parameters, identify, pseudo_inertias
 from randomness import seeded
 
 T = np.linspace(0, 8, 1201)
+
+
+def recording(t, q, tau, v=None, a=None):
+    """What was measured, by name."""
+    return {"t": t, "q": q, "tau": tau, "v": v, "a": a}
 
 
 def fourier(m, t=T, seed=0, wide=0.8):
@@ -72,7 +77,7 @@ def test_confidence_intervals_hold_at_the_stated_rate(arm, rng):
     true, model, q, v, a, tau = arm
     sigma, held = 0.02 * tau.std(axis=0), []
     for _ in range(25):
-        noisy = Recording(T, q, tau + sigma * rng.normal(size=tau.shape), v, a)
+        noisy = recording(T, q, tau + sigma * rng.normal(size=tau.shape), v, a)
         found = identify(model, noisy)
         low, high = found.confidence_intervals.T
         held.append((low < truth(true, found)) & (truth(true, found) < high))
@@ -83,7 +88,7 @@ def test_confidence_intervals_hold_at_the_stated_rate(arm, rng):
 
 def test_coordinates_with_noise_are_filtered_and_differentiated(arm, rng):
     true, model, q, _, _, tau = arm
-    noisy = Recording(
+    noisy = recording(
         T,
         q + 2e-5 * rng.normal(size=q.shape),
         tau + 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape),
@@ -96,7 +101,7 @@ def test_coordinates_with_noise_are_filtered_and_differentiated(arm, rng):
     uneven = (uneven - uneven[0]) * 8 / (uneven[-1] - uneven[0])
     q2, v2, a2 = fourier(true, uneven)
     smooth = es.load("rojas_3r")
-    again = identify(model, Recording(uneven, q2, smooth.inverse_dynamics(q2, v2, a2)), friction=())
+    again = identify(model, recording(uneven, q2, smooth.inverse_dynamics(q2, v2, a2)), friction=())
     assert np.allclose(again.values, truth(smooth, again), atol=1e-2)
 
 
@@ -104,7 +109,7 @@ def test_coordinates_with_noise_are_filtered_and_differentiated(arm, rng):
 def test_a_model_without_the_friction_there_is_gets_rejected(arm, friction, rng):
     _, model, q, v, a, tau = arm
     noisy = tau + 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape)
-    found = identify(model, Recording(T, q, noisy, v, a), friction=friction)
+    found = identify(model, recording(T, q, noisy, v, a), friction=friction)
     assert found.rejected
     assert "the model is rejected" in repr(found)
     assert "friction of 'theta" in found.verdict
@@ -113,20 +118,20 @@ def test_a_model_without_the_friction_there_is_gets_rejected(arm, friction, rng)
 def test_a_model_of_another_length_gets_rejected(arm, rng):
     _, model, q, v, a, tau = arm
     noisy = tau + 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape)
-    found = identify(model.with_parameters(d2=1.3), Recording(T, q, noisy, v, a))
+    found = identify(model.with_parameters(d2=1.3), recording(T, q, noisy, v, a))
     assert found.rejected
-    right = identify(model, Recording(T, q, noisy, v, a))
+    right = identify(model, recording(T, q, noisy, v, a))
     assert not right.rejected
     assert (
-        right.cross_validate(Recording(T, q, noisy, v, a)).relative.max()
-        < found.cross_validate(Recording(T, q, noisy, v, a)).relative.max()
+        right.cross_validate(recording(T, q, noisy, v, a)).relative.max()
+        < found.cross_validate(recording(T, q, noisy, v, a)).relative.max()
     )
 
 
 def test_known_noise_weighs_and_tells_of_a_wrong_model(arm, rng):
     _, model, q, v, a, tau = arm
     sigma = 0.02 * tau.std(axis=0)
-    noisy = Recording(T, q, tau + sigma * rng.normal(size=tau.shape), v, a)
+    noisy = recording(T, q, tau + sigma * rng.normal(size=tau.shape), v, a)
     found = identify(model, noisy, noise=sigma)
     chi, free, p = found.chi_squared
     assert abs(chi - free) < 5 * np.sqrt(2 * free)
@@ -135,7 +140,7 @@ def test_known_noise_weighs_and_tells_of_a_wrong_model(arm, rng):
     wrong = identify(model, noisy, noise=sigma / 1.5)
     assert wrong.rejected
     assert re.search(r"1\.[45]\d* times the known noise", wrong.verdict)
-    filtered = identify(model, Recording(T, q, noisy.tau), noise=sigma, cutoff=15.0)
+    filtered = identify(model, recording(T, q, noisy["tau"]), noise=sigma, cutoff=15.0)
     chi, free, _ = filtered.chi_squared
     assert 0.7 < chi / free < 1.3  # filtered noise is white but for the last decimals
 
@@ -145,7 +150,7 @@ def test_motor_inertias_and_offsets(arm):
     true = true.with_joint("theta2", motor=(0.002, 10.0)).with_joint("theta3", motor=(0.004, 5.0))
     tau = true.inverse_dynamics(q, v, a) + np.array([0.4, -0.2, 0.1])
     found = identify(
-        model, Recording(T, q, tau, v, a), friction=("viscous", "coulomb", "offset"), motors=True
+        model, recording(T, q, tau, v, a), friction=("viscous", "coulomb", "offset"), motors=True
     )
     assert np.allclose(
         [found.values[found.names.index(f"offset(theta{k})")] for k in (1, 2, 3)],
@@ -169,12 +174,12 @@ def test_springs_and_wrenches_stay_as_the_model_has_them():
     q, v, a = fourier(true)
     tau = true.inverse_dynamics(q, v, a)
     found = identify(
-        true.with_body("rod", mass=2.0, com=(0.1, 0.1, 0)), Recording(T, q, tau, v, a), friction=()
+        true.with_body("rod", mass=2.0, com=(0.1, 0.1, 0)), recording(T, q, tau, v, a), friction=()
     )
     assert np.allclose(found.values, [0.5, 0.0, 0.35], atol=1e-9)
     assert found.names == ("mx(rod)", "my(rod)", "Izz(rod)")
     assert not found.rejected
-    missing = identify(true.with_joint("q", stiffness=0.0), Recording(T, q, tau, v, a), friction=())
+    missing = identify(true.with_joint("q", stiffness=0.0), recording(T, q, tau, v, a), friction=())
     assert missing.rejected
     assert "would explain" in missing.verdict
 
@@ -214,7 +219,7 @@ def test_gears_are_loops_too():
     t = np.linspace(0, 8, 401)
     qa, va, aa = fourier(true, t)
     tau = true.inverse_dynamics(*true.complete(qa, va, aa))
-    found = identify(true.with_body("b", mass=5.0), Recording(t, qa, tau, va, aa), friction=())
+    found = identify(true.with_body("b", mass=5.0), recording(t, qa, tau, va, aa), friction=())
     assert np.allclose(found.values, truth(true, found), atol=1e-7)
     assert any("4 Izz(b)" in name for name in found.names)
 
@@ -239,7 +244,7 @@ def test_a_free_body_with_a_quaternion(rng):
     assert np.allclose(found.values, true.inertial_parameters(), atol=1e-5)
     assert np.allclose(found.mechanism().body("ball").com, (0.1, 0.2, -0.1), atol=1e-5)
     with pytest.raises(es.InputError, match="turns by a quaternion"):
-        identify(model, Recording(t, motion.q, motion.tau))
+        identify(model, recording(t, motion.q, motion.tau))
 
 
 # -- loops ------------------------------------------------------------------------------------------------------------
@@ -260,7 +265,7 @@ def test_a_loop_from_its_actuated_joints_alone(five_bar, tmp_path, rng):
     model = es.load("five_bar").with_gravity((0, -9.81, 0))
     for body in model.bodies:
         model = model.with_body(body.name, mass=1.5 * body.mass)
-    exact = identify(model, Recording(T, qa, tau, va, aa))
+    exact = identify(model, recording(T, qa, tau, va, aa))
     scale = np.linalg.norm(exact.base.values)
     assert np.allclose(exact.values, truth(true, exact), atol=1e-7 * scale)
     assert np.allclose(exact.torques(q, v, a), tau, atol=1e-6 * np.abs(tau).max())
@@ -285,7 +290,7 @@ def test_a_loop_from_its_actuated_joints_alone(five_bar, tmp_path, rng):
     found = identify(model, str(table))
     assert np.abs((found.values - truth(true, found)) / found.standard_errors).max() < 5
     assert not found.rejected
-    assert found.cross_validate(Recording(T, qa, tau, va, aa)).relative.max() < 0.02
+    assert found.cross_validate(recording(T, qa, tau, va, aa)).relative.max() < 0.02
     assert identify(model, table, friction=()).rejected
 
 
@@ -294,10 +299,10 @@ def test_all_joints_of_a_loop_are_projected_onto_it(five_bar, rng):
     tau = true.inverse_dynamics(q, v, a)
     found = identify(
         es.load("five_bar").with_gravity((0, -9.81, 0)),
-        Recording(T, q + 1e-5 * rng.normal(size=q.shape), tau),
+        recording(T, q + 1e-5 * rng.normal(size=q.shape), tau),
     )
     assert np.abs((found.values - truth(true, found)) / found.standard_errors).max() < 6
-    assert found.cross_validate(Recording(T, q, tau, v, a)).relative.max() < 1e-3
+    assert found.cross_validate(recording(T, q, tau, v, a)).relative.max() < 1e-3
     simulated = true.simulate(q[0], None, np.linspace(0, 1, 201), [1e-3, -2e-3])
     assert identify(true, simulated).cross_validate(simulated).relative.max() < 1e-4
 
@@ -310,14 +315,14 @@ def test_consistent_parameters_belong_to_bodies(arm, rng):
     _, model, q, v, a, tau = arm
     q, v, a, tau = (x[::20] for x in (q, v, a, tau))
     noisy = tau + 0.3 * tau.std(axis=0) * rng.normal(size=tau.shape)
-    free = identify(model, Recording(T[::20], q, noisy, v, a))
-    found = identify(model, Recording(T[::20], q, noisy, v, a), consistent=True, mass=(2.0, 4.0))
+    free = identify(model, recording(T[::20], q, noisy, v, a))
+    found = identify(model, recording(T[::20], q, noisy, v, a), consistent=True, mass=(2.0, 4.0))
     assert not found.task.possible(found.task.nearest())
     made = found.mechanism()
     assert (np.linalg.eigvalsh(pseudo_inertias(made.inertial_parameters())) > 0).all()
     assert 2.0 - 1e-6 < sum(b.mass for b in made.bodies) < 4.0 + 1e-6
     assert all(x >= 0 for j in made.joints for x in (*j.viscous, *j.coulomb))
-    clean = Recording(T[::20], q, tau, v, a)
+    clean = recording(T[::20], q, tau, v, a)
     assert (
         found.cross_validate(clean).relative.max() < 1.5 * free.cross_validate(clean).relative.max()
     )
@@ -330,20 +335,20 @@ def test_consistent_parameters_belong_to_bodies(arm, rng):
 def test_bounds_on_masses(arm):
     _, model, q, v, a, tau = arm
     name = model.bodies[1].name
-    found = identify(model, Recording(T, q, tau, v, a), mass={name: (2.5, 3.0)}, consistent=True)
+    found = identify(model, recording(T, q, tau, v, a), mass={name: (2.5, 3.0)}, consistent=True)
     assert 2.5 - 1e-6 < found.mechanism().body(name).mass < 3.0 + 1e-6
     assert np.allclose(
         found.mechanism().inverse_dynamics(q, v, a), tau, atol=1e-3 * np.abs(tau).max()
     )
     with pytest.raises(es.ModelError, match="has no body 'nobody'"):
-        identify(model, Recording(T, q, tau, v, a), mass={"nobody": 1.0})
+        identify(model, recording(T, q, tau, v, a), mass={"nobody": 1.0})
     with pytest.raises(es.InputError, match="least, most"):
-        identify(model, Recording(T, q, tau, v, a), mass=(3.0, 2.0))
+        identify(model, recording(T, q, tau, v, a), mass=(3.0, 2.0))
 
 
 def test_without_the_solver_a_sentence_says_where_it_is(arm, monkeypatch):
     _, model, q, v, a, tau = arm
-    found = identify(model, Recording(T, q, tau, v, a), mass={model.bodies[1].name: (2.5, 3.0)})
+    found = identify(model, recording(T, q, tau, v, a), mass={model.bodies[1].name: (2.5, 3.0)})
     monkeypatch.setitem(__import__("sys").modules, "cvxpy", None)
     with pytest.raises(es.MissingDependencyError, match=r"eslabon\[identification\]"):
         found.mechanism()
@@ -357,7 +362,7 @@ def test_what_is_not_excited_is_named_and_stays(arm):
     q, v, a = q.copy(), v.copy(), a.copy()
     q[:, 2], v[:, 2], a[:, 2] = 0.3, 0.0, 0.0
     tau = true.inverse_dynamics(q, v, a)
-    found = identify(model, Recording(T, q, tau, v, a))
+    found = identify(model, recording(T, q, tau, v, a))
     assert "viscous(theta3)" in found.unexcited
     assert np.isinf(found.standard_errors[found.names.index("viscous(theta3)")])
     assert "not excited: theta3 stands still" in repr(found)
@@ -371,7 +376,7 @@ def test_a_motion_that_excites_nothing_is_refused():
     with pytest.raises(
         es.InputError, match="excites nothing of double_pendulum: q1, q2 stands still"
     ):
-        identify(m, Recording(T, still, still, still, still))
+        identify(m, recording(T, still, still, still, still))
     hanging = es.load("double_pendulum")
     swing = hanging.simulate([0.5, 0.2], None, np.linspace(0, 2, 201))
     with pytest.raises(es.InputError, match="measured forces of double_pendulum are zero"):
@@ -382,22 +387,22 @@ def test_nonsense_is_refused(arm, tmp_path):
     _, model, q, v, a, tau = arm
     good = {"t": T, "q": q, "v": v, "a": a, "tau": tau}
     for changes, words in (
-        ({"q": q[:, :2]}, "q has 2 columns; rojas_3r has 3 coordinates"),
-        ({"tau": tau[:5]}, "tau has the shape"),
+        ({"q": q[:, :2]}, "the motion has 2 coordinates; rojas_3r has 3"),
+        ({"tau": tau[:5]}, "tau of the motion has shape"),
         ({"tau": np.where(tau > 0, np.nan, tau)}, "not finite"),
-        ({"t": T[::-1]}, "times that increase"),
+        ({"t": T[::-1]}, "two or more, and increase"),
         ({"t": T[:3], "q": q[:3], "v": v[:3], "a": a[:3], "tau": tau[:3]}, "at least 20 times"),
     ):
         with pytest.raises(es.InputError, match=words):
             identify(model, {**good, **changes})
     for given, words in (
-        (3, "a motion to identify from is"),
+        (3, "a motion is a Trajectory"),
         ([], "no motion"),
-        ({"t": T}, "no q and no tau"),
+        ({"t": T}, "coordinates 'q'"),
     ):
         with pytest.raises(es.InputError, match=words):
             identify(model, given)
-    with pytest.raises(es.InputError, match="a recording has no 'torque'"):
+    with pytest.raises(es.InputError, match="a motion has no 'torque'"):
         identify(model, {**good, "torque": tau})
     with pytest.raises(es.InputError, match="noise is the standard deviation"):
         identify(model, good, noise=[1.0, 2.0])

@@ -136,8 +136,8 @@ def test_mistakes():
     fine = compare_response(m, (q, q, q), (q + 0.1, q, q), t=t)
     whole = (q, q, q)
     for nominal, perturbed, said in (
-        ((q, q), whole, "nominal is a motion with q, v and a"),
-        (whole, 3.0, "perturbed is a motion"),
+        ((q, q), whole, "the times of a motion are two or more"),
+        (whole, 3.0, "a motion is a Trajectory, a joint path"),
         (whole, (q[:2], q[:2], q[:2]), "nominal motion is 4 states and the perturbed one 2 states"),
         (
             (q, q[:3], q),

@@ -28,6 +28,7 @@ from eslabon.compiler.program import Shape
 
 # Positions in NumPy's tables of C functions, which are part of its ABI.
 ARRAY_TYPE, ARRAY_RETURN, ARRAY_NEW = 2, 76, 93
+ALIGNED_NUMBERS = 8  # doubles between two places that are aligned as vectors want it
 METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 WORDS = [sys.intern(x) for x in ("out", "threads", *tables.GROUPS)]  # compared by address
 
@@ -81,14 +82,21 @@ def here() -> Runtime:
 
 
 @dataclass(frozen=True)
-class Kernels:
-    """The code of one function: its kernels, and the sizes of their scratch arrays in vectors."""
+class Kernel:
+    """The code of a function for so many states at a time, and the size of its scratch array in vectors."""
 
     loaded: machine.Loaded
+    name: str
     scratch: int
-    single_scratch: int | None  # of the kernel for one state alone, if there is one
-    states: int = 0  # of a step that is repeated: inputs fed back,
-    varying: int = 0  # and inputs with a row for each step
+    lanes: int
+
+    @property
+    def address(self) -> int:
+        return self.loaded.function(self.name)
+
+
+BLOCK, SINGLE = (tables.DESCRIPTOR.index(name) for name in ("kernel", "single"))
+KERNEL_PLACES = {False: BLOCK, True: SINGLE}  # by whether a kernel is for one state alone
 
 
 class Descriptor(ctypes.c_int64 * len(tables.DESCRIPTOR)):  # type: ignore[misc]
@@ -99,20 +107,27 @@ class Descriptor(ctypes.c_int64 * len(tables.DESCRIPTOR)):  # type: ignore[misc]
 
 
 def described(
-    signature: Signature, kernels: Kernels, bound: Mapping[str, float], otherwise: Any = None
+    signature: Signature,
+    block: Kernel | None,
+    single: Kernel | None,
+    bound: Mapping[str, float],
+    otherwise: Any = None,
+    repeated: tuple[int, int] = (0, 0),
 ) -> Descriptor:
-    """The tables of a function, some of whose parameters are bound to values."""
+    """The tables of a function, some of whose parameters are bound to values. A kernel that is not there yet is `provided`
+    later; `repeated` says of a step how many inputs are fed back, and how many have a row for each step."""
     numbers = {name: (ctypes.c_double * 1)(value) for name, value in bound.items()}
     inputs, kept = _arguments(signature, numbers, output=False)
     outputs, more = _arguments(signature, numbers, output=True)
     free = [a for a in signature.inputs if not _is_bound(a, bound)]
     counts = {f"count_{g}": sum(a.group == g for a in free) for g in tables.GROUPS}
-    alone = kernels.single_scratch is not None
     made = Descriptor()
     words = {
-        "kernel": kernels.loaded.function("kernel"),
-        "single": kernels.loaded.function("one.kernel" if alone else "kernel"),
-        "single_lanes": 1 if alone else machine.host().width,
+        "kernel": 0,
+        "scratch_size": 0,
+        "single": 0,
+        "single_scratch_size": 0,
+        "single_lanes": 1,
         "inputs": ctypes.addressof(inputs),
         "outputs": ctypes.addressof(outputs),
         "count_in": len(signature.inputs),
@@ -123,16 +138,29 @@ def described(
         "wanted": sum(not a.bound for a in signature.outputs),
         "input_size": sum(map(math.prod, signature.input_shapes)),
         "output_size": sum(map(math.prod, signature.output_shapes)),
-        "scratch_size": kernels.scratch,
-        "single_scratch_size": kernels.single_scratch if alone else kernels.scratch,
         "unshared": unshared(signature.expected_operations),
         "otherwise": id(otherwise),
-        "states": kernels.states,
-        "varying": kernels.varying,
+        "states": repeated[0],
+        "varying": repeated[1],
     }
     made[:] = [words[name] for name in tables.DESCRIPTOR]
-    made.runtime, made.kept = here(), (kernels, inputs, outputs, kept, more, numbers, otherwise)
+    made.runtime, made.kept = here(), (inputs, outputs, kept, more, numbers, otherwise)
+    for place, kernel in zip((BLOCK, SINGLE), (block, single), strict=True):
+        if kernel is not None:
+            provide(made, place, kernel)
     return made
+
+
+def provide(descriptor: Descriptor, place: int, kernel: Kernel) -> None:
+    """Put a kernel into its place, its address last: without one the runtime leaves calls to `otherwise`."""
+    names = tables.DESCRIPTOR
+    if place == SINGLE:
+        descriptor[names.index("single_lanes")] = kernel.lanes
+        descriptor[names.index("single_scratch_size")] = kernel.scratch
+    else:
+        descriptor[names.index("scratch_size")] = kernel.scratch
+    descriptor.kept = (*descriptor.kept, kernel)
+    descriptor[place] = kernel.address
 
 
 def _is_bound(argument: Any, bound: Mapping[str, float]) -> bool:
@@ -194,7 +222,26 @@ def builtin(signature: Signature, descriptor: Descriptor, doc: str) -> Any:
     return new(ctypes.addressof(method), descriptor, "eslabon")
 
 
-# -- batches ----------------------------------------------------------------------------------------------------------
+# -- one state, and batches ----------------------------------------------------------------------------------------------------------
+
+
+def run_one(kernel: Kernel, arrays: Sequence[Floats], results: Sequence[Floats]) -> None:
+    """A kernel for one state alone. The GIL is dropped."""
+    given = np.concatenate([np.ravel(a) for a in arrays])
+    sizes = [len(given), kernel.scratch, sum(a.size for a in results)]
+    memory = np.zeros(sum(sizes) + ALIGNED_NUMBERS)
+    begin = -(memory.ctypes.data // 8) % ALIGNED_NUMBERS
+    source, scratch, target = (
+        memory[begin + first : begin + first + size]
+        for first, size in zip(accumulate(sizes, initial=0), sizes, strict=False)
+    )
+    source[:] = given
+    address = ctypes.c_void_p
+    run = ctypes.CFUNCTYPE(None, address, address, address)(kernel.address)
+    run(source.ctypes.data, scratch.ctypes.data, target.ctypes.data)
+    places = accumulate((a.size for a in results), initial=0)
+    for result, place in zip(results, places, strict=False):
+        result[...] = target[place : place + result.size].reshape(result.shape)
 
 
 def run_batch(descriptor: Descriptor, arrays: Sequence[Floats], cores: Sequence[Shape]) -> None:

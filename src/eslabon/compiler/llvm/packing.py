@@ -127,7 +127,7 @@ def _spread(width: int) -> str:
         )
     b.do("ret void")
     return b.function(
-        "internal void @spread(ptr noalias %packed, ptr %row, i64 %size, i64 %lanes) nounwind"
+        "internal void @spread(ptr noalias %packed, ptr %row, i64 %size, i64 %lanes) alwaysinline nounwind"
     )
 
 
@@ -140,5 +140,5 @@ def _collect(width: int) -> str:
         b.do(f"store double {number}, ptr {b.offset('%row', j, 'double')}, align 8")
     b.do("ret void")
     return b.function(
-        "internal void @collect(ptr noalias %packed, ptr %row, i64 %size, i64 %lanes) nounwind"
+        "internal void @collect(ptr noalias %packed, ptr %row, i64 %size, i64 %lanes) alwaysinline nounwind"
     )

@@ -118,7 +118,9 @@ def _bounds(width: int) -> str:
             b.do(f"br label %{done}")
             b.start(done)
     b.do(f"ret i1 {b.load('i1', good)}")
-    return b.function("internal i1 @held(ptr %descriptor, ptr %target, i64 %lanes) nounwind")
+    return b.function(
+        "internal i1 @held(ptr %descriptor, ptr %target, i64 %lanes) alwaysinline nounwind"
+    )
 
 
 def _compared(b: Code, comparison: str, holds: Callable[[str], str]) -> str:

@@ -74,7 +74,7 @@ def _reading(width: int) -> str:
     b.start("none")
     b.do("ret ptr null")
     return _number(width) + b.function(
-        "internal ptr @row(ptr %thing, ptr %argument, ptr %row) nounwind"
+        "internal ptr @row(ptr %thing, ptr %argument, ptr %row) alwaysinline nounwind"
     )
 
 
@@ -226,7 +226,7 @@ def _results(width: int) -> str:
         b.do(f"call void @release(ptr %arrays, i64 {b.load('i64', made)})")
         b.do(f"ret i32 {answer}")
     text = b.function(
-        "internal i32 @results(ptr %descriptor, ptr %given, ptr %arrays, i64 %count) nounwind"
+        "internal i32 @results(ptr %descriptor, ptr %given, ptr %arrays, i64 %count) alwaysinline nounwind"
     )
     return _suits(width) + _release(width) + text + _answer(width)
 
@@ -251,7 +251,7 @@ def _suits(width: int) -> str:
     b.do("ret i1 true")
     b.start("otherwise")
     b.do("ret i1 false")
-    return b.function("internal i1 @suits(ptr %thing, ptr %argument) nounwind")
+    return b.function("internal i1 @suits(ptr %thing, ptr %argument) alwaysinline nounwind")
 
 
 def _release(width: int) -> str:
@@ -259,7 +259,7 @@ def _release(width: int) -> str:
     with b.loop("%count") as k:
         b.do(f"call void {b.service('decref')}(ptr {b.load('ptr', b.offset('%arrays', k, 'ptr'))})")
     b.do("ret void")
-    return b.function("internal void @release(ptr %arrays, i64 %count) nounwind")
+    return b.function("internal void @release(ptr %arrays, i64 %count) alwaysinline nounwind")
 
 
 def _answer(width: int) -> str:
@@ -284,7 +284,9 @@ def _answer(width: int) -> str:
     b.start("failed")
     b.do(f"call void @release(ptr %arrays, i64 {wanted})")
     b.do("ret ptr null")
-    return b.function("internal ptr @answer(ptr %descriptor, ptr %arrays, i1 %scalars) nounwind")
+    return b.function(
+        "internal ptr @answer(ptr %descriptor, ptr %arrays, i1 %scalars) alwaysinline nounwind"
+    )
 
 
 def _call(width: int) -> str:
@@ -359,7 +361,7 @@ def _keywords(width: int) -> str:
     b.start("otherwise")
     b.do("ret i1 false")
     return b.function(
-        "internal i1 @keywords(ptr %args, i64 %nargs, ptr %names, ptr %slots, ptr %threads)"
+        "internal i1 @keywords(ptr %args, i64 %nargs, ptr %names, ptr %slots, ptr %threads) alwaysinline"
     )
 
 
@@ -423,7 +425,7 @@ def _things(width: int) -> str:
     b.start("otherwise")
     b.do("ret i1 false")
     return b.function(
-        "internal i1 @things(ptr %descriptor, ptr %args, i64 %nargs, ptr %slots, ptr %things)"
+        "internal i1 @things(ptr %descriptor, ptr %args, i64 %nargs, ptr %slots, ptr %things) alwaysinline"
     )
 
 
@@ -497,7 +499,7 @@ def _leading(width: int) -> str:
     b.do(f"ret i1 {b.let(f'icmp sgt i64 {axes}, %ndim')}")
     b.start(other)
     b.do("ret i1 false")
-    text = b.function("internal i1 @has_more_axes(ptr %thing, i64 %ndim) nounwind")
+    text = b.function("internal i1 @has_more_axes(ptr %thing, i64 %ndim) alwaysinline nounwind")
     b = Code(width)
     ndim, dims = b.word("%argument", ARGUMENT, "ndim"), b.word("%argument", ARGUMENT, "dims", "ptr")
     more = b.let(f"add i64 {ndim}, 1")
@@ -549,7 +551,9 @@ def _one(width: int) -> str:
                 )
                 b.store("i64", b.let(f"add i64 {number}, 1"), position)
     b.do(f"ret i1 {b.load('i1', held)}")
-    return b.function("internal i1 @one(ptr %descriptor, ptr %operands, ptr %arrays) nounwind")
+    return b.function(
+        "internal i1 @one(ptr %descriptor, ptr %operands, ptr %arrays) alwaysinline nounwind"
+    )
 
 
 def _answered(width: int) -> str:
@@ -565,6 +569,9 @@ def _answered(width: int) -> str:
     )
     alone = b.both(short, b.let("icmp sle i64 %threads, 1"))
     b.require(b.either(single, b.both(absent, alone)))
+    kernels = b.descriptor("single", "ptr"), b.descriptor("kernel", "ptr")
+    kernel = b.let(f"select i1 {single}, ptr {kernels[0]}, ptr {kernels[1]}")
+    b.require(b.let(f"icmp ne ptr {kernel}, null"))  # else it is to be made first
     made = b.let("call i32 @results(ptr %descriptor, ptr %given, ptr %arrays, i64 %states)")
     b.require(b.let(f"icmp sge i32 {made}, 0"), "failed")
     b.require(b.let(f"icmp ne i32 {made}, 0"))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.answers import figure
 from eslabon.displays import displayed
 from eslabon.motion.paths.curve_kinds import line, point, spline
 from eslabon.motion.paths.frame_orientation import Orientation, orientation_along, turning
@@ -19,7 +20,6 @@ from eslabon.motion.paths.time_laws import Law
 from eslabon.motion.paths.timed_path import GAP, Timed, Triple, by_law, meeting_times
 from eslabon.numerics import check_pose
 from eslabon.numerics.tolerances import ROUND_OFF
-from eslabon.plotting import saved
 
 
 @displayed(line=True)
@@ -102,9 +102,7 @@ class Path(Timed[Samples]):
         >>> [ax.get_ylabel() for ax in path.plot().axes]
         ['y [m]', '[m/s]', '[m/s²]', '[rad/s]', '[rad/s²]']
         """
-        from eslabon.motion.paths.path_plot import figure
-
-        return saved(figure(self, theme), path)
+        return figure(self, theme=theme, path=path)
 
     def within(
         self,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.answers import figure
 from eslabon.displays import displayed
 from eslabon.errors import format_value
 from eslabon.model import as_model
@@ -18,12 +19,9 @@ from eslabon.motion.paths.splines import chords, interpolate
 from eslabon.motion.paths.time_laws import Law
 from eslabon.motion.paths.timed_path import GAP, Timed, Triple, by_law, meeting_times
 from eslabon.numerics.tolerances import ROUND_OFF
-from eslabon.plotting import InTime, saved, time_figure
 
 if TYPE_CHECKING:
     from eslabon.model import Model
-
-SHOWN = 401  # times of a figure
 
 
 @displayed(line=True)
@@ -92,14 +90,7 @@ class JointPath(Timed[JointSamples]):
 
     def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure of the coordinates, their rates and their accelerations in time."""
-        t, *values = self.sample(n=SHOWN)
-        words = (("coordinates", ""), ("velocities", "1/s"), ("accelerations", "1/s²"))
-        named = [{f"q{k + 1}": x[:, k] for k in range(x.shape[1])} for x in values]
-        drawn = [InTime(word, unit, own) for (word, unit), own in zip(words, named, strict=True)]
-        return saved(
-            time_figure(t, drawn, theme=theme, title=repr(self)[1:-1], across=1, size=(7.0, 2.1)),
-            path,
-        )
+        return figure(self, theme=theme, path=path)
 
     def within(
         self, velocity: ArrayLike | None = None, acceleration: ArrayLike | None = None

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from eslabon.errors import report_singularity, user_stacklevel
 from eslabon.formulas.formulations.formulation import Formulation
 from eslabon.model import Model
+from eslabon.motion.signals import Occurrences, Statistics
 from eslabon.motion.simulation import adaptive_steps, fixed_steps, run_options, step_formulas
 from eslabon.motion.simulation.actuation import Control, as_control
 from eslabon.motion.simulation.adaptive_steps import Event
@@ -30,7 +31,7 @@ from eslabon.motion.simulation.simulation_errors import (
     SingularMotionError,
 )
 from eslabon.motion.simulation.singular_passages import Passages
-from eslabon.motion.trajectory import Occurrences, Outcome, Statistics, Trajectory, columns
+from eslabon.motion.trajectory import Outcome, Trajectory, columns
 from eslabon.progress import Progress
 from eslabon.solve.constraints.closure_violation import VIOLATIONS
 
@@ -53,6 +54,7 @@ def simulate(
     hold: bool = False,
     saturate: bool = False,
     stops: bool | Stops = False,
+    friction: str = "smooth",
     rtol: float = 1e-8,
     atol: ArrayLike = 1e-10,
     events: Mapping[str, Event] | Iterable[Event] | Event | None = None,
@@ -89,10 +91,12 @@ def simulate(
     saturate : whether the actuators' forces stay within the effort limits of their joints; `motion.tau_commanded` is what the
         control asked for, `motion.tau` what acted.
     stops : whether joints bounce off their limits: True, or `Stops(stiffness, damping)`.
+    friction : "smooth" takes the joints' Coulomb friction as F tanh(v / 0.001), which creeps where a joint would stick; "sharp"
+        as F sign(v), so that joints stick (adaptive methods only).
     rtol, atol : tolerances of the adaptive methods.
     events : functions of t, q and v whose zeros are looked for, by name or not, with `terminal` and `direction` as in
-        SciPy; for one trajectory by an adaptive method. They are looked at four times a step: what changes its sign twice
-        between two looks is not seen, and a shorter `step` helps.
+        SciPy; for one trajectory by an adaptive method. They are looked at four times a step, and once more where these values
+        bend towards zero; a function that oscillates faster needs a shorter `step`.
     external : wrenches (..., 6) on bodies or frames in their own axes, constant in time.
     parameters : values in place of the model's own, by name, lengths too; arrays are many designs, each with a trajectory of its
         own, which starts from a configuration that closes in it (`m.assemble(..., parameters=...)`).
@@ -123,6 +127,7 @@ def simulate(
     forces = as_control(m, control, times[0], times[-1], hold)
     system = System(
         m, run_options.wrenches(m, external), values, *words, run_options.effort_limits(m, saturate, designs), stopped,
+        run_options.friction_of(m, friction, method, constraints),
     )  # fmt: skip
     x0 = run_options.start(system, forces, q0, v0, times[0])
     forces = forces.over(x0.shape[:-1]) if isinstance(forces, Sampler) else forces
@@ -203,9 +208,12 @@ def _motion(
         name: Occurrences(t, x[:, : m.nq], x[:, m.nq : m.nq + m.nv]) for name, (t, x) in made.events.items()
     }  # fmt: skip
     statistics = Statistics(method, made.steps, made.evaluations, seconds)
-    return Trajectory(
-        made.t, q, v, tau, asked, state, closure, m.name, columns(m), events, statistics, system
-    )
+    groups = {
+        "q": q, "v": v, "tau": tau, "tau_commanded": asked, "x": state, "closure": closure,
+    }  # fmt: skip
+    if made.a is not None:  # where something is held, states alone do not tell accelerations
+        groups["a"] = made.a
+    return Trajectory(made.t, groups, columns(m), m.name, events, statistics, system)
 
 
 def _warn(sentence: str) -> None:

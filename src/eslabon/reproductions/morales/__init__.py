@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import cache
 
-from eslabon.errors import MissingDependencyError
 from eslabon.language import phrase
 from eslabon.reproductions.document import Document, Equation
 from eslabon.reproductions.figures import GraphFigure, Picture
@@ -101,8 +100,7 @@ def report() -> Report:
 
 @cache
 def figures() -> tuple[Picture, ...]:
-    """Where igraph is there the graphs of figures 4.17, 4.20, 4.23 and 4.25; and 4.24, 4.26, 4.27, 5.5, 5.10, 5.13 and 5.16
-    anew."""
+    """The graphs of figures 4.17, 4.20, 4.23 and 4.25, and the curves of figures 4.24, 4.26, 4.27, 5.5, 5.10, 5.13 and 5.16."""
     curves = [
         figure
         for module in (steady_states, linear_models, observers)
@@ -121,8 +119,4 @@ def graphs() -> list[GraphFigure]:
                 file, title, name, causality, INTEGRAL if causality == "integral" else DERIVATIVE
             )
         )
-    try:
-        made[0].svg()
-    except MissingDependencyError:
-        return []  # the curves are there without it
     return made

@@ -9,7 +9,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.bond_graph.bond_graph import BondGraph
-from eslabon.bond_graph.linear_model_of_graph import LinearGraph
+from eslabon.bond_graph.linear_model_of_graph import GraphModel
 from eslabon.language import phrase
 from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
@@ -67,7 +67,7 @@ def puma_printed(p: Any) -> Floats:
 
 
 @cache
-def puma_linear() -> LinearGraph:
+def puma_linear() -> GraphModel:
     """At the first steady state; with ix = iy it is the same at all."""
     g = BondGraph.load("morales_puma")
     rest = g.steady_state([2.0, 1.0])
@@ -100,7 +100,7 @@ def puma() -> Section:
         "printed A": formulas, "A of the graph": right})))  # fmt: skip
 
 
-def output(g: BondGraph, lm: LinearGraph, *names: str) -> Floats:
+def output(g: BondGraph, lm: GraphModel, *names: str) -> Floats:
     """C of flows of inertias with integral causality, f2 if none are named: their momenta by their inertias."""
     made = np.zeros((max(len(names), 1), g.order))
     for k, name in enumerate(names or ("f2",)):
@@ -176,7 +176,7 @@ def stanford_printed() -> tuple[Floats, Floats]:
 
 
 @cache
-def stanford_linear(name: str) -> LinearGraph:
+def stanford_linear(name: str) -> GraphModel:
     """The Jacobian at the printed point, under the sources that hold its positions; q23 = 0, which nothing depends on."""
     g = BondGraph.load(name)
     p, x = g.parameters, {key: float(text) for key, text in POINT.items()}

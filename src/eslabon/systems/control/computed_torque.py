@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.motion.motion_forms import as_trajectory
 from eslabon.systems.control.commanded_coordinates import commanded, forces_for
 from eslabon.systems.control.control_law import ControlLaw
-from eslabon.systems.control.gain_matrices import numbers
-from eslabon.systems.control.reference_motion import reference as reference_of
+from eslabon.systems.control.weight_matrices import numbers
 
 
 def computed_torque(
@@ -29,7 +29,7 @@ def computed_torque(
     Parameters
     ----------
     m : the mechanism, or what is thought of it.
-    reference : what is to be followed, as in `reference`.
+    reference : what is to be followed, any motion, as in `es.as_trajectory`.
     frequency : w in rad/s, one number or one for each commanded coordinate.
     damping : the ratio zeta; 1 is critical.
 
@@ -41,11 +41,11 @@ def computed_torque(
     >>> motion.end[0][list(m.actuated_coordinates)].round(5)
     array([0.6, 0.5, 0.6])
     """
-    followed, own = reference_of(m, reference), list(commanded(m))
+    followed, own = as_trajectory(m, reference), list(commanded(m))
     w, zeta = numbers(frequency, "frequency", len(own)), numbers(damping, "damping", len(own))
 
     def law(t: Any, q: Any, v: Any) -> Any:
-        qd, vd, ad = followed.beside(t, q, v)
+        qd, vd, ad = followed.at_symbol(t, q, v)
         error, rate = difference(m, qd, q)[own, :], (vd - v)[own, :]
         return forces_for(m.with_time(t), q, v, ad[own, :] + 2 * zeta * w * rate + w**2 * error)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eslabon.arguments import Floats, instance, number
+from eslabon.arguments import Floats, number
 from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, format_value
 from eslabon.model import Model
@@ -33,13 +33,6 @@ class Samples(NamedTuple):
     q: Floats
     v: Floats
     x: Floats
-
-
-def as_motion(motion: Any) -> Trajectory:
-    """The motion itself, or a sentence for whatever else is given in its place."""
-    from eslabon.motion.trajectory import Trajectory
-
-    return instance(motion, "motion", Trajectory, "a motion, as m.simulate gives one")
 
 
 def at_samples(motion: Trajectory, period: float) -> Samples:

@@ -15,6 +15,7 @@ from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, format_value
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, normalize
+from eslabon.motion.motion_forms import as_trajectory
 from eslabon.motion.simulation.constraint_projection import project
 from eslabon.motion.simulation.controller_memory import within
 from eslabon.motion.simulation.native_laws import Traced
@@ -25,18 +26,17 @@ from eslabon.solve.constraints.closure_violation import VIOLATIONS, accepts
 from eslabon.solve.constraints.constraint_structure import structure
 from eslabon.solve.constraints.independent_coordinates import partition_by
 from eslabon.solve.constraints.massless_motions import refuse_massless
-from eslabon.systems.control.covariances import covariance as covariance_of
+from eslabon.systems.control.control_law import ControlLaw, law_c_source
 from eslabon.systems.control.estimates import (
     SENSING,
     Estimates,
-    as_motion,
     at_samples,
     positions,
     state_units,
 )
 from eslabon.systems.control.kalman_formulas import packed, unpacked
 from eslabon.systems.control.measurements import sensors
-from eslabon.systems.control.stepwise_law import c_source, stepwise
+from eslabon.systems.control.weight_matrices import covariance as covariance_of
 from eslabon.systems.linear.output_names import state_names
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class ExtendedKalmanFilter:
         def sample(t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
             return self._sample(law, min(late, self.period), limit, t, q, v, x)
 
-        own = stepwise(sample, self.m, "filtered law")
+        own = ControlLaw(sample, m=self.m, title="filtered law", stepwise=True)
         return sampled(own, self.period, delay=late, state=state, **options)
 
     def c_source(
@@ -121,7 +121,7 @@ class ExtendedKalmanFilter:
     ) -> CSource:
         """The filter with its law as C99: one function of t, what is measured of q and v, and its states x, that gives tau and the
         next x. x is that of `law(...).state` at the start."""
-        return c_source(self.law(control, self.m.home(), delay=delay, saturate=saturate), name)
+        return law_c_source(self.law(control, self.m.home(), delay=delay, saturate=saturate), name)
 
     def _sample(
         self, law: Any, delay: float, limit: tuple[float, ...], t: Any, q: Any, v: Any, x: Any
@@ -198,7 +198,8 @@ class ExtendedKalmanFilter:
         motion's times that are samples."""
         m, size = self.m, self.design.size(self.m)
         expected = 2 * size + m.nu
-        if as_motion(motion).x.shape[-1] != expected or motion.q.shape[-1] != m.nq:
+        motion = as_trajectory(m, motion, need=("q", "v", "x"))
+        if motion.x.shape[-1] != expected or not motion.whole:
             raise InputError(
                 f"{motion!r} was not driven by this filter's law: it has {motion.x.shape[-1]} states of a law, not {expected}."
             )

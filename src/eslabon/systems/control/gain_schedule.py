@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite
 from eslabon.errors import InputError
+from eslabon.motion.interpolation import ENDLESS, Interpolant
+from eslabon.motion.trajectory import Trajectory
 from eslabon.numerics.scalars import casadi
-from eslabon.systems.control.piecewise import piecewise
-from eslabon.systems.control.reference_motion import ENDLESS, Reference
-
-if TYPE_CHECKING:
-    from scipy.interpolate import PPoly
 
 FIRST, MOST = 8, 64  # intervals, to begin with and at most
 CLOSE = 1e-3  # of the largest value: how near what lies between comes
 
 
-def schedule_times(reference: Reference, times: ArrayLike | None) -> Floats | None:
+def schedule_times(reference: Trajectory, times: ArrayLike | None) -> Floats | None:
     """The times that the user wants; None where they are to be found."""
     if times is None:
         if reference.span == ENDLESS and not reference.held:
@@ -37,7 +34,7 @@ def schedule_times(reference: Reference, times: ArrayLike | None) -> Floats | No
 
 
 def tabulated(
-    f: Callable[[Floats], Floats], reference: Reference, times: ArrayLike | None
+    f: Callable[[Floats], Floats], reference: Trajectory, times: ArrayLike | None
 ) -> tuple[Floats, Floats]:
     """Times and the values of a function there, so many that what lies between them comes near."""
     chosen = schedule_times(reference, times)
@@ -47,8 +44,8 @@ def tabulated(
     t = np.linspace(*reference.span, 2 * FIRST + 1)
     values = f(t)
     while intervals < MOST:
-        between = _between(t[::2], values[::2])
-        if np.abs(between(t[1::2]) - values[1::2]).max() <= CLOSE * max(
+        between = Interpolant.monotone(t[::2], values[::2])
+        if np.abs(between.at(t[1::2]) - values[1::2]).max() <= CLOSE * max(
             1e-300, np.abs(values).max()
         ):
             break
@@ -63,14 +60,5 @@ def scheduled(t: Floats, values: Floats) -> Callable[[Any], Any]:
     shape = values.shape[1:] if values.ndim == 3 else (values.shape[1], 1)
     if len(t) == 1:
         return lambda time: casadi.SX(values[0].reshape(shape))
-    table = _between(t, values)
-    return lambda time: casadi.reshape(piecewise(table, time)[0], *shape[::-1]).T
-
-
-def _between(t: Floats, values: Floats) -> PPoly:
-    """Cubic polynomials that keep between the values at their ends: a spline would swing about where gains change at once,
-    as a regulator's do before the end."""
-    from scipy.interpolate import PchipInterpolator, PPoly
-
-    made = PchipInterpolator(t, values)
-    return PPoly(made.c, made.x)
+    table = Interpolant.monotone(t, values)
+    return lambda time: casadi.reshape(table.at_symbol(time)[0], *shape[::-1]).T

@@ -10,10 +10,10 @@ from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.motion_state import MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.motion.motion_forms import as_trajectory
 from eslabon.systems.control.commanded_coordinates import actuators, commanded, require_full, spread
 from eslabon.systems.control.control_law import ControlLaw
-from eslabon.systems.control.gain_matrices import matrix
-from eslabon.systems.control.reference_motion import reference as reference_of
+from eslabon.systems.control.weight_matrices import gain
 
 
 def pd_gravity(m: Model, reference: Any, Kp: ArrayLike, Kd: ArrayLike) -> ControlLaw:
@@ -27,7 +27,7 @@ def pd_gravity(m: Model, reference: Any, Kp: ArrayLike, Kd: ArrayLike) -> Contro
     Parameters
     ----------
     m : the mechanism.
-    reference : as in `reference`; most often a configuration.
+    reference : any motion, as in `es.as_trajectory`; most often a configuration.
     Kp, Kd : for the commanded coordinates (see `computed_torque`), in N m/rad and N m s/rad, or N/m and N s/m: a number, one
         for each, or a matrix.
 
@@ -37,14 +37,14 @@ def pd_gravity(m: Model, reference: Any, Kp: ArrayLike, Kd: ArrayLike) -> Contro
     >>> m.simulate(m.assemble([2.0, 1.0]), None, 5.0, law).end[0][list(m.actuated_coordinates)].round(4)
     array([2.1, 1.1])
     """
-    followed, own = reference_of(m, reference), list(commanded(m))
+    followed, own = as_trajectory(m, reference), list(commanded(m))
     if m.closed:
         require_full(m, "gravity compensation", spins=True)
-    P, D = matrix(Kp, "Kp", len(own)), matrix(Kd, "Kd", len(own), zero=True)
+    P, D = gain(Kp, "Kp", len(own)), gain(Kd, "Kd", len(own), definite=False)
 
     def law(t: Any, q: Any, v: Any) -> Any:
         now = m.with_time(t)
-        qd, vd, _ = followed.beside(t, q, v)
+        qd, vd, _ = followed.at_symbol(t, q, v)
         push = P @ difference(m, qd, q)[own, :] + D @ (vd - v)[own, :]
         weight = MotionState(now, q, zeros(m.nv)).joint_forces(zeros(m.nv))
         return actuators(now, q, weight + spread(m, push))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,12 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats
 from eslabon.errors import InputError
 from eslabon.model import Model
+from eslabon.motion.motion_forms import as_trajectory
 from eslabon.systems.control.commanded_coordinates import commanded
 from eslabon.systems.control.control_law import ControlLaw
 from eslabon.systems.control.gain_schedule import scheduled, tabulated
 from eslabon.systems.control.gliding import gliding
 from eslabon.systems.control.lqr import FiniteHorizon, finite_horizon_lqr, lqr
-from eslabon.systems.control.reference_motion import reference as reference_of
 from eslabon.systems.control.state_feedback import (
     displacement,
     independent_places,
@@ -25,36 +24,10 @@ from eslabon.systems.control.state_feedback import (
 from eslabon.systems.linear.linear_model import LinearModel
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class TrackingRegulator(ControlLaw):
-    """tau = tau_d - K(t) x with gains in time; see `tracking_lqr`.
-
-    Attributes
-    ----------
-    t : the times of the tables.
-    K : (times, actuators, states).
-    S : (times, states, states); from x at a time the cost to come is x^T S x.
-    tau : (times, actuators), the forces that go with the reference.
-    states : the names of the states.
-
-    >>> import eslabon as es
-    >>> m = es.load("elbow")
-    >>> path = es.paths.joint_path([[0, 0], [1, 1]], es.paths.quintic(1.0))
-    >>> es.control.tracking_lqr(m, path, Q=1.0, R=1.0)
-    <tracking_lqr of elbow: 2 actuators>
-    """
-
-    t: Floats = field(kw_only=True)
-    K: Floats = field(kw_only=True)
-    S: Floats = field(kw_only=True)
-    tau: Floats = field(kw_only=True)
-    states: tuple[str, ...] = field(kw_only=True)
-
-
 def tracking_lqr(
     m: Model, reference: Any, Q: ArrayLike, R: ArrayLike, *, end: ArrayLike | None = None,
     times: ArrayLike | None = None, guess: Any = None,
-) -> TrackingRegulator:  # fmt: skip
+) -> ControlLaw:  # fmt: skip
     """The law tau = tau_d - K(t) x for which errors x = (dq, dv) of the independent coordinates along a motion cost least:
     Riccati's differential equation, backward from its end, for the linear models along it (see `finite_horizon_lqr`).
 
@@ -63,12 +36,17 @@ def tracking_lqr(
     Parameters
     ----------
     m : the mechanism.
-    reference : what is to be followed, as in `reference`; a motion with an end.
+    reference : what is to be followed, any motion, as in `es.as_trajectory`; a motion with an end.
     Q, R : what states and forces cost, as in `lqr`.
     end : what an error at the end costs, as Q; if left out, what it would cost from then on, by `lqr` there. After the end
         the last gains hold.
     times : when to tabulate; if left out, as often as the gains need.
     guess : a configuration, or the name of a mode, from which loops are closed, if the reference tells actuated joints only.
+
+    Returns
+    -------
+    a `ControlLaw`, whose data are the times t of the tables, K (times, actuators, states), S (times, states, states), with x^T S x
+    the cost to come from x, tau, the forces that go with the reference, and the names of the states.
 
     >>> import eslabon as es
     >>> m = es.load("five_bar")
@@ -78,12 +56,12 @@ def tracking_lqr(
     >>> motion.end[0][list(m.actuated_coordinates)].round(3)
     array([2.3, 1.2])
     """
-    followed = reference_of(m, reference)
+    followed = as_trajectory(m, reference)
     if followed.held:
         raise InputError("a configuration to be held has no end; use lqr and state_feedback there.")
 
     def models(t: Floats) -> LinearModel:
-        state = followed.completed(t, guess)
+        state = followed.completed_at(t, guess)
         lm = gliding(m, state, t)
         if not followed.whole:
             require_commanded(m, lm, list(commanded(m)))
@@ -104,17 +82,9 @@ def tracking_lqr(
     table = scheduled(t, values)
 
     def law(t: Any, q: Any, v: Any) -> Any:
-        qd, vd, _ = followed.beside(t, q, v)
+        qd, vd, _ = followed.at_symbol(t, q, v)
         now = table(t)
         return now[:, -1] - now[:, :-1] @ displacement(m, places, q, v, qd, vd)
 
-    return TrackingRegulator(
-        law,
-        m=m,
-        title="tracking_lqr",
-        t=t,
-        K=found.K,
-        S=found.S,
-        tau=lm.tau,
-        states=tuple(lm.states),
-    )
+    data = {"t": t, "K": found.K, "S": found.S, "tau": lm.tau, "states": tuple(lm.states)}
+    return ControlLaw(law, m=m, title="tracking_lqr", data=data)

@@ -14,21 +14,18 @@ from eslabon.systems.identification.excitation import Excitation, excitation
 from eslabon.systems.identification.identification import CrossValidation, Identification, identify
 from eslabon.systems.identification.inertial_parameters import BaseParameters, inertial_parameters
 from eslabon.systems.identification.parameters import parameter_names, pseudo_inertias
-from eslabon.systems.identification.recordings import Recording, read_recording
 
 __all__ = [
     "BaseParameters",
     "CrossValidation",
     "Excitation",
     "Identification",
-    "Recording",
     "base_parameters",
     "excitation",
     "identify",
     "inertial_parameters",
     "parameter_names",
     "pseudo_inertias",
-    "read_recording",
 ]
 
 

@@ -352,7 +352,7 @@ def identify(
 
     Parameters
     ----------
-    motion : what was recorded: a `Trajectory`, a `Recording`, the path of a .csv or .npz file, arrays by name ("t", "q", "tau", and
+    motion : what was recorded: any motion with forces (`es.as_trajectory`): a `Trajectory`, the path of a .csv or .npz file, arrays by name ("t", "q", "tau", and
         "v", "a" where they were measured), or a list of these. With loops the coordinates of the actuated joints are enough.
     friction : kinds of friction to identify, of "viscous", "coulomb" and "offset" (of the measured force), at the independent
         and the actuated joints; or the joints by kind, as in {"viscous": ("q1", "q2")}. What is not asked for, springs and the

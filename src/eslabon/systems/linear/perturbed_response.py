@@ -19,6 +19,7 @@ from eslabon.displays import displayed
 from eslabon.errors import InputError, format_value
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, velocity_names, velocity_units
+from eslabon.motion.motion_forms import as_trajectory, require_span
 from eslabon.motion.trajectory import FORCE
 from eslabon.plotting import axis_label, curves, panels, saved
 from eslabon.systems.linear.linear_model import LinearModel
@@ -158,8 +159,8 @@ def compare_response(
 
     Parameters
     ----------
-    nominal, perturbed : motions with q, v and a, such as `m.follow` and `m.simulate` give, or (q, v, a). Those of a closed
-        mechanism keep its loops closed.
+    nominal, perturbed : motions in any form of `es.as_trajectory`, or states (q, v, a). Those of a closed mechanism keep its
+        loops closed.
     t : the times, where the motions do not know them; a mechanism that is driven in time needs them.
     independent, external, parameters : as for `linearize`.
 
@@ -198,14 +199,13 @@ def _times_vector(A: Floats, x: Floats) -> Floats:
 
 def _motion(m: Model, given: Any, name: str) -> tuple[tuple[Floats, Floats, Floats], Any]:
     """q, v and a of a motion, with the same leading axes, and its times if it has some."""
-    if all(hasattr(given, x) for x in "qva"):
-        parts, t = (given.q, given.v, given.a), getattr(given, "t", None)
-    elif isinstance(given, tuple | list) and len(given) == 3:
+    if isinstance(given, tuple | list) and len(given) == 3:  # states, without times
         parts, t = tuple(given), None
+    elif not hasattr(given, "t") and all(hasattr(given, x) for x in "qva"):
+        parts, t = (given.q, given.v, given.a), None
     else:
-        raise InputError(
-            f"{name} is a motion with q, v and a, or (q, v, a); it is {format_value(given)}."
-        )
+        motion = require_span(as_trajectory(m, given)).completed()
+        parts, t = (motion.q, motion.v, motion.a), motion.t
     q = states(parts[0], f"{name} q", m.nq, m.name)
     v, a = (
         states(x, f"{name} {of}", m.nv, m.name, "velocities")

@@ -100,7 +100,7 @@ def power(motion: Trajectory, joints: Joints) -> Iterator[Panel]:
 
 def closure(motion: Trajectory, joints: Joints) -> Iterator[Panel]:
     """The constraint violation of the loops, if there are any; zero has no place on its logarithmic axis."""
-    if motion.closure.any():
+    if "closure" in motion.groups and motion.closure.any():
         violation = np.where(motion.closure > 0, motion.closure, np.nan)
         yield Panel(
             "constraint violation of the loops",
@@ -111,10 +111,18 @@ def closure(motion: Trajectory, joints: Joints) -> Iterator[Panel]:
         )
 
 
+def condition(motion: Trajectory, joints: Joints) -> Iterator[Panel]:
+    """The condition number along a path that was followed."""
+    number = motion.condition
+    most, least = np.max(number, initial=1.0), np.min(number, initial=np.inf)
+    curves = {"condition number": number}
+    yield Panel("conditioning", "", curves, motion.t, log=bool(most > 10 * least))
+
+
 def reactions(motion: Trajectory, joints: Joints) -> Iterator[Panel]:
     """The force and the moment that each joint transmits, moments about the origin of the body it carries."""
     wrenches = motion.reactions
-    m = motion.system.m if motion.system is not None else None
+    m = motion.m
     assert m is not None
     named = {**{j.name: j.name for j in m.joints}, **{x.name: f"{x.name} (cut)" for x in m.loops}}
     own = [
@@ -185,9 +193,9 @@ def torque_speed(motion: Trajectory, joints: Joints) -> Iterator[Panel]:
 
 def _limits(motion: Trajectory, place: int) -> tuple[float, float]:
     """The limits of a velocity and of its force, infinite where there are none: those of the mechanism, which files leave out."""
-    if motion.system is None:
+    if motion.m is None:
         return np.inf, np.inf
-    m, column = motion.system.m, motion.columns["v"][place]
+    m, column = motion.m, motion.columns["v"][place]
     joint = m.joint(column.joint)
     k = place - m.velocities[joint.name].start
     velocity, effort = (

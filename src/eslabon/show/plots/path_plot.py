@@ -1,13 +1,17 @@
-"""A path of a frame as a figure: the curve with axes of the frame, and how fast it is in time."""
+"""Paths as figures: of a frame the curve with its axes and how fast it is in time, of joints their coordinates."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path as FilePath
+from typing import Any
 
 import numpy as np
 
-from eslabon.motion.paths.path_arguments import Floats
+from eslabon.arguments import Floats
+from eslabon.motion.paths.frame_path import Path
+from eslabon.motion.paths.joint_path import JointPath
 from eslabon.plotting import (
+    InTime,
     axis_label,
     curves,
     direction_name,
@@ -15,10 +19,9 @@ from eslabon.plotting import (
     equal_axes,
     new_figure,
     panel_title,
+    saved,
+    time_figure,
 )
-
-if TYPE_CHECKING:
-    from eslabon.motion.paths.frame_path import Path
 
 SHOWN, FRAMES = 401, 9  # times of the curves, and frames drawn on the way
 AXIS = 0.09  # of the curve's extent: how long the axes of a frame are
@@ -30,9 +33,9 @@ ROWS = (
 )
 
 
-def figure(path: Path, theme: str | None) -> Any:
+def figure(motion: Path, *, theme: str | None = None, path: str | FilePath | None = None) -> Any:
     """See `Path.plot`."""
-    t, pose, twist, acceleration = path.sample(n=SHOWN)
+    t, pose, twist, acceleration = motion.sample(n=SHOWN)
     made = new_figure(theme, figsize=(10.6, 7.0))
     grid = made.add_gridspec(4, 2, width_ratios=(1.15, 1.0))
     plane = drawing_plane(pose[:, :3, 3])
@@ -44,8 +47,21 @@ def figure(path: Path, theme: str | None) -> Any:
         ax.set_ylabel(axis_label("", unit))
         ax.tick_params(labelbottom=k == 3)
     ax.set_xlabel(axis_label("t", "s"))
-    made.suptitle(repr(path)[1:-1], color=made.theme.quiet)
-    return made
+    made.suptitle(repr(motion)[1:-1], color=made.theme.quiet)
+    return saved(made, path)
+
+
+def joint_figure(
+    motion: JointPath, *, theme: str | None = None, path: str | FilePath | None = None
+) -> Any:
+    """See `JointPath.plot`."""
+    t, *values = motion.sample(n=SHOWN)
+    words = (("coordinates", ""), ("velocities", "1/s"), ("accelerations", "1/s²"))
+    named = [{f"q{k + 1}": x[:, k] for k in range(x.shape[1])} for x in values]
+    drawn = [InTime(word, unit, own) for (word, unit), own in zip(words, named, strict=True)]
+    title = repr(motion)[1:-1]
+    made = time_figure(t, drawn, theme=theme, title=title, across=1, size=(7.0, 2.1))
+    return saved(made, path)
 
 
 def _curve(ax: Any, pose: Floats, plane: Floats | None) -> None:

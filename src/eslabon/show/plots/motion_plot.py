@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from eslabon.arguments import choice, names
 from eslabon.errors import ModelError, suggest
-from eslabon.motion.simulation.motion_panels import (
+from eslabon.motion.trajectory import Trajectory
+from eslabon.plotting import axis_label, mark, panels, saved, theme_of
+from eslabon.show.plots.motion_panels import (
     Panel,
     closure,
+    condition,
     energy,
     in_time,
     phase,
@@ -17,8 +21,6 @@ from eslabon.motion.simulation.motion_panels import (
     reactions,
     torque_speed,
 )
-from eslabon.motion.trajectory import Trajectory
-from eslabon.plotting import axis_label, mark, panels, theme_of
 
 MARKS = 200  # events that a figure still shows
 
@@ -33,11 +35,19 @@ PANELS: Mapping[str, Callable[[Trajectory, frozenset[str] | None], Iterable[Pane
     "reactions": reactions,
     "torque_speed": torque_speed,
     "closure": closure,
+    "condition": condition,
 }
 USUAL = ("coordinates", "velocities", "forces", "energy")
 
 
-def figure(motion: Trajectory, what: Sequence[str], joints: Any, theme: str | None) -> Any:
+def figure(
+    motion: Trajectory,
+    *,
+    what: Sequence[str] = (),
+    joints: Any = None,
+    theme: str | None = None,
+    path: str | Path | None = None,
+) -> Any:
     """See `Trajectory.plot`."""
     theme_of(theme)  # a wrong one is refused before anything is computed
     asked = [choice(word, "what is plotted", PANELS) for word in what] or _usual(motion)
@@ -56,18 +66,21 @@ def figure(motion: Trajectory, what: Sequence[str], joints: Any, theme: str | No
         panel.draw(ax)
         if panel.timed:
             mark(ax, [t for happened in motion.events.values() for t in happened.t[:MARKS]])
-    return made
+    return saved(made, path)
 
 
 def _usual(motion: Trajectory) -> list[str]:
-    """No panel for an undriven mechanism's zeros."""
+    """No panel for an undriven mechanism's zeros; of a path that was followed, how well."""
+    if "tau" not in motion.groups:
+        followed = ["condition"] if "condition" in motion.groups else []
+        return ["coordinates", "velocities", "accelerations", *followed]
     return [word for word in USUAL if word != "forces" or motion.tau.any()]
 
 
 def _joints(motion: Trajectory, wanted: tuple[str, ...]) -> frozenset[str]:
     known = dict.fromkeys(c.joint for c in motion.columns["q"])
-    if motion.system is not None:
-        m = motion.system.m
+    if motion.m is not None:
+        m = motion.m
         known = dict.fromkeys((*(j.name for j in m.joints), *(x.name for x in m.loops)))
     for name in wanted:
         if name not in known:
