@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,8 +41,8 @@ class BranchRates:
 
     def __init__(self, system: System, law: Law | None = None, stages: bool = False) -> None:
         self.system, self._law = system, law
-        self._branch = Branch(system.m, system.designs)
-        self._plain, self._limit = system.loop_rates(law, stages), SETTINGS.near
+        self._stages = stages
+        self._branch, self._limit = Branch(system.m, system.designs), SETTINGS.near
         self._accepted: bool | None = None
         self._refusals = 0
         self._miss: Miss | None = None
@@ -49,6 +50,14 @@ class BranchRates:
         self.interpolated: list[tuple[float, float]] = []  # when rates were, and how near
         self.neighbours = 0  # that were asked
         self.misses: list[Miss] = []
+
+    @cached_property
+    def _plain(self) -> Callable[..., tuple[Floats, Any]]:
+        return self.system.loop_rates(self._law, self._stages)
+
+    @cached_property
+    def _pushed(self) -> Callable[..., tuple[Floats, Any]]:
+        return self.system.pushed_rates()
 
     def __call__(self, t: float, x: Floats, tau: Floats) -> Floats:
         made, distance = self._plain(t, x, tau)
@@ -59,6 +68,18 @@ class BranchRates:
     def refuses(self) -> bool:
         """Whether the last rates were near rank loss and not those of a branch: there a projection is hardly a small step."""
         return bool(self._near) and not self._accepted
+
+    def under_forces(self, t: float, x: Floats, tau: Floats, push: Floats) -> Floats:
+        """d(q, v)/dt under given forces of actuators and along all velocities."""
+        made, distance = self._pushed(t, x, tau, push)
+        self._near = distance < self._limit
+        found = self._found(t, x) if self._near else None
+        if found is None:
+            return made
+        m = self.system.m
+        q, v = found.centre[: m.nq], found.centre[m.nq :]
+        a = found.weights @ self._pushed_accelerations(found, tau, push)
+        return np.concatenate([coordinate_velocities(m, q, v), a])
 
     def step_done(self) -> None:
         """A step is over: where none of its rates was near rank loss, the passage is."""
@@ -103,6 +124,10 @@ class BranchRates:
         push = np.zeros(m.nv)
         if system.stops:
             push = system.function(equations_of_motion.PUSH)(q, v)
+        return self._pushed_accelerations(found, tau, push)
+
+    def _pushed_accelerations(self, found: Neighbours, tau: Floats, push: Floats) -> Floats:
+        m, system = self.system.m, self.system
         self.neighbours += len(found.t)
         x = found.x
         made: Floats = system.function(equations_of_motion.BRANCH_ACCELERATIONS)(

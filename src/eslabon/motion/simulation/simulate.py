@@ -57,6 +57,7 @@ def simulate(
     hold: bool = False,
     saturate: bool = False,
     stops: bool | Stops = False,
+    friction: str = "smooth",
     rtol: float = 1e-8,
     atol: ArrayLike = 1e-10,
     events: Mapping[str, Event] | Iterable[Event] | Event | None = None,
@@ -93,10 +94,12 @@ def simulate(
     saturate : whether the actuators' forces stay within the effort limits of their joints; `motion.tau_commanded` is what the
         control asked for, `motion.tau` what acted.
     stops : whether joints bounce off their limits: True, or `Stops(stiffness, damping)`.
+    friction : "smooth" takes the joints' Coulomb friction as F tanh(v / 0.001), which creeps where a joint would stick; "sharp"
+        as F sign(v), so that joints stick (adaptive methods only).
     rtol, atol : tolerances of the adaptive methods.
     events : functions of t, q and v whose zeros are looked for, by name or not, with `terminal` and `direction` as in
-        SciPy; for one trajectory by an adaptive method. They are looked at four times a step: what changes its sign twice
-        between two looks is not seen, and a shorter `step` helps.
+        SciPy; for one trajectory by an adaptive method. They are looked at four times a step, and once more where these values
+        bend towards zero; a function that oscillates faster needs a shorter `step`.
     external : wrenches (..., 6) on bodies or frames in their own axes, constant in time.
     parameters : values in place of the model's own, by name, lengths too; arrays are many designs, each with a trajectory of its
         own, which starts from a configuration that closes in it (`m.assemble(..., parameters=...)`).
@@ -128,6 +131,7 @@ def simulate(
     forces = as_control(m, control, times[0], times[-1], hold)
     system = System(
         m, run_options.wrenches(m, external), values, *words, run_options.effort_limits(m, saturate, designs), stopped,
+        run_options.friction_of(m, friction, method, constraints),
     )  # fmt: skip
     x0 = run_options.start(system, forces, q0, v0, times[0])
     forces = forces.over(x0.shape[:-1]) if isinstance(forces, Sampler) else forces
@@ -210,6 +214,8 @@ def _motion(system: System, control: Control, method: str, run: Run, seconds: fl
     groups = {
         "q": q, "v": v, "tau": tau, "tau_commanded": asked, "x": state, "closure": closure,
     }  # fmt: skip
+    if made.a is not None:  # where something is held, states alone do not tell accelerations
+        groups["a"] = made.a
     return Trajectory(made.t, groups, columns(m), m.name, events, statistics, system)
 
 
