@@ -12,7 +12,7 @@ def test_gains_do_not_count_on_friction_that_is_gone_in_motion():
     m = es.load("double_pendulum")
     rough = m.with_joint("q1", coulomb=0.2)
     law, plain = (es.control.modal(x, [0.5, 0.3], 8.0) for x in (rough, m))
-    np.testing.assert_allclose(law.Kd, plain.Kd, rtol=1e-9)
+    np.testing.assert_allclose(law.data["Kd"], plain.data["Kd"], rtol=1e-9)
     run = rough.simulate([0.4, 0.3], None, 1.0, law, method="rk4", step=1e-3)
     assert np.abs(run.end[0] - [0.5, 0.3]).max() < 0.02
 

@@ -26,12 +26,11 @@ from eslabon.motion.simulation.controller_memory import within
 from eslabon.motion.simulation.run_options import effort_limits
 from eslabon.motion.simulation.sampled_laws import Sampled, sampled
 from eslabon.numerics.scalars import casadi, concatenate
-from eslabon.systems.control.control_law import ControlLaw
+from eslabon.systems.control.control_law import ControlLaw, law_c_source
 from eslabon.systems.control.estimates import SENSING, Estimates, at_samples, state_units
 from eslabon.systems.control.kalman import KalmanFilter
 from eslabon.systems.control.measurements import DISPLACEMENT, displacement, sensors
 from eslabon.systems.control.observers import Observer
-from eslabon.systems.control.stepwise_law import c_source, stepwise
 from eslabon.systems.linear.linear_model import LinearModel
 from eslabon.systems.linear.linear_system import LinearSystem, zero_order_hold
 
@@ -103,7 +102,7 @@ class OutputFeedback(Answer):
         before = np.zeros(self.m.nu) - self.model.tau  # until the first forces act there are none
         known_words(options, SENSING, "the law has no option", InputError)
         state = concatenate(own, estimate, before)
-        law = stepwise(self._stepwise, self.m, "output feedback")
+        law = ControlLaw(self._stepwise, m=self.m, title="output feedback", stepwise=True)
         return sampled(law, self.period, delay=self.delay, state=state, **options)
 
     def estimates(self, motion: Trajectory) -> Estimates:
@@ -143,7 +142,7 @@ class OutputFeedback(Answer):
     def c_source(self, name: str | None = None) -> CSource:
         """The law as C99 for a microcontroller: one function of t, what is measured of q and v, and its states x, that gives tau
         and the rates of x, or with a period the next x."""
-        return c_source(self.law(), name)
+        return law_c_source(self.law(), name)
 
     def to_control(self) -> Any:
         """The compensator as python-control's `StateSpace`: outputs go in, changes of the forces come out."""
