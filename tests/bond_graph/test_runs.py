@@ -208,3 +208,24 @@ def test_what_is_not_finite_or_not_solved_is_refused():
     for options in ({}, {"method": "rk4", "step": 0.01}):
         with pytest.raises(es.EslabonError, match="diode"):
             diode.simulate([0.0], 1.0, [1000.0], **options)
+
+
+def test_dry_friction_ends_a_run_in_a_sentence():
+    """mu*sign(f) holds a mass: adaptive steps shrink without end, which is said; fixed steps go on."""
+    g = es.BondGraph(
+        "sled",
+        {"F": "Se", "j": "1", "m": "I: 2", "rub": {"kind": "R", "law": "mu*sign(f)"}, "k": "C: 1"},
+        ["F -> j -> m", "j -> rub", "j -> k"], {"mu": 3.0},
+    )  # fmt: skip
+    with pytest.raises(es.EslabonError, match=r"sled makes no progress .* 'rub' jumps"):
+        g.simulate([4.0, 0.0], 10.0, [1.0])
+    run = g.simulate([4.0, 0.0], 10.0, [1.0], method="rk4", step=1e-3)
+    assert abs(run["p2"][-1]) < 0.02
+    smooth = es.BondGraph(
+        "sled",
+        {"F": "Se", "j": "1", "m": "I: 2", "rub": {"kind": "R", "law": "mu*tanh(f/1e-3)"}, "k": "C: 1"},
+        ["F -> j -> m", "j -> rub", "j -> k"], {"mu": 3.0},
+    )  # fmt: skip
+    np.testing.assert_allclose(
+        smooth.simulate([4.0, 0.0], 10.0, [1.0], method="LSODA").x[-1, 1], run["q4"][-1], atol=0.02
+    )

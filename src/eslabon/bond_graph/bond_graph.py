@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from eslabon.answers import cell_text
+from eslabon.answers import cell_text, figure, svg
 from eslabon.arguments import Floats, choice
 from eslabon.bond_graph import causality as _causality
 from eslabon.bond_graph import graph_files, notation
 from eslabon.bond_graph import graph_formulas as _equations
 from eslabon.bond_graph.causality import Causality
 from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_values import BondVariables, bond_variables, value
+from eslabon.bond_graph.stored_energy import stored_energies
 from eslabon.displays import displayed
-from eslabon.errors import MissingDependencyError, ModelError, ReadError, format_value
+from eslabon.errors import ModelError, ReadError, format_value
 from eslabon.pages import picture, table
 from eslabon.pages.notebook import folded
 from eslabon.sheets import Sheet
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
     from eslabon.bond_graph.graph_runs import Response
     from eslabon.bond_graph.graph_statics import SteadyState
     from eslabon.bond_graph.graph_structure import Structure
-    from eslabon.bond_graph.graph_values import BondVariables
-    from eslabon.bond_graph.linear_model_of_graph import LinearGraph
+    from eslabon.bond_graph.linear_model_of_graph import GraphModel
     from eslabon.bond_graph.observer_graph import ObserverGraph
     from eslabon.bond_graph.reachability import Reachability, StructuralRank
     from eslabon.export.c_source import CSource
@@ -121,7 +122,7 @@ class BondGraph(Graph):
     def of_mechanical_parts(
         cls, name: str, parts: Mapping[str, Any], reference: str = "ground", **options: Any
     ) -> BondGraph:
-        """The graph of mechanical parts between velocities (Morales, 2.6).
+        """The graph of mechanical parts between velocities (Morales, 2.7.1).
 
         `parts` gives each element with the velocities it acts between, the reference if there is one only; transformers and
         gyrators turn the first velocity into the second. Options are `parameters`, `domains` and `note`.
@@ -141,7 +142,7 @@ class BondGraph(Graph):
     def of_circuit_parts(
         cls, name: str, parts: Mapping[str, Any], reference: str = "ground", **options: Any
     ) -> BondGraph:
-        """The graph of electrical or hydraulic parts between potentials or pressures (Morales, 2.6).
+        """The graph of electrical or hydraulic parts between potentials or pressures (Morales, 2.7.1).
 
         `parts` gives each element with the efforts it lies between, from plus to minus, the reference if there is one only;
         transformers and gyrators have two efforts, or four, a pair for each side.
@@ -273,7 +274,11 @@ class BondGraph(Graph):
     # -- numbers ------------------------------------------------------------------------------------------------
 
     def rates(
-        self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any
+        self,
+        x: ArrayLike,
+        u: ArrayLike | None = None,
+        t: ArrayLike = 0.0,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Floats:
         """x' of states (..., n) and inputs (..., nu), as native code; `parameters` are values in place of the graph's own.
 
@@ -281,12 +286,14 @@ class BondGraph(Graph):
         >>> es.BondGraph.load("morales_puma").rates([0.0, 0.0, 0.1, 0.0], [1.0, 0.0])
         array([0.0833..., 0. , 0. , 0. ])
         """
-        from eslabon.bond_graph.graph_values import value
-
-        return value(self, _equations.RATES, x, u, t, **options)
+        return value(self, _equations.RATES, x, u, t, parameters)
 
     def output(
-        self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any
+        self,
+        x: ArrayLike,
+        u: ArrayLike | None = None,
+        t: ArrayLike = 0.0,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Floats:
         """What the detectors measure, (..., ny).
 
@@ -295,12 +302,14 @@ class BondGraph(Graph):
         >>> g.output([1.0, 0.0, 0.1, 0.0], [0.0, 0.0]).round(3)
         array([5.])
         """
-        from eslabon.bond_graph.graph_values import value
-
-        return value(self, _equations.OUTPUTS, x, u, t, **options)
+        return value(self, _equations.OUTPUTS, x, u, t, parameters)
 
     def bond_variables(
-        self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any
+        self,
+        x: ArrayLike,
+        u: ArrayLike | None = None,
+        t: ArrayLike = 0.0,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> BondVariables:
         """Efforts and flows of all bonds: `.e` and `.f` are (..., bonds), and ["e3"] is the effort of bond 3.
 
@@ -308,12 +317,14 @@ class BondGraph(Graph):
         >>> round(float(es.BondGraph.load("morales_puma").bond_variables([1.0, 0.0, 0.1, 0.0], [0.0, 0.0])["f2"]), 3)
         5.0
         """
-        from eslabon.bond_graph.graph_values import bond_variables
-
-        return bond_variables(self, x, u, t, **options)
+        return bond_variables(self, x, u, t, parameters)
 
     def energy(
-        self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0, **options: Any
+        self,
+        x: ArrayLike,
+        u: ArrayLike | None = None,
+        t: ArrayLike = 0.0,
+        parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Floats:
         """The energy that all storages hold, those in derivative causality too.
 
@@ -321,9 +332,7 @@ class BondGraph(Graph):
         >>> es.BondGraph.load("morales_puma").energy([0.0, 0.0, 0.1, 0.0], [0.0, 0.0]).round(4)
         np.float64(0.025)
         """
-        from eslabon.bond_graph.stored_energy import stored_energies
-
-        energy: Floats = stored_energies(self, x, u, t, **options).sum(axis=-1)
+        energy: Floats = stored_energies(self, x, u, t, parameters).sum(axis=-1)
         return energy
 
     def affine(self, x: ArrayLike, t: ArrayLike = 0.0) -> tuple[Floats, Floats]:
@@ -409,7 +418,7 @@ class BondGraph(Graph):
 
         return inverse_statics(self, states, inputs, t)
 
-    def linearize(self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> LinearGraph:
+    def linearize(self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> GraphModel:
         """A, B, C, D at a state: the exact Jacobian, dependent storages included.
 
         >>> import eslabon as es
@@ -573,7 +582,8 @@ class BondGraph(Graph):
         paths : causal paths to show in colour, each as an object with `.bonds` or as a sequence of bonds such as [2, 4, 5].
         theme : "light" or "dark"; the session's if left out.
 
-        igraph places the elements: pip install 'eslabon[draw]'. A notebook shows the picture of a graph by itself.
+        Signals that modulate elements are drawn from the junction or the storage whose variable they carry. A picture as .png
+        or .pdf needs matplotlib: pip install 'eslabon[plot]'. A notebook shows the picture of a graph by itself.
 
         >>> import tempfile
         >>> import eslabon as es
@@ -583,34 +593,37 @@ class BondGraph(Graph):
         >>> name
         'decay.svg'
         """
-        from eslabon.bond_graph.picture import draw
-
-        return draw(self, path, causality, values, paths, theme)
+        if not isinstance(path, str | Path) or Path(path).suffix.lower() not in (
+            ".svg",
+            ".png",
+            ".pdf",
+        ):
+            raise ReadError(
+                f"{format_value(path)}: bond graphs are drawn as .svg, .png or .pdf; let the name end so."
+            )
+        render = svg if Path(path).suffix.lower() == ".svg" else figure
+        render(self, causality=causality, values=values, paths=paths, theme=theme, path=path)
+        return Path(path)
 
     def _repr_svg_(self) -> str | None:
-        """The picture, for notebooks; None, and so the text, where it cannot be drawn."""
-        from eslabon.bond_graph.picture import picture
-        from eslabon.bond_graph.picture_files import svg
-
+        """The picture, for notebooks; None, and so the text, where there is nothing to draw."""
         if not self.bonds:
             return None
         try:
-            return svg(picture(self))
+            return svg(self)
         except ModelError:  # no causality
-            return svg(picture(self, None))
-        except MissingDependencyError:
-            return None
+            return svg(self, causality=None)
 
     def _pieces(self) -> Iterator[str]:
-        svg = self._repr_svg_()
-        if svg is not None:
-            yield picture(svg)
+        drawn = self._repr_svg_()
+        if drawn is not None:
+            yield picture(drawn)
         rows = [
             (name, x.kind, cell_text(x.value) if x.value is not None else "", x.domain)
             for name, x in self.elements.items()
         ]
         elements = table(Sheet("", ("element", "kind", "value", "domain"), rows))
-        yield folded(f"elements ({len(rows)})", elements, opened=svg is None)
+        yield folded(f"elements ({len(rows)})", elements, opened=drawn is None)
         if self.parameters:
             yield folded(
                 f"parameters ({len(self.parameters)})",

@@ -16,6 +16,7 @@ from eslabon.arguments import Floats, choice, count, finite, known_words, text
 from eslabon.arguments import names as words
 from eslabon.bond_graph import graph_formulas as equations
 from eslabon.bond_graph.causality import causality
+from eslabon.bond_graph.elements import Element
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_formulas import JACOBIAN, RATES, X, input_names, order
 from eslabon.bond_graph.graph_values import (
@@ -31,6 +32,7 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, ModelError, suggest
+from eslabon.model.parameter_expressions import ParameterExpression, leaves
 from eslabon.motion.simulation.actuation import Table
 from eslabon.motion.simulation.adaptive_steps import IMPLICIT
 from eslabon.motion.simulation.adaptive_steps import METHODS as ADAPTIVE
@@ -46,6 +48,10 @@ if TYPE_CHECKING:
 
 STAGES = (0.0, 0.5, 1.0)  # of rk4
 METHODS = (*ADAPTIVE, "rk4")
+ASKED = (
+    5000  # rates, in which an adaptive method must get on by a part of the run where a law jumps
+)
+SLOWEST = 1e-4
 
 
 @displayed
@@ -333,7 +339,8 @@ def _solved(
         jacobian = evaluate(g, JACOBIAN)
         options["jac"] = lambda t, x: jacobian(x, u(t), t)
     try:
-        run = solve_ivp(lambda t, x: rates(x, u(t), t), span, x, method, **options)
+        progress = _Progress(g, span)
+        run = solve_ivp(lambda t, x: rates(x, u(progress(t)), t), span, x, method, **options)
     except EslabonError as error:
         raise SimulationError(
             f"{g.name} cannot be integrated beyond a time in {span[0]:g} to {span[1]:g} s: {error}"
@@ -344,6 +351,53 @@ def _solved(
             f"{g.name} cannot be integrated beyond t = {reached:g} s: {run.message}"
         )
     return run
+
+
+class _Progress:
+    """Ends a run that a law with a jump holds up: an adaptive method shortens its steps without end where a state slides
+    along the jump, as friction mu*sign(f) makes it do at rest."""
+
+    def __init__(self, g: Graph, span: tuple[float, float]) -> None:
+        self.choosing, self.name = _choosing(g), g.name
+        self.count, self.mark, self.least = 0, span[0], SLOWEST * (span[1] - span[0])
+
+    def __call__(self, t: float) -> float:
+        """The time, if there is progress."""
+        self.count += 1
+        if self.choosing and self.count % ASKED == 0:
+            if t - self.mark < self.least:
+                raise SimulationError(
+                    f"{self.name} makes no progress at t = {t:g} s: the value of {self.choosing} jumps there, and the state slides "
+                    "along the jump. Write tanh(f/0.001) in place of sign(f), or take method='rk4' with a step."
+                )
+            self.mark = t
+        return t
+
+
+def _choosing(g: Graph) -> str:
+    """The elements whose laws or values choose, by sign or abs, for a sentence."""
+    found = [
+        x.name
+        for x in g.elements.values()
+        if any(
+            "sign(" in str(leaf) for item in (x.value, x.law, x.inverse) for leaf in leaves(item)
+        )
+        or any("sign(" in str(g.definitions.made[n]) for n in _named(g, x))
+    ]
+    return ", ".join(f"'{name}'" for name in found)
+
+
+def _named(g: Graph, x: Element) -> set[str]:
+    """The definitions that an element uses, and those that these use."""
+    made, pending = g.definitions.made, [x.value, x.law, x.inverse]
+    found: set[str] = set()
+    while pending:
+        for leaf in leaves(pending.pop()):
+            if isinstance(leaf, ParameterExpression):
+                new = {n for n in leaf.names() if n in made} - found
+                found |= new
+                pending += [made[n] for n in new]
+    return found
 
 
 def _unsolved_or_wild(arrays: list[Any], results: list[Any]) -> list[Any]:

@@ -167,22 +167,26 @@ class BondVariables:
 
 
 def bond_variables(
-    g: Graph, x: ArrayLike, u: ArrayLike | None, t: ArrayLike, **options: Any
+    g: Graph,
+    x: ArrayLike,
+    u: ArrayLike | None,
+    t: ArrayLike,
+    parameters: Mapping[str, ArrayLike] | None = None,
 ) -> BondVariables:
     """See `BondGraph.bond_variables`."""
-    e, f = value(g, BOND_VARIABLES, x, u, t, **options)
-    return BondVariables(e, f, tuple(g.bonds), _variable_places(g))
+    e, f = value(g, BOND_VARIABLES, x, u, t, parameters)
+    return BondVariables(e, f, *_places(g))
 
 
-@per_model
-def _variable_places(g: Graph) -> Mapping[str, tuple[str, int]]:
-    return FrozenDict(
-        {
-            b.signal_name(letter): (letter, k)
-            for k, b in enumerate(g.bonds.values())
-            for letter in "ef"
-        }
-    )
+def _places(g: Graph) -> tuple[tuple[str, ...], Mapping[str, tuple[str, int]]]:
+    """The bonds, and where each variable stands."""
+    if "places of bond variables" not in g.memory:
+        names = {b.signal_name(x): (x, k) for k, b in enumerate(g.bonds.values()) for x in "ef"}
+        g.memory["places of bond variables"] = tuple(g.bonds), FrozenDict(names)
+    found: tuple[tuple[str, ...], Mapping[str, tuple[str, int]]] = g.memory[
+        "places of bond variables"
+    ]
+    return found
 
 
 def derivative(g: Graph, by: str, x: ArrayLike, u: ArrayLike | None, t: ArrayLike) -> Floats:

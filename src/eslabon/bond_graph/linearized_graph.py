@@ -42,6 +42,7 @@ from eslabon.model.parameter_expressions import (
     parameter,
 )
 from eslabon.numerics.scalars import Expression, casadi
+from eslabon.numerics.tolerances import ROUND_OFF
 
 STILL = 1e-9
 Terms = dict[str, float]  # what is added to an effort or a flow: factors of the graph's variables
@@ -161,7 +162,9 @@ class _Linear:
         self.g, self.e, self.f, self.made = g, e, f, Rewriting(g)
         self.at = {key: float(x) for key, x in zip(own, numbers, strict=False)}
         c = causality(g)
-        rows = np.asarray(numbers[len(own) :]).reshape(-1, c.order)
+        largest = np.abs(numbers).max(initial=0.0)
+        rows = np.where(np.abs(numbers) > ROUND_OFF * largest, numbers, 0.0)[len(own) :]
+        rows = rows.reshape(-1, c.order)
         self.rates, held = rows[: len(c.derivative)], rows[len(c.derivative) :]
         if np.abs(held).max(initial=0.0) > STILL:
             names = ", ".join(x.name for x in sinks(g))

@@ -45,8 +45,8 @@ OUTSIDE = 1e-9  # of its span: times beyond it by less are its ends
 
 class Outcome(NamedTuple):
     """What a run made: times, states (..., times, n), what it took, for each event the times and states of its occurrences; of
-    what a law that is sampled or written in Python drove it with, the forces that acted and those asked for; and the states
-    of a law."""
+    what a law that is sampled or written in Python drove it with, the forces that acted and those asked for; the states
+    of a law; and the accelerations, where modes decide about them."""
 
     t: Floats
     x: Floats
@@ -56,6 +56,7 @@ class Outcome(NamedTuple):
     tau: Floats | None = None
     asked: Floats | None = None
     state: Floats | None = None
+    a: Floats | None = None
 
     def remembering(self, memory: Memory) -> Outcome:
         """With what a law remembered."""
