@@ -7,6 +7,7 @@ ones. Look at them before you commit.
 from io import BytesIO, StringIO
 from math import pi
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from PIL import Image
@@ -15,6 +16,28 @@ import eslabon as es
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 NAMES = ("planar_3rrr", "delta", "excavator", "stewart_gough", "five_bar")  # drawn at home
+MOTOR = es.BondGraph(
+    "motor",
+    {
+        "V": "Se",
+        "loop": "1",
+        "coil": "I: L",
+        "wire": "R: R",
+        "motor": "GY: k",
+        "shaft": "1",
+        "rotor": "I: J",
+        "bearing": "R: b",
+        "speed": "Df",
+    },
+    [
+        "V -> loop -> coil",
+        "loop -> wire",
+        "loop -> motor -> shaft -> rotor",
+        "shaft -> bearing",
+        "shaft -> speed",
+    ],
+    {"L": 0.5, "R": 1.0, "k": 0.1, "J": 0.01, "b": 0.1},
+)
 MOVING = "planar_3rrr.gif"
 FRAMES_PER_SECOND = 25
 SECONDS, PAUSE = 5.4, 0.6  # around the circle, and at its end
@@ -29,7 +52,8 @@ def circle(radius: float, seconds: float, samples: int) -> es.Trajectory:
 
 
 def drawing(name: str) -> str:
-    """A picture as the text of an SVG: a mechanism of the library at home, or the circle of the tutorial."""
+    """A picture as the text of an SVG: a mechanism of the library at home, the circle of the tutorial,
+    or a bond graph."""
     if name == "circle":
         motion = circle(0.03, 1.0, 101)
         return svg(
@@ -37,6 +61,9 @@ def drawing(name: str) -> str:
                 motion.q[::4], trace="centre", theme="light", title="", size=(5, 4)
             )
         )
+    if name == "motor_bond_graph":
+        with TemporaryDirectory() as folder:
+            return MOTOR.draw(f"{folder}/{name}.svg", theme="light").read_text(encoding="utf-8")
     return svg(es.load(name).plot(theme="light", title="", size=(4.2, 3.2)))
 
 
@@ -81,6 +108,6 @@ def gif() -> bytes:
 
 
 if __name__ == "__main__":
-    for name in (*NAMES, "circle"):
+    for name in (*NAMES, "circle", "motor_bond_graph"):
         (IMAGES / f"{name}.svg").write_text(drawing(name), encoding="utf-8")
     (IMAGES / MOVING).write_bytes(gif())

@@ -42,7 +42,7 @@ def committed(name: str) -> str:
     return (IMAGES / f"{name}.svg").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [*NAMES, "circle"])
+@pytest.mark.parametrize("name", [*NAMES, "circle", "motor_bond_graph"])
 def test_a_drawing_is_fresh(name):
     kept, fresh = committed(name), drawing(name)
     (old, before), (new, after) = skeleton_and_numbers(kept), skeleton_and_numbers(fresh)
@@ -98,7 +98,9 @@ def test_the_animation_repeats_about_every_six_seconds():
         assert picture.info["loop"] == 0
 
 
-@pytest.mark.parametrize("name", [MOVING, *(f"{name}.svg" for name in (*NAMES, "circle"))])
+@pytest.mark.parametrize(
+    "name", [MOVING, *(f"{name}.svg" for name in (*NAMES, "circle", "motor_bond_graph"))]
+)
 def test_a_picture_loads_quickly(name):
     path = IMAGES / name
     assert path.stat().st_size < LARGEST_FILE[path.suffix]

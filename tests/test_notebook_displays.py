@@ -359,8 +359,8 @@ def test_a_display_changes_nothing():
     assert other == m
 
 
-def test_without_matplotlib_and_igraph(monkeypatch, motor, elbow):
-    for name in ("matplotlib", "matplotlib.figure", "igraph"):
+def test_without_matplotlib(monkeypatch, motor, elbow):
+    for name in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
     assert "svg" in parsed(es.load("elbow")._repr_html_()).seen  # the topology
     assert "GY" in text_of(motor)

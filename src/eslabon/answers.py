@@ -163,6 +163,10 @@ class Presenter(Protocol):
     def animation(self, answer: object, /, **options: Any) -> Any:
         """The animation of a motion."""
 
+    def svg(self, answer: object, /, **options: Any) -> str:
+        """The drawing of a result as the text of an SVG."""
+        ...
+
 
 _presenter: Presenter | None = None
 
@@ -186,6 +190,11 @@ def figure(answer: object, **options: Any) -> Any:
 def animation(answer: object, **options: Any) -> Any:
     """The animation of a motion; options are those of its `animate`."""
     return _installed().animation(answer, **options)
+
+
+def svg(answer: object, **options: Any) -> str:
+    """The drawing of a result as the text of an SVG; options are those of its `draw`."""
+    return _installed().svg(answer, **options)
 
 
 def _installed() -> Presenter:
@@ -217,6 +226,19 @@ def quantities_table(quantities: Iterable[tuple[Column, Any]]) -> Table:
     rows = [(c.name, value, c.unit) for c, value in quantities if cell_text(value)]
     columns = (Column("attribute"), Column("value", kind="prose"), Column("unit"))
     return Table(columns, rows)
+
+
+def matrix_table(title: str, values: Any, rows: Iterable[str], columns: Iterable[str]) -> Table:
+    """A matrix with names at its rows and columns.
+
+    >>> print(block_text(matrix_table("A", [[0.0, 1.0]], ["x'"], ["x", "v"])))
+    A
+        x  v
+    x'  0  1
+    """
+    numbers = np.asarray(values).tolist()
+    headings = (Column(""), *map(Column, columns))
+    return Table(headings, [(name, *row) for name, row in zip(rows, numbers, strict=True)], title)
 
 
 # -- as text ---------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Pictures of bond graphs: what is on the page, where it stands, and what is refused."""
 
 import itertools
-import sys
+import re
 import xml.etree.ElementTree as ET
 from functools import cache
 from types import SimpleNamespace
@@ -12,8 +12,17 @@ from hypothesis import given
 
 import eslabon as es
 from bond_graph_strategies import built, degenerate_graphs, graphs
-from eslabon.bond_graph.picture import Line, Writing, flow_side, picture
-from eslabon.bond_graph.picture_files import svg
+from eslabon.show.plots.bond_graph_layout import SHORTEST, lattice, untidiness
+from eslabon.show.plots.bond_graph_picture import (
+    Line,
+    Writing,
+    flow_side,
+    origin_of,
+    picture,
+    variables,
+    wrapped,
+)
+from eslabon.show.plots.bond_graph_rendering import picture_svg, svg
 from randomness import examples
 
 MOTOR = es.BondGraph(
@@ -116,20 +125,133 @@ def test_barbs_are_on_the_side_of_the_flow(degrees):
     assert across[0] > 0.9 if degrees in (90, 270) else across[1] > 0.1  # y is downwards
 
 
-@pytest.mark.parametrize("name", GRAPHS)
-def test_nothing_overlaps_and_bonds_do_not_cross(name):
+def overlap(a, b):
+    """How far two writings reach into one another."""
+    return min(a.box[2] - b.box[0], b.box[2] - a.box[0], a.box[3] - b.box[1], b.box[3] - a.box[1])
+
+
+def lengths(p):
+    return [float(np.linalg.norm(np.subtract(*x.points))) for x in items(p, "bond")]
+
+
+def orthogonality(p):
+    """The share of bonds that run along the page's edges."""
+    return np.mean([np.abs(np.subtract(*x.points)).min() < 1e-6 for x in items(p, "bond")])
+
+
+# The share of bonds that can lie along the edges; junctions with more than four bonds need oblique ones.
+SHARES = {
+    "dc_motor": 1.0,
+    "decoupled_motor": 1.0,
+    "gravity_platform": 0.9,
+    "morales_puma": 0.9,
+    "hydraulic_cylinder": 0.9,
+    "euler_ring": 0.9,
+    "morales_stanford": 0.85,
+    "double_pendulum": 0.75,
+    "pendulum": 0.75,
+}
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_bonds_are_orthogonal_where_they_can_be_and_long_enough(name):
+    p = drawn(name)
+    assert orthogonality(p) >= SHARES[name]
+    assert min(lengths(p)) > SHORTEST - 1e-6
+
+
+@pytest.mark.parametrize("name", [*GRAPHS, "hydraulic_cylinder"])
+def test_writings_do_not_overlap(name):
     p = drawn(name)
     written = [x for x in p.items if isinstance(x, Writing) and x.role in ("element", "value")]
     for a, b in itertools.combinations(written, 2):
-        apart = max(
-            a.box[0] - b.box[2], b.box[0] - a.box[2], a.box[1] - b.box[3], b.box[1] - a.box[3]
-        )
-        assert apart > -2, (a.text, b.text)
-    assert crossings([x.points for x in p.items if x.role in ("bond", "signal")]) == 0
+        assert overlap(a, b) < 3, (a.text, b.text)
     for x in p.items:
         for px, py in x.points if isinstance(x, Line) else (x.box[:2], x.box[2:]):
             assert 0 <= px <= p.size[0]
             assert 0 <= py <= p.size[1]
+
+
+@pytest.mark.parametrize("name", [*GRAPHS, "hydraulic_cylinder"])
+def test_bonds_do_not_run_over_writings(name):
+    p = drawn(name)
+    written = [x for x in p.items if isinstance(x, Writing) and x.role in ("element", "value")]
+    for line in items(p, "bond"):
+        a, b = np.array(line.points)
+        points = a + np.linspace(0.02, 0.98, 60)[:, None] * (b - a)
+        for x in written:
+            left, top, right, bottom = x.box
+            inside = (points > [left, top]) & (points < [right, bottom])
+            assert not inside.all(axis=1).any(), (line.points, x.text)
+
+
+@pytest.mark.parametrize(
+    "name", ["morales_puma", "gravity_platform", "dc_motor", "double_pendulum"]
+)
+def test_bonds_of_planar_graphs_do_not_cross(name):
+    assert crossings([x.points for x in drawn(name).items if x.role in ("bond", "signal")]) == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["morales_puma", "morales_stanford", "hydraulic_cylinder", "dc_motor"]
+)
+def test_every_signal_starts_at_its_origin_and_ends_at_what_it_modulates(name):
+    """The storage of a state, the junction of a flow or an effort."""
+    g, p = loaded(name), drawn(name)
+    at = element_places(g, p)
+    wanted = {}
+    for x in g.elements.values():
+        for variable in variables(g, x):
+            if origin_of(g, variable) != x.name:
+                wanted.setdefault(variable, []).append(x.name)
+    expected = [(origin_of(g, v), goal) for v, goals in wanted.items() for goal in goals]
+    ways, heads = (
+        items(p, "modulation"),
+        [x for x in items(p, "head") if x.colour != items(p, "bond")[0].colour],
+    )
+    assert len(ways) == len(heads) == len(expected)
+
+    boxes, owner = {}, iter(g.elements)
+    for x in p.items:
+        if isinstance(x, Writing) and x.role in ("element", "value", "name"):
+            name = next(owner) if x.role == "element" else name
+            low, high = boxes.get(name, (at[name], at[name]))
+            boxes[name] = np.minimum(low, x.box[:2]), np.maximum(high, x.box[2:])
+
+    def nearest(point):
+        away = {
+            name: float(np.linalg.norm(np.maximum(0, np.maximum(low - point, point - high))))
+            for name, (low, high) in boxes.items()
+        }
+        return min(away, key=away.get), min(away.values())
+
+    for (origin, goal), way, head in zip(expected, ways, heads, strict=True):
+        for point, name_of in ((way.points[0], origin), (head.points[0], goal)):
+            found, distance = nearest(np.array(point))
+            assert found == name_of
+            assert distance < 12
+    assert {x.text for x in items(p, "modulating")} == {*wanted}
+
+
+def test_laws_are_whole():
+    """A law that is too long for a line goes on in the next."""
+    g, p = loaded("hydraulic_cylinder"), drawn("hydraulic_cylinder")
+    written = re.sub(r"\s", "", "".join(x.text for x in items(p, "value")))
+    for x in g.elements.values():
+        if x.law is not None:
+            assert re.sub(r"\s", "", f"law {x.law}") in written
+    assert "…" not in written
+    long = "+".join(f"a{k}*sin({k}*q_theta)**2" for k in range(30))
+    assert "".join(wrapped(long)) == long
+    assert max(map(len, wrapped(long))) < 30
+
+
+def test_a_layout_is_always_the_same_and_tidy():
+    square = ((0, 1), (1, 2), (2, 3), (3, 0))
+    cells = lattice(4, square)
+    assert untidiness(cells, square) < 4 * 0.6 + 1e-9  # four corners of a square, each bent
+    lattice.cache_clear()
+    np.testing.assert_array_equal(lattice(4, square), cells)
 
 
 def test_names_values_and_numbers_are_written():
@@ -153,7 +275,7 @@ def test_names_values_and_numbers_are_written():
     assert "L = 0.5" not in plain
     assert "loop" in plain
     puma = drawn("morales_puma")
-    assert {x.text for x in items(puma, "modulus")} == {"p13", "p12", "p8", "sin(q3)", "cos(q3)"}
+    assert {"p13", "p12", "p8", "sin(q3)", "cos(q3)"} <= {x.text for x in items(puma, "value")}
     assert len(items(puma, "modulation")) == 5
 
 
@@ -164,9 +286,10 @@ def test_a_law_a_field_and_a_multiport_are_written():
         ["F -> j -> m", "k -> m", "G -> k", "j -> spring", "k -> damper"],
     )  # fmt: skip
     texts = [x.text for x in picture(g).items if isinstance(x, Writing)]
-    assert "2×2" in texts
+    assert "[2 1]" in texts
+    assert "[1 3]" in texts
     assert "law q**3" in texts
-    assert "law f**3" in texts
+    assert any(text.startswith("law f") for text in texts)
 
 
 def test_svg_is_well_formed_and_always_the_same():
@@ -177,7 +300,7 @@ def test_svg_is_well_formed_and_always_the_same():
     found = [x for x in root.iter() if x.get("class") == "bond"]
     assert len(found) == 3
     assert "".join(root.itertext()).count("R&") >= 1
-    assert text == svg(picture(g))
+    assert text == svg(g)
     stanford = es.BondGraph.load("morales_stanford")
     assert stanford._repr_svg_() == es.BondGraph.load("morales_stanford")._repr_svg_()
 
@@ -252,12 +375,12 @@ def test_parallel_bonds_and_separate_graphs_are_seen():
     assert max(p.size) < 2000
 
 
-@examples(20)
+@examples(8)
 @given(graphs() | degenerate_graphs())
 def test_random_graphs_are_drawn(drawn):
     g = built(*drawn)
     p = picture(g, None)
-    ET.fromstring(svg(p))
+    ET.fromstring(picture_svg(p))
     assert len(items(p, "bond")) == len(g.bonds)
     titles = items(p, "element")
     for a, b in itertools.combinations(titles, 2):
@@ -265,10 +388,3 @@ def test_random_graphs_are_drawn(drawn):
             a.box[0] - b.box[2], b.box[0] - a.box[2], a.box[1] - b.box[3], b.box[1] - a.box[3]
         )
         assert apart > -2
-
-
-def test_without_igraph_there_is_a_sentence(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "igraph", None)
-    with pytest.raises(es.EslabonError, match=r"eslabon\[draw\]"):
-        MOTOR.draw(tmp_path / "motor.svg")
-    assert MOTOR._repr_svg_() is None

@@ -159,7 +159,7 @@ def test_conversion_to_python_control():
         [*g.inputs],
         [*g.outputs],
     )
-    np.testing.assert_allclose(np.sort_complex(system.poles()), np.sort_complex(linear.poles()))
+    np.testing.assert_allclose(np.sort_complex(system.poles()), np.sort_complex(linear.poles))
     other = g.linearized_graph(x, u).linearize(np.zeros(4), np.zeros(2)).to_control()
     np.testing.assert_allclose(other(1.5j), system(1.5j), rtol=1e-9)
     bare = es.BondGraph.load("morales_puma").linearize(x, u).to_control()

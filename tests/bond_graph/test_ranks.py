@@ -180,7 +180,7 @@ def test_undamped_oscillations_are_not_seen_by_the_rank():
         "swing", {"F": "Se", "v": "1", "m": "I: 1", "k": "C: 1"}, ["F -> v -> m", "v -> k"]
     )
     assert g.structural_rank().full
-    np.testing.assert_allclose(g.linearize([0.0, 0.0], [0.0]).poles().real, 0, atol=1e-12)
+    np.testing.assert_allclose(g.linearize([0.0, 0.0], [0.0]).poles.real, 0, atol=1e-12)
 
 
 def test_dependent_storages_count_once():

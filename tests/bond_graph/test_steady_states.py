@@ -75,7 +75,7 @@ def test_forward_inverse_and_simulation(name, rng):
     for s, x in positions.items():
         np.testing.assert_allclose(rest[s], x, atol=1e-9)
         np.testing.assert_allclose(run[s][-1], x, atol=1e-4)
-    assert (g.linearize(rest.x, held.u).poles().real < 0).all()
+    assert (g.linearize(rest.x, held.u).poles.real < 0).all()
 
 
 @pytest.mark.parametrize("name", ["pendulum", "pendulum_tip_mass", "double_pendulum", "planar_arm"])

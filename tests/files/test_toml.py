@@ -172,6 +172,10 @@ MISTAKES = {
     "both units": (FOUR_BAR.replace("home_deg = 45", "home_deg = 45, home = 1"), "gives both home and home_deg"),
     "degrees of a length": (FOUR_BAR.replace('kind = "revolute", parent = "ground", child = "crank"', 'kind = "prismatic", parent = "ground", child = "crank"'), "home_deg is in degrees, and a prismatic"),
     "no table": ('name = "x"\nbodies = 3', "bodies must be a table"),
+    "list of tables": (
+        'name = "x"\n[[bodies]]\nname = "a"',
+        r"bodies must be a table.*Write \[bodies.NAME\] for each",
+    ),
     "item no table": ('name = "x"\nbodies = {a = 3}', "bodies.a must be a table"),
     "actuated": (FOUR_BAR.replace('["q1"]', '"q1"'), "actuated is a list"),
     "note": ("name = 'x'\nnote = 3", "the note is a text"),

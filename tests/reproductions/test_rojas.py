@@ -140,8 +140,10 @@ def test_figures_are_drawn(tmp_path, monkeypatch):
 def test_the_law_of_modal_control_has_these_gains():
     m = straight_line.robot(9.81)
     law = es.control.modal(m, straight_line.whole(), frequency=1.0, damping=np.sqrt(0.5))
-    k = int(np.abs(law.t - MIDDLE.t).argmin())
-    near = es.control.reference(m, straight_line.whole()).at(law.t[k])
+    k = int(np.abs(law.data["t"] - MIDDLE.t).argmin())
+    near = es.as_trajectory(m, straight_line.whole()).at(law.data["t"][k])
     lm = m.linearize(near.q, near.v, a=near.a)
-    for found, want in zip((law.Kp[k], law.Kd[k]), modal_gains.gains(lm, lm.W), strict=True):
+    for found, want in zip(
+        (law.data["Kp"][k], law.data["Kd"][k]), modal_gains.gains(lm, lm.W), strict=True
+    ):
         np.testing.assert_allclose(found, want, atol=1e-6)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from eslabon.answers import cell_text
+from eslabon.answers import cell_text, figure, svg
 from eslabon.arguments import Floats, choice
 from eslabon.bond_graph import causality as _causality
 from eslabon.bond_graph import graph_files, notation
@@ -18,7 +18,7 @@ from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_values import BondVariables, bond_variables, value
 from eslabon.bond_graph.stored_energy import stored_energies
 from eslabon.displays import displayed
-from eslabon.errors import MissingDependencyError, ModelError, ReadError, format_value
+from eslabon.errors import ModelError, ReadError, format_value
 from eslabon.pages import picture, table
 from eslabon.pages.notebook import folded
 from eslabon.sheets import Sheet
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from eslabon.bond_graph.graph_runs import Response
     from eslabon.bond_graph.graph_statics import SteadyState
     from eslabon.bond_graph.graph_structure import Structure
-    from eslabon.bond_graph.linear_model_of_graph import LinearGraph
+    from eslabon.bond_graph.linear_model_of_graph import GraphModel
     from eslabon.bond_graph.observer_graph import ObserverGraph
     from eslabon.bond_graph.reachability import Reachability, StructuralRank
     from eslabon.export.c_source import CSource
@@ -122,7 +122,7 @@ class BondGraph(Graph):
     def of_mechanical_parts(
         cls, name: str, parts: Mapping[str, Any], reference: str = "ground", **options: Any
     ) -> BondGraph:
-        """The graph of mechanical parts between velocities (Morales, 2.6).
+        """The graph of mechanical parts between velocities (Morales, 2.7.1).
 
         `parts` gives each element with the velocities it acts between, the reference if there is one only; transformers and
         gyrators turn the first velocity into the second. Options are `parameters`, `domains` and `note`.
@@ -142,7 +142,7 @@ class BondGraph(Graph):
     def of_circuit_parts(
         cls, name: str, parts: Mapping[str, Any], reference: str = "ground", **options: Any
     ) -> BondGraph:
-        """The graph of electrical or hydraulic parts between potentials or pressures (Morales, 2.6).
+        """The graph of electrical or hydraulic parts between potentials or pressures (Morales, 2.7.1).
 
         `parts` gives each element with the efforts it lies between, from plus to minus, the reference if there is one only;
         transformers and gyrators have two efforts, or four, a pair for each side.
@@ -418,7 +418,7 @@ class BondGraph(Graph):
 
         return inverse_statics(self, states, inputs, t)
 
-    def linearize(self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> LinearGraph:
+    def linearize(self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> GraphModel:
         """A, B, C, D at a state: the exact Jacobian, dependent storages included.
 
         >>> import eslabon as es
@@ -582,7 +582,8 @@ class BondGraph(Graph):
         paths : causal paths to show in colour, each as an object with `.bonds` or as a sequence of bonds such as [2, 4, 5].
         theme : "light" or "dark"; the session's if left out.
 
-        igraph places the elements: pip install 'eslabon[draw]'. A notebook shows the picture of a graph by itself.
+        Signals that modulate elements are drawn from the junction or the storage whose variable they carry. A picture as .png
+        or .pdf needs matplotlib: pip install 'eslabon[plot]'. A notebook shows the picture of a graph by itself.
 
         >>> import tempfile
         >>> import eslabon as es
@@ -592,34 +593,37 @@ class BondGraph(Graph):
         >>> name
         'decay.svg'
         """
-        from eslabon.bond_graph.picture import draw
-
-        return draw(self, path, causality, values, paths, theme)
+        if not isinstance(path, str | Path) or Path(path).suffix.lower() not in (
+            ".svg",
+            ".png",
+            ".pdf",
+        ):
+            raise ReadError(
+                f"{format_value(path)}: bond graphs are drawn as .svg, .png or .pdf; let the name end so."
+            )
+        render = svg if Path(path).suffix.lower() == ".svg" else figure
+        render(self, causality=causality, values=values, paths=paths, theme=theme, path=path)
+        return Path(path)
 
     def _repr_svg_(self) -> str | None:
-        """The picture, for notebooks; None, and so the text, where it cannot be drawn."""
-        from eslabon.bond_graph.picture import picture
-        from eslabon.bond_graph.picture_files import svg
-
+        """The picture, for notebooks; None, and so the text, where there is nothing to draw."""
         if not self.bonds:
             return None
         try:
-            return svg(picture(self))
+            return svg(self)
         except ModelError:  # no causality
-            return svg(picture(self, None))
-        except MissingDependencyError:
-            return None
+            return svg(self, causality=None)
 
     def _pieces(self) -> Iterator[str]:
-        svg = self._repr_svg_()
-        if svg is not None:
-            yield picture(svg)
+        drawn = self._repr_svg_()
+        if drawn is not None:
+            yield picture(drawn)
         rows = [
             (name, x.kind, cell_text(x.value) if x.value is not None else "", x.domain)
             for name, x in self.elements.items()
         ]
         elements = table(Sheet("", ("element", "kind", "value", "domain"), rows))
-        yield folded(f"elements ({len(rows)})", elements, opened=svg is None)
+        yield folded(f"elements ({len(rows)})", elements, opened=drawn is None)
         if self.parameters:
             yield folded(
                 f"parameters ({len(self.parameters)})",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,59 +19,20 @@ from eslabon.bond_graph.graph_formulas import (
 )
 from eslabon.bond_graph.graph_values import inputs, require_states, state, value
 from eslabon.bond_graph.linearized_graph import COEFFICIENTS, linear_description
-from eslabon.displays import displayed
-from eslabon.errors import InputError, MissingDependencyError
+from eslabon.errors import InputError
 from eslabon.numerics.tolerances import ROUND_OFF
-from eslabon.pages.notebook import linear_system
+from eslabon.systems.linear.linear_system import LinearSystem
 
 
-@displayed
-@dataclass(frozen=True)
-class LinearGraph:
-    """dx' = A dx + B du, dy = C dx + D du about a state x under inputs u, where x' = rates."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class GraphModel(LinearSystem):
+    """The linear model of a graph for small changes about a state x under the inputs u."""
 
-    A: Floats
-    B: Floats
-    C: Floats
-    D: Floats
     x: Floats
     u: Floats
-    states: tuple[str, ...]
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-
-    def poles(self) -> np.ndarray:
-        """The eigenvalues of A."""
-        return np.linalg.eigvals(self.A)
-
-    def to_control(self) -> Any:
-        """A `control.StateSpace` with the names of states, inputs and outputs; all states are outputs where there is no
-        detector."""
-        try:
-            import control
-        except ImportError:
-            raise MissingDependencyError(
-                "state-space objects need python-control: pip install control."
-            ) from None
-        C, D, outputs = self.C, self.D, self.outputs
-        if not outputs:
-            C, D, outputs = (
-                np.eye(len(self.states)),
-                np.zeros((len(self.states), len(self.inputs))),
-                self.states,
-            )
-        return control.ss(
-            self.A, self.B, C, D, states=[*self.states], inputs=[*self.inputs], outputs=[*outputs]
-        )
-
-    def _pieces(self) -> Iterator[str]:
-        yield from linear_system(self)
-
-    def __repr__(self) -> str:
-        return f"<LinearGraph: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs>"
 
 
-def linearize(g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> LinearGraph:
+def linearize(g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> GraphModel:
     """The exact Jacobian at one state.
 
     Morales' lemma 5.6 leaves out E, the matrix of dependent storages; here it is in.
@@ -81,8 +40,9 @@ def linearize(g: Graph, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
     point, given = state(g, x), inputs(g, u)
     _require_one("a linear model", point, given, t)
     A, B, C, D = value(g, LINEARIZATION, point, given, t)
-    return LinearGraph(
-        A, B, C, D, point, given, causality(g).states, input_names(g), output_names(g)
+    states = causality(g).states
+    return GraphModel(
+        A, B, C, D, states, input_names(g), output_names(g), name=g.name, x=point, u=given
     )
 
 

@@ -1,4 +1,4 @@
-"""Graphs drawn from lists of parts, step by step (Morales, 2.6), then simplified.
+"""Graphs drawn from lists of parts, step by step (Morales, 2.7.1), then simplified.
 
 Mechanical: a 1-junction for each velocity, parts on 0-junctions between them, inertias on their own velocity. Otherwise: a
 0-junction for each effort, parts on 1-junctions between them. The junction of the reference goes with all its bonds; what

@@ -21,7 +21,7 @@ from eslabon.bond_graph.structural_ranks import detectors
 from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, format_value
 from eslabon.systems.control.observers import luenberger
-from eslabon.systems.linear.ranks import shown_pole
+from eslabon.systems.linear.linear_system import format_poles
 
 if TYPE_CHECKING:
     from eslabon.bond_graph.bond_graph import BondGraph
@@ -107,7 +107,7 @@ class ObserverGraph:
         )
 
     def __repr__(self) -> str:
-        poles = ", ".join(shown_pole(s).removeprefix("s = ") for s in self.poles)
+        poles = format_poles(self.poles, most=len(self.poles))
         doubt = "" if self.stable else "; errors do not die out"
         return f"<Observer of {self.plant.name} as a bond graph of {len(self.graph.bonds)} bonds: poles {poles}{doubt}>"
 

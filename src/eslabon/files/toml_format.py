@@ -193,7 +193,12 @@ def _check_keys(table: Table, known: Iterable[str], what: str) -> None:
 
 def _table(value: Any, what: str) -> Table:
     if not isinstance(value, dict):
-        raise ReadError(f"{what} must be a table of keys and values; it is {format_value(value)}.")
+        is_list = isinstance(value, list) and value and isinstance(value[0], dict)
+        named = is_list and "name" in value[0]  # as other formats have it
+        advice = f" Write [{what}.NAME] for each, in place of [[{what}]]." if named else ""
+        raise ReadError(
+            f"{what} must be a table of keys and values; it is {format_value(value)}.{advice}"
+        )
     return value
 
 

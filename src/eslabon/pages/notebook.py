@@ -120,40 +120,6 @@ def cell(value: Any) -> str | float:
     return cell_text(value)
 
 
-def matrix(title: str, values: Any, rows: Sequence[str], columns: Sequence[str]) -> str:
-    """A matrix with names at its rows and columns."""
-    own = np.asarray(values).tolist()
-    return table(
-        Sheet(title, ("", *columns), [(name, *row) for name, row in zip(rows, own, strict=True)])
-    )
-
-
-def linear_system(model: Any) -> Iterator[str]:
-    """The matrices of dx/dt = A x + B u, y = C x + D u side by side, with the names of states, inputs and outputs."""
-    columns = (*model.states, *(f"u: {name}" for name in model.inputs))
-    if model.states:
-        rates = [f"d({name})/dt" for name in model.states]
-        yield matrix("A, B", np.hstack([model.A, model.B]), rates, columns)
-    if len(model.outputs) and not np.array_equal(model.C, np.eye(*model.C.shape)):
-        yield matrix("C, D", np.hstack([model.C, model.D]), model.outputs, columns)
-    poles = _rounded(model.poles() if callable(model.poles) else model.poles)
-    yield table(
-        Sheet(
-            "poles",
-            ("pole [1/s]", "magnitude [rad/s]"),
-            [(cell_text(complex(s)), float(abs(s))) for s in poles],
-        )
-    )
-
-
-def _rounded(poles: Any) -> Any:
-    """Without the parts that are round-off."""
-    least = 1e-13 * np.abs(poles).max(initial=0.0)
-    return np.where(np.abs(poles.real) > least, poles.real, 0.0) + 1j * np.where(
-        np.abs(poles.imag) > least, poles.imag, 0.0
-    )
-
-
 def in_time(t: Any, curves: Iterable[tuple[str, str, Any]]) -> str:
     """A line for each curve of a name, a unit and values: the first value, the last, the range, and what it looks like."""
     rows = []

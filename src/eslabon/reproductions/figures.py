@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from eslabon import answers
 from eslabon.bond_graph.bond_graph import BondGraph
 from eslabon.language import translated
 from eslabon.mechanism import Floats, Mechanism
@@ -183,10 +184,7 @@ class GraphFigure:
         yield from (self.title, self.caption)
 
     def svg(self, language: str = "en") -> str:
-        from eslabon.bond_graph.picture import picture
-        from eslabon.bond_graph.picture_files import svg
-
-        return svg(picture(BondGraph.load(self.graph), self.causality))
+        return answers.svg(BondGraph.load(self.graph), causality=self.causality, theme="light")
 
     def save(self, folder: Path, suffix: str = "png", language: str = "en") -> Path:
         return BondGraph.load(self.graph).draw(folder / f"{self.name}.{suffix}", self.causality)

@@ -178,7 +178,7 @@ def _commands(report: Report) -> str:
     return (
         pages.paragraph(
             translated(
-                "In a shell (`pip install 'eslabon[plot,draw]'` brings what is needed):", language
+                "In a shell (`pip install 'eslabon[plot]'` brings what is needed):", language
             )
         )
         + f"<pre>{escape(chr(10).join(shell))}</pre>"

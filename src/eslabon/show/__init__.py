@@ -24,3 +24,8 @@ class LazyPresenter:
         from eslabon.show.plots.figures import animation
 
         return animation(answer, **options)
+
+    def svg(self, answer: object, /, **options: Any) -> str:
+        from eslabon.show.plots.figures import svg
+
+        return svg(answer, **options)

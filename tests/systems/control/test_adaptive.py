@@ -85,7 +85,7 @@ def test_lyapunovs_function_falls_and_the_error_goes_to_zero(name: str) -> None:
     motion = true.simulate(q0, None, t, law, rtol=1e-9)
     error = goal - motion.q[:, list(m.actuated_coordinates)]
     s = motion.v[:, own] - rate * error
-    p_true = law.base.regrouping @ inertial_parameters(true)
+    p_true = law.data["base"].regrouping @ inertial_parameters(true)
     V = np.array([
         x @ (dependent(m, q).T @ true.mass_matrix(q) @ dependent(m, q)) @ x / 2 + ((p - p_true) ** 2).sum() / (2 * gamma)
         for x, q, p in zip(s, motion.q, motion.x, strict=True)
@@ -118,8 +118,8 @@ def test_a_moving_reference_is_learnt() -> None:
 def test_estimates_start_from_the_mechanism_and_stay_when_right() -> None:
     m = es.load("double_pendulum")
     law = C.adaptive(m, [0.3, 0.2], 5.0, 5.0)
-    np.testing.assert_allclose(law.state, law.base.values)
-    assert len(law.base.expressions) == law.state.shape[-1]
+    np.testing.assert_allclose(law.state, law.data["base"].values)
+    assert len(law.data["base"].expressions) == law.state.shape[-1]
     tau, rates = law(0.0, [0.3, 0.2], [0.0, 0.0])
     np.testing.assert_allclose(tau, m.gravity_forces([0.3, 0.2]), atol=1e-9)
     np.testing.assert_allclose(rates, 0.0, atol=1e-12)

@@ -8,6 +8,7 @@ from scipy.optimize import linear_sum_assignment
 
 import eslabon as es
 from eslabon import paths
+from eslabon.reproductions.rojas.path_program import splined_cycloid
 
 C = es.control
 
@@ -38,15 +39,15 @@ def test_modal_control_along_the_straight_line_of_rojas() -> None:
     """Psi = sqrt(1/2), Omega = 1: all poles at -0.7071 +- 0.7071i along the whole move (Rojas, 5.6)."""
     m = es.load("rojas_t3")
     start, end = ([1.33125, y, 1.79875] for y in (0.0, 1.0))
-    path = paths.along(paths.line(start, end), paths.splined_cycloid(1.0), ORIENTATION)
+    path = paths.along(paths.line(start, end), splined_cycloid(1.0), ORIENTATION)
     guess = np.radians([0.0, 90.0, -135.0, 45.0, 90.0, 90.0])
     joints = m.follow(path, guess, times=np.linspace(0.0, 1.0, 41))
     law = C.modal(m, joints, frequency=1.0, damping=np.sqrt(0.5), times=np.linspace(0.0, 1.0, 21))
     assigned = [complex(-np.sqrt(0.5), x * np.sqrt(0.5)) for x in (1, -1)] * 6
-    lm = m.linearize(*(np.array([getattr(es.as_trajectory(m, joints).at(t), x) for t in law.t]) for x in "qv"),
-        a=np.array([es.as_trajectory(m, joints).at(t).a for t in law.t]))  # fmt: skip
-    for k in range(len(law.t)):
-        A = lm.A[k] - lm.B[k] @ np.hstack([law.Kp[k], law.Kd[k]])
+    lm = m.linearize(*(np.array([getattr(es.as_trajectory(m, joints).at(t), x) for t in law.data["t"]]) for x in "qv"),
+        a=np.array([es.as_trajectory(m, joints).at(t).a for t in law.data["t"]]))  # fmt: skip
+    for k in range(len(law.data["t"])):
+        A = lm.A[k] - lm.B[k] @ np.hstack([law.data["Kp"][k], law.data["Kd"][k]])
         # each pole of the double pairs is known to a root of round-off, and their matrix exactly
         np.testing.assert_allclose(
             A[6:], np.hstack([-np.eye(6), -np.sqrt(2) * np.eye(6)]), atol=1e-9
@@ -83,7 +84,7 @@ def test_modal_control_of_closed_chains_decays_as_assigned(name: str) -> None:
 def test_modal_control_about_a_configuration_has_constant_gains() -> None:
     m = es.load("double_pendulum")
     law = C.modal(m, [0.4, 0.3], frequency=[3.0, 5.0], damping=0.7)
-    assert law.Kp.shape == (1, 2, 2)
+    assert law.data["Kp"].shape == (1, 2, 2)
     A = closed_loop(m, law, np.array([0.4, 0.3]), np.zeros(2))
     poles = [w * complex(-0.7, x * np.sqrt(0.51)) for w in (3.0, 5.0) for x in (1, -1)]
     assert apart(np.linalg.eigvals(A), poles) < 1e-5
@@ -118,7 +119,7 @@ def test_a_closed_chain_is_balanced_by_lqr() -> None:
 def test_a_discrete_regulator_is_sampled() -> None:
     m = es.load("cart_pole")
     lm = m.linearize([0.0, 0.0])
-    found = C.lqr(lm.discretized(0.02), 1.0, 0.1, discrete=True)
+    found = C.lqr(lm.sampled(0.02), 1.0, 0.1)
     law = es.simulate.sampled(C.state_feedback(m, lm, found), period=0.02)
     motion = m.simulate([0.1, 0.1], None, 15.0, law, method="rk4", step=5e-3, every=100)
     assert np.abs(motion.end[0]).max() < 1e-3
@@ -162,7 +163,7 @@ def test_errors_along_a_motion_cost_what_riccati_says() -> None:
     spent = simpson((x**2 * Q).sum(axis=1) + R * (u**2).sum(axis=1), x=t)
     spent += float(x[-1] ** 2 @ [10.0, 10.0, 1.0, 1.0])
     x0 = np.array([*e0, 0.0, 0.0])
-    assert spent == pytest.approx(x0 @ law.S[0] @ x0, rel=0.02)
+    assert spent == pytest.approx(x0 @ law.data["S"][0] @ x0, rel=0.02)
 
 
 def test_an_underactuated_mechanism_follows_a_motion_it_can_make() -> None:
@@ -191,7 +192,7 @@ def test_linear_models_that_no_law_is_about() -> None:
         C.state_feedback(m, moving, np.zeros((2, 4)))
     with pytest.raises(es.InputError, match=r"lm\[0\]"):
         C.state_feedback(m, m.linearize(np.zeros((3, 2))), np.zeros((2, 4)))
-    with pytest.raises(es.InputError, match="many linear models"):
+    with pytest.raises(es.InputError, match="take one of them"):
         C.place(m.linearize(np.zeros((3, 2))), [-1, -2, -3, -4])
     lm = m.linearize([0.1, 0.2])
     with pytest.raises(es.InputError, match=r"K has shape \(1, 4\)"):

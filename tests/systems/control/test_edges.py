@@ -12,7 +12,7 @@ def test_gains_do_not_count_on_friction_that_is_gone_in_motion():
     m = es.load("double_pendulum")
     rough = m.with_joint("q1", coulomb=0.2)
     law, plain = (es.control.modal(x, [0.5, 0.3], 8.0) for x in (rough, m))
-    np.testing.assert_allclose(law.Kd, plain.Kd, rtol=1e-9)
+    np.testing.assert_allclose(law.data["Kd"], plain.data["Kd"], rtol=1e-9)
     run = rough.simulate([0.4, 0.3], None, 1.0, law, method="rk4", step=1e-3)
     assert np.abs(run.end[0] - [0.5, 0.3]).max() < 0.02
 
@@ -20,7 +20,7 @@ def test_gains_do_not_count_on_friction_that_is_gone_in_motion():
 def test_a_system_in_discrete_time_is_one():
     import control
 
-    system = es.load("cart_pole").linearize([0, 0]).to_control(0.01)
+    system = es.load("cart_pole").linearize([0, 0]).sampled(0.01).to_control()
     K = control.dlqr(system.A, system.B, np.eye(4), 1.0)[0]
     np.testing.assert_allclose(es.control.lqr(system, 1.0, 1.0).K, K, rtol=1e-6)
     with pytest.raises(es.InputError, match="leave discrete out"):
@@ -44,7 +44,7 @@ def test_modes_that_no_input_reaches_are_named_however_round_off_falls():
             es.control.lqr(lm, 1.0, 1.0)
         for step in (0.005, 0.01, 0.05, 0.1):
             with pytest.raises(es.SingularityError, match="no gains stabilize the mode"):
-                es.control.lqr(lm.discretized(step), 1.0, 1.0, discrete=True)
+                es.control.lqr(lm.sampled(step), 1.0, 1.0)
 
 
 def test_costs_that_go_below_zero_are_told():

@@ -270,3 +270,53 @@ def test_a_start_that_does_not_close_with_other_lengths_is_refused() -> None:
         match=r"q0 violates loop closure of five_bar with L2 = 0\.1 by .* m\.project\(\.\.\., parameters=",
     ):
         m.simulate(m.home(), None, 0.1, parameters={"L2": 0.1})
+
+
+def test_every_law_is_one_kind_of_law_with_its_gains_as_data():
+    m = es.load("elbow")
+    path = es.paths.joint_path([[0.0, 0.0], [0.3, 0.2]], es.paths.quintic(1.0))
+    lm = m.linearize([0.3, 0.2])
+    K = es.control.lqr(lm, 1.0, 1.0).K
+    laws = {
+        "state_feedback": es.control.state_feedback(m, lm, K),
+        "modal": es.control.modal(m, path, 5.0),
+        "tracking_lqr": es.control.tracking_lqr(m, path, 1.0, 1.0),
+        "adaptive": es.control.adaptive(m, path, 5.0, 20.0),
+        "pd_gravity": es.control.pd_gravity(m, path, 50.0, 5.0),
+    }
+    for title, law in laws.items():
+        assert type(law) is es.control.ControlLaw
+        assert law.title == title
+        assert title in str(law)
+    np.testing.assert_array_equal(laws["state_feedback"].data["K"], K)
+    assert laws["modal"].data["Kp"].shape[1:] == (2, 2)
+    assert laws["tracking_lqr"].data["S"].shape[1:] == (4, 4)
+    assert not any(law.stepwise for law in laws.values())
+
+
+def test_a_law_of_a_sample_keeps_its_graph_whatever_its_states_are():
+    lm = es.load("cart_pole").linearize([0.0, 0.0], outputs=["x", "theta"])
+    observer = es.control.luenberger(lm, [-20, -22, -24, -26], period=0.01)
+    K = es.control.lqr(lm.sampled(0.01), 1.0, 0.1)
+    run = es.control.output_feedback(lm, K, observer).law()
+    law = run.law.with_state(run.state)
+    assert law.stepwise
+    assert law.with_state(2.0 + run.state).graph(law.m).graph is law.graph(law.m).graph
+
+
+@pytest.mark.parametrize("nothing", ["elbow", None, 3.0])
+def test_designs_of_what_is_no_mechanism_end_in_a_sentence(nothing):
+    C = es.control
+    for design in (
+        lambda m: C.nonlinear_system(m),
+        lambda m: C.pd_gravity(m, [0.0], 1.0, 1.0),
+        lambda m: C.computed_torque(m, [0.0], 1.0),
+        lambda m: C.modal(m, [0.0], 1.0),
+        lambda m: C.adaptive(m, [0.0], 1.0, 1.0),
+        lambda m: C.tracking_lqr(m, [0.0], 1.0, 1.0),
+        lambda m: C.state_feedback(m, [0.0], 1.0),
+        lambda m: es.linear.compare_response(m, [0.0], [0.0]),
+        lambda m: es.identification.excitation(m, 1.0),
+    ):
+        with pytest.raises(es.EslabonError):
+            design(nothing)

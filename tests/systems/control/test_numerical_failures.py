@@ -16,7 +16,7 @@ def test_a_singular_t_is_a_sentence_and_other_g_are_an_answer():
     A, B, poles = np.diag([1.0, 2.0]), np.eye(2), [-1.0, -2.0]
     with pytest.raises(es.SingularityError, match="singular for this G"):
         C.place((A, B), poles, G=[[2.0, 3.0], [3.0, 4.0]])
-    assert C.place((A, B), poles).poles.real == pytest.approx([-2.0, -1.0])
+    assert C.place((A, B), poles).poles.real == pytest.approx([-1.0, -2.0])
 
 
 def test_solvers_that_give_up_are_a_sentence(monkeypatch):

@@ -8,7 +8,8 @@ from scipy.linalg import expm, solve_discrete_lyapunov
 
 import eslabon as es
 from eslabon.model.configuration import integrate
-from eslabon.systems.linear.plant import gathered, held
+from eslabon.systems.control.kalman import noise_of_a_step
+from eslabon.systems.linear.linear_system import zero_order_hold
 from random_mechanisms import random_builder
 from randomness import seeded
 
@@ -94,7 +95,7 @@ def test_errors_die_out_at_the_asked_rate(kind, period, rng):
     t, u = h * np.arange(count), rng.normal(size=(6, count, 2))
     x = np.zeros((6, count, 5))
     x[:, 0] = rng.normal(size=(6, 5))
-    Ad, Bd = expm(A * h), held(A, B, h)
+    Ad, Bd = expm(A * h), zero_order_hold(A, B, h)[1]
     for k in range(count - 1):
         x[:, k + 1] = x[:, k] @ Ad.T + u[:, k] @ Bd.T
     y = x @ C.T + u @ D.T
@@ -118,7 +119,7 @@ def test_kalman_bucy_and_kalman_are_those_of_python_control():
     np.testing.assert_allclose(made.covariance, P, rtol=1e-7)
     assert matched(made.poles, poles) < 1e-6
     steps = es.control.kalman(SYSTEM, W, V, period=T)
-    L, before, _ = control.dlqe(expm(A * T), np.eye(5), C, gathered(A, W, T), V)
+    L, before, _ = control.dlqe(expm(A * T), np.eye(5), C, noise_of_a_step(A, W, T), V)
     np.testing.assert_allclose(
         steps.gains,
         L if L.shape == (5, 2) and np.allclose(steps.gains, L) else expm(A * T) @ L,
@@ -154,7 +155,7 @@ def test_gathered_noise_is_the_integral():
     wanted = sum(
         w * 0.15 * expm(A * x) @ W @ expm(A.T * x) for x, w in zip(points, weights, strict=True)
     )
-    np.testing.assert_allclose(gathered(A, W, 0.3), wanted, rtol=1e-10)
+    np.testing.assert_allclose(noise_of_a_step(A, W, 0.3), wanted, rtol=1e-10)
 
 
 def test_covariances_are_those_of_simulated_errors(rng):
@@ -162,7 +163,7 @@ def test_covariances_are_those_of_simulated_errors(rng):
     W, V = np.diag([1.0, 0.5, 0.2, 1.0, 0.1]), np.diag([0.2, 0.3])
     P0, runs, steps = 0.5, 4000, 150
     made = es.control.kalman_filter(SYSTEM, W, V, P0, period=T)
-    Ad, Q = expm(A * T), np.linalg.cholesky(gathered(A, W, T))
+    Ad, Q = expm(A * T), np.linalg.cholesky(noise_of_a_step(A, W, T))
     x, y = np.zeros((runs, steps, 5)), np.zeros((runs, steps, 2))
     now = np.sqrt(P0) * rng.normal(size=(runs, 5))
     for k in range(steps):
@@ -194,7 +195,7 @@ def test_the_settled_filter_is_the_end_of_the_other_and_better_than_its_neighbou
     np.testing.assert_allclose(
         made.covariances(steps)[1][-1], settled.covariance, rtol=0, atol=1e-8 * size
     )
-    W = gathered(A, np.eye(5), T)
+    W = noise_of_a_step(A, np.eye(5), T)
     now = settled.N
 
     def spread(K):
@@ -278,7 +279,7 @@ def test_separation_principle(lm):
         assert matched(feedback.poles, wanted) < 1e-5 * np.abs(wanted).max()
         closed = control.feedback(lm.to_control(), feedback.to_control(), sign=1)
         assert matched(closed.poles(), wanted) < 1e-5 * np.abs(wanted).max()
-    Ad, Bd = lm.discretized(T)
+    Ad, Bd = lm.sampled(T).A, lm.sampled(T).B
     K = es.control.lqr((Ad, Bd), 1.0, 0.1, discrete=True).K
     for o in (
         es.control.luenberger(lm, speeds, period=T),
@@ -287,7 +288,7 @@ def test_separation_principle(lm):
         feedback = es.control.output_feedback(lm, K, o)
         wanted = [*np.linalg.eigvals(Ad - Bd @ K), *o.poles]
         assert matched(feedback.poles, wanted) < 1e-6
-        closed = control.feedback(lm.to_control(T), feedback.to_control(), sign=1)
+        closed = control.feedback(lm.sampled(T).to_control(), feedback.to_control(), sign=1)
         assert matched(closed.poles(), wanted) < 1e-6
 
 
@@ -327,7 +328,7 @@ def test_the_true_mechanism_closes_the_loop_as_the_linear_model_says(name, delay
     m = m.with_parameters(g=9.81) if name == "five_bar" else m
     lm = m.linearize(m.home(), outputs=["x", "theta"] if name == "cart_pole" else None)
     period, n = None if delay is None else 0.02, len(lm.states)
-    system = lm if period is None else lm.discretized(period)
+    system = lm if period is None else lm.sampled(period)
     K = es.control.lqr(
         system, [100.0] * (n // 2) + [1.0] * (n // 2), 1e3, discrete=period is not None
     ).K
@@ -349,7 +350,7 @@ def test_it_balances_from_noisy_encoders_late_and_within_limits(kind, rng):
     m, lm, _ = cart()
     m = m.with_joint("x", effort_limit=12.0)
     lm = m.linearize([0.0, 0.0], outputs=["x", "theta"])
-    K = es.control.lqr(lm.discretized(0.01), [10.0, 10.0, 1.0, 1.0], 1.0, discrete=True).K
+    K = es.control.lqr(lm.sampled(0.01), [10.0, 10.0, 1.0, 1.0], 1.0).K
     o = {
         "luenberger": lambda: es.control.luenberger(lm, [-20, -22, -24, -26], period=0.01),
         "reduced": lambda: es.control.reduced_order(lm, [-20, -22], period=0.01),
@@ -371,7 +372,7 @@ def test_it_balances_from_noisy_encoders_late_and_within_limits(kind, rng):
 
 def test_the_settled_covariance_is_that_of_errors_on_the_true_mechanism():
     m, lm, _ = cart()
-    K = es.control.lqr(lm.discretized(0.01), [10.0, 10.0, 1.0, 1.0], 1.0, discrete=True).K
+    K = es.control.lqr(lm.sampled(0.01), [10.0, 10.0, 1.0, 1.0], 1.0).K
     # A force of 0.2 N that is held over 10 ms is white noise of the intensity 0.2^2 x 0.01, at these frequencies.
     o = es.control.kalman(lm, 0.2**2 * 0.01, 1e-6, through=lm.B, period=0.01)
     feedback = es.control.output_feedback(lm, K, o)
@@ -399,8 +400,8 @@ def test_a_step_of_the_law_is_the_observers_equations(delay, rng):
     x = z @ o.M.T + q @ o.N.T
     np.testing.assert_allclose(tau, -x @ K.T, atol=1e-12)
     later, sooner = (
-        held(lm.A, lm.B, 0.01 - delay),
-        expm(lm.A * (0.01 - delay)) @ held(lm.A, lm.B, delay),
+        zero_order_hold(lm.A, lm.B, 0.01 - delay)[1],
+        expm(lm.A * (0.01 - delay)) @ zero_order_hold(lm.A, lm.B, delay)[1],
     )
     np.testing.assert_allclose(
         later + sooner, o.plant.B if not delay else later + sooner, atol=1e-12
@@ -416,7 +417,7 @@ def test_a_step_of_the_law_is_the_observers_equations(delay, rng):
 
 def test_a_filter_knows_how_good_its_first_estimates_are(rng):
     m, lm, _ = cart()
-    K = es.control.lqr(lm.discretized(0.01), [10.0, 10.0, 1.0, 1.0], 1.0, discrete=True).K
+    K = es.control.lqr(lm.sampled(0.01), [10.0, 10.0, 1.0, 1.0], 1.0).K
     P0 = np.array([1e-3, 1e-3, 1e-2, 1e-2])
     o = es.control.kalman_filter(lm, 0.2**2 * 0.01, 1e-6, P0, through=lm.B, period=0.01)
     feedback = es.control.output_feedback(lm, K, o)

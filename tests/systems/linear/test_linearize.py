@@ -423,7 +423,7 @@ def test_python_control_gets_named_signals():
     np.testing.assert_allclose(
         np.sort_complex(system.poles()), np.sort_complex(lm.poles), atol=1e-9
     )
-    sampled = lm.to_control(step=0.01)
+    sampled = lm.sampled(0.01).to_control()
     assert sampled.dt == 0.01
     np.testing.assert_allclose(sampled.A, control.sample_system(system, 0.01, "zoh").A, atol=1e-12)
     control.frequency_response(system, [1.0, 10.0])
@@ -455,7 +455,7 @@ def test_mechanisms_of_no_degree_of_freedom_have_an_empty_model():
         (lambda m: m.linearize([0.0, 0.0]).derivative("mass"), "no parameter 'mass'"),
         (lambda m: m.linearize(np.zeros((3, 2))).to_control(), "takes one"),
         (lambda m: m.linearize([0.0, 0.0])[0], "no others to choose from"),
-        (lambda m: m.linearize([0.0, 0.0]).discretized(-1.0), "step"),
+        (lambda m: m.linearize([0.0, 0.0]).sampled(-1.0), "period"),
     ],
 )
 def test_mistakes_are_told(ask, said):

@@ -9,13 +9,13 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.bond_graph.bond_graph import BondGraph
-from eslabon.bond_graph.linear_model_of_graph import LinearGraph
+from eslabon.bond_graph.linear_model_of_graph import GraphModel
 from eslabon.language import phrase
 from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.figures import Figure, Panel
 from eslabon.reproductions.verdicts import figures as figures_of
-from eslabon.reproductions.verdicts import greatest, last_unit, number, statement
+from eslabon.reproductions.verdicts import greatest, last_unit, number, resolution, statement
 
 PUMA_A = (
     ("-15.0", "0", "0", "0"),
@@ -67,7 +67,7 @@ def puma_printed(p: Any) -> Floats:
 
 
 @cache
-def puma_linear() -> LinearGraph:
+def puma_linear() -> GraphModel:
     """At the first steady state; with ix = iy it is the same at all."""
     g = BondGraph.load("morales_puma")
     rest = g.steady_state([2.0, 1.0])
@@ -100,7 +100,7 @@ def puma() -> Section:
         "printed A": formulas, "A of the graph": right})))  # fmt: skip
 
 
-def output(g: BondGraph, lm: LinearGraph, *names: str) -> Floats:
+def output(g: BondGraph, lm: GraphModel, *names: str) -> Floats:
     """C of flows of inertias with integral causality, f2 if none are named: their momenta by their inertias."""
     made = np.zeros((max(len(names), 1), g.order))
     for k, name in enumerate(names or ("f2",)):
@@ -176,7 +176,7 @@ def stanford_printed() -> tuple[Floats, Floats]:
 
 
 @cache
-def stanford_linear(name: str) -> LinearGraph:
+def stanford_linear(name: str) -> GraphModel:
     """The Jacobian at the printed point, under the sources that hold its positions; q23 = 0, which nothing depends on."""
     g = BondGraph.load(name)
     p, x = g.parameters, {key: float(text) for key, text in POINT.items()}
@@ -276,15 +276,16 @@ def _entries(printed: Any, right: Floats) -> list[tuple[int, int]]:
 
 def _entry(i: int, j: int, printed: str, right: float, reason: str, where: str = "(5.80)") -> Row:
     """An entry whose formula is in question: not a number that a lost digit could spoil."""
-    off = max(0.0, abs(right - float(printed)) - last_unit(printed) / 2)
+    off = abs(right - float(printed))
+    what = f"A({i + 1},{j + 1}) {where}"
     return statement(
-        f"A({i + 1},{j + 1}) {where}", printed, figures_of(right), off, tolerance=0.0, reason=reason
+        what, printed, figures_of(right), off, tolerance=resolution(printed), reason=reason
     )
 
 
 def _from_formulas(what: str, printed: Any, formulas: Floats, noise: Floats) -> Row:
     numbers = np.array([[float(x) for x in row] for row in printed])
-    units = np.array([[last_unit(x) / 2 for x in row] for row in printed])
+    units = np.array([[resolution(x) for x in row] for row in printed])
     off = greatest(np.maximum(0.0, np.abs(formulas - numbers) - units - noise))
     return statement(what, "all entries", "the same", off)
 

@@ -17,6 +17,7 @@ from eslabon.reproductions.figures import Figure, Panel
 from eslabon.reproductions.morales.junction_structures import symbolic
 from eslabon.reproductions.morales.matrices import letters, read
 from eslabon.reproductions.verdicts import erratum, formula, greatest, number, statement
+from eslabon.systems.linear.linear_system import slowest_pole
 
 SETTLED = 0.01  # "reached" is said of curves: within a hundredth of the step
 READ_OFF = 1e-3  # rad or m: what a curve tells
@@ -224,7 +225,7 @@ def gyrators(rest: SteadyState) -> Exhibit:
         found = (
             own if own is not None else g.steady_state(CASE_A[:3], guess=[0, 0, 0, 0.2, 1.0, 0.5])
         )
-        slowest = max(x.real for x in g.linearize(found.x, found.u).poles())
+        slowest = slowest_pole(g.linearize(found.x, found.u).poles).real
         joints = (f"{found[name]:.6f}" for name in ("q23", "q3", "q53"))
         lines.append(
             (

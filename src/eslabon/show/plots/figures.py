@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.bond_graph.graph import Graph
 from eslabon.drawing.animation import animation as animated
 from eslabon.motion.paths.frame_path import Path as FramePath
 from eslabon.motion.paths.joint_path import JointPath
 from eslabon.motion.trajectory import Trajectory
 from eslabon.show.plots import (
+    bond_graph_rendering,
     ellipsoid_plot,
+    linear_model_plot,
     motion_plot,
     path_plot,
     workspace_map_plot,
@@ -22,6 +25,7 @@ from eslabon.show.plots import (
 from eslabon.solve.singular.manipulability import Manipulability
 from eslabon.solve.workspace.sampled_workspace import Workspace
 from eslabon.solve.workspace.workspace_map import WorkspaceMap
+from eslabon.systems.linear.linear_model import LinearModel
 
 
 @singledispatch
@@ -30,6 +34,8 @@ def figure(answer: object, **options: Any) -> Any:
     raise TypeError(f"there is no figure of {type(answer).__name__}")
 
 
+figure.register(Graph, bond_graph_rendering.figure)
+figure.register(LinearModel, linear_model_plot.figure)
 figure.register(FramePath, path_plot.figure)
 figure.register(JointPath, path_plot.joint_figure)
 figure.register(Manipulability, ellipsoid_plot.figure)
@@ -53,3 +59,12 @@ def _(motion: Trajectory, *, path: str | Path | None = None, **options: Any) -> 
         values = {name: float(np.ravel(x)[0]) for name, x in system.parameters.items()}
         m = system.m.with_parameters(**values)
     return animated(m, motion.t, motion.q, path, **options)
+
+
+@singledispatch
+def svg(answer: object, **options: Any) -> str:
+    """The drawing of a result as the text of an SVG."""
+    raise TypeError(f"there is no drawing of {type(answer).__name__}")
+
+
+svg.register(Graph, bond_graph_rendering.svg)

@@ -37,7 +37,8 @@ class PartitionSettings:
     sound : a reciprocal condition number that is good enough for a choice.
     lengths : how much comparable rows in metres count beside those in radians where independent ones
         are taken, the largest first. The number is not derived: any from 0.001 to 0.5 gives the same
-        partitions of the library's mechanisms, 1 gives others of those that are overconstrained.
+        partitions of the library's mechanisms, 1 gives others of bennett, bricard and rojas_hexiflex,
+        whose rows depend on one another in a way that changes with the configuration.
     """
 
     sound: float = 10 * POORLY_CONDITIONED

@@ -12,11 +12,11 @@ from eslabon.model.configuration import coordinate_columns, velocity_names
 from eslabon.model.scale import velocity_scales
 from eslabon.motion.trajectory import columns
 from eslabon.plotting import axis_label, legend, new_figure
+from eslabon.plotting.pole_plane import pole_plane
 from eslabon.sheets import Sheet
 from eslabon.studies.section import Section
 from eslabon.studies.subject import Subject
 from eslabon.systems.linear.modes import Mode
-from eslabon.systems.linear.pole_plot import pole_plane
 
 SHOWN = 8  # coordinates of an equilibrium in the page
 SMALL = 8  # states of a linear model that is shown unfolded

@@ -10,41 +10,37 @@ of thousands and the C file of a microcontroller all have the same native code.
 array([0.5, 0.2])
 """
 
-from eslabon.systems.control.adaptive_law import AdaptiveLaw, adaptive
+from eslabon.systems.control.adaptive_law import adaptive
 from eslabon.systems.control.computed_torque import computed_torque
 from eslabon.systems.control.control_law import ControlLaw, law
 from eslabon.systems.control.estimates import Estimates
 from eslabon.systems.control.extended_kalman import ExtendedKalmanFilter, extended_kalman_filter
 from eslabon.systems.control.kalman import KalmanFilter, kalman, kalman_filter
 from eslabon.systems.control.lqr import FiniteHorizon, Regulator, finite_horizon_lqr, lqr
-from eslabon.systems.control.modal_law import ModalLaw, modal
+from eslabon.systems.control.modal_law import modal
 from eslabon.systems.control.nonlinear_system import nonlinear_system
 from eslabon.systems.control.observers import Observer, luenberger, reduced_order
 from eslabon.systems.control.output_feedback import OutputFeedback, output_feedback
 from eslabon.systems.control.pd_gravity import pd_gravity
 from eslabon.systems.control.perturbed_inertias import Perturbed, perturbed
 from eslabon.systems.control.pole_placement import PlacedPoles, place
-from eslabon.systems.control.state_feedback import StateFeedback, state_feedback
-from eslabon.systems.control.tracking_lqr import TrackingRegulator, tracking_lqr
+from eslabon.systems.control.state_feedback import state_feedback
+from eslabon.systems.control.tracking_lqr import tracking_lqr
 from eslabon.systems.linear.gramians import controllability_gramian, observability_gramian
 from eslabon.systems.linear.ranks import KalmanRank, controllability, observability
 
 __all__ = [
-    "AdaptiveLaw",
     "ControlLaw",
     "Estimates",
     "ExtendedKalmanFilter",
     "FiniteHorizon",
     "KalmanFilter",
     "KalmanRank",
-    "ModalLaw",
     "Observer",
     "OutputFeedback",
     "Perturbed",
     "PlacedPoles",
     "Regulator",
-    "StateFeedback",
-    "TrackingRegulator",
     "adaptive",
     "computed_torque",
     "controllability",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats
 from eslabon.errors import ModelError
 from eslabon.formulas.applied_loads import joint_resistance, motor_inertia, wrenches
 from eslabon.formulas.dynamics import passive_regressor
@@ -16,7 +14,6 @@ from eslabon.formulas.motion_state import MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import difference
 from eslabon.motion.motion_forms import as_trajectory
-from eslabon.motion.trajectory import Trajectory
 from eslabon.systems.control.commanded_coordinates import (
     actuators,
     commanded,
@@ -26,35 +23,13 @@ from eslabon.systems.control.commanded_coordinates import (
     whole_velocities,
 )
 from eslabon.systems.control.control_law import ControlLaw
-from eslabon.systems.control.gain_matrices import matrix, numbers
-from eslabon.systems.identification.inertial_parameters import BaseParameters, base_parameters
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class AdaptiveLaw(ControlLaw):
-    """A law whose states are estimates of base parameters; see `adaptive`.
-
-    Attributes
-    ----------
-    base : the base parameters of the mechanism it was designed for, with their meaning in `base.expressions`.
-    reference, rate, Kd, adaptation : what it follows, and its gains.
-
-    >>> import eslabon as es
-    >>> law = es.control.adaptive(es.load("elbow"), [0.5, 1.0], rate=5.0, Kd=20.0)
-    >>> len(law.base.expressions) == len(es.load("elbow").base_parameters())
-    True
-    """
-
-    base: BaseParameters = field(kw_only=True)
-    reference: Trajectory = field(kw_only=True)
-    rate: Floats = field(kw_only=True)
-    Kd: Floats = field(kw_only=True)
-    adaptation: Floats = field(kw_only=True)
+from eslabon.systems.control.weight_matrices import gain, numbers
+from eslabon.systems.identification.inertial_parameters import base_parameters
 
 
 def adaptive(
     m: Model, reference: Any, rate: ArrayLike, Kd: ArrayLike, adaptation: ArrayLike = 1.0
-) -> AdaptiveLaw:
+) -> ControlLaw:
     """The law that follows a motion without knowing the inertias. With the reference velocity v_r = v_d + rate (q_d - q) and
     s = v - v_r,
 
@@ -74,6 +49,11 @@ def adaptive(
     rate : 1/s, one number or one for each commanded coordinate (see `computed_torque`).
     Kd : N m s/rad, or N s/m: a number, one for each, or a matrix.
     adaptation : Gamma, how fast estimates change: one number, or one for each base parameter.
+
+    Returns
+    -------
+    a `ControlLaw`, whose states are the estimates. Its data are the base parameters of the mechanism it was designed for, with
+    their meaning in `data["base"].expressions`, the reference, and the gains rate, Kd and adaptation.
 
     >>> import eslabon as es
     >>> m = es.load("elbow")
@@ -95,7 +75,7 @@ def adaptive(
         raise ModelError(
             f"no motion of {m.name} tells anything of its inertias: there is nothing to adapt."
         )
-    w, D = numbers(rate, "rate", len(own)), matrix(Kd, "Kd", len(own))
+    w, D = numbers(rate, "rate", len(own)), gain(Kd, "Kd", len(own))
     gamma = numbers(adaptation, "adaptation", len(base))
 
     def law(t: Any, q: Any, v: Any, p: Any) -> Any:
@@ -113,14 +93,5 @@ def adaptive(
         needed = Y @ p + known - spread(m, D @ s[own, :])
         return actuators(m, q, needed), -gamma * (Y.T @ s)
 
-    return AdaptiveLaw(
-        law,
-        base.values,
-        m=m,
-        title="adaptive",
-        base=base,
-        reference=followed,
-        rate=w,
-        Kd=D,
-        adaptation=gamma,
-    )
+    data = {"base": base, "reference": followed, "rate": w, "Kd": D, "adaptation": gamma}
+    return ControlLaw(law, base.values, m=m, title="adaptive", data=data)

@@ -11,7 +11,7 @@ from eslabon.model.configuration import difference
 from eslabon.motion.motion_forms import as_trajectory
 from eslabon.systems.control.commanded_coordinates import commanded, forces_for
 from eslabon.systems.control.control_law import ControlLaw
-from eslabon.systems.control.gain_matrices import numbers
+from eslabon.systems.control.weight_matrices import numbers
 
 
 def computed_torque(

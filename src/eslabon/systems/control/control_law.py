@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.answers import Answer, Block, Column, quantities_table
 from eslabon.arguments import finite, has_symbols, positive, states, text
 from eslabon.compiler.source_digest import code_digest
-from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.model import Model, as_model
 from eslabon.motion.simulation.native_laws import Law, Traced, columns, law_at
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from eslabon.export.c_source import CSource
 
 
-@displayed
 @dataclass(frozen=True, eq=False, repr=False)
-class ControlLaw(Traced):
-    """tau = law(t, q, v), or (tau, dx/dt) = law(t, q, v, x) with states x, for one mechanism.
+class ControlLaw(Answer, Traced):
+    """tau = law(t, q, v), or (tau, dx/dt) = law(t, q, v, x) with states x, for one mechanism; of one that steps from sample
+    to sample (tau, next x).
 
     It is a `traced` law: `m.simulate(q0, v0, t, law)` compiles it into the equations of motion, and so for thousands of
     trajectories at once. The mechanism that is simulated may have other inertias than the one the law was designed for.
@@ -37,6 +37,8 @@ class ControlLaw(Traced):
     m : the mechanism it was designed for.
     title : what kind of law it is.
     state : the states at the start, or None.
+    data : what it was designed with, by name: gains, their times, the forces that go with a reference.
+    stepwise : whether it gives the next states, once a period, and not their rates.
 
     >>> import eslabon as es
     >>> m = es.load("elbow")
@@ -50,7 +52,15 @@ class ControlLaw(Traced):
 
     m: Model = field(kw_only=True)
     title: str = field(kw_only=True, default="law")
-    changed: ClassVar[str] = "x_rate"  # what it gives beside forces if it has states
+    data: Mapping[str, Any] = field(kw_only=True, default_factory=dict)
+    stepwise: bool = field(kw_only=True, default=False)
+    # By the number of states, whatever they are at the start: a filter's graph takes longer to trace than many a run takes.
+    graphs: dict[int, Law] = field(kw_only=True, default_factory=dict)
+
+    @property
+    def changed(self) -> str:
+        """What it gives beside forces if it has states."""
+        return "x_next" if self.stepwise else "x_rate"
 
     def __call__(self, *arguments: Any) -> Any:
         if has_symbols(*arguments):
@@ -59,7 +69,7 @@ class ControlLaw(Traced):
 
     def at(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None) -> Any:
         """The actuators' forces at states `(..., nq)` and `(..., nv)`, and the rates of the law's states if it has some."""
-        m, law = self.m, self._traced
+        m, law = self.m, self.graph(self.m)
         own = law.state if x is None else states(x, "x", law.size, f"the {self.title}", "states")
         q, v = states(q, "q", m.nq, m.name), states(v, "v", m.nv, m.name, "velocities")
         times = finite(t, "t")
@@ -81,23 +91,23 @@ class ControlLaw(Traced):
                 f"the {self.title} was designed for {self.m.name} with {self.m.nq} coordinates and the actuators "
                 f"{', '.join(self.m.actuated)}; {m.name} has {m.nq} and {', '.join(m.actuated) or 'none'}."
             )
-        return self._traced
+        size = 0 if self.state is None else self.state.shape[-1]
+        if size not in self.graphs:
+            self.graphs[size] = super().graph(self.m)
+        kept = self.graphs[size]
+        return kept if self.state is None else replace(kept, state=self.state)
 
     def fingerprint(self) -> str:
         """Tells this law from every other one, in any process: its graph, and the states it starts from."""
         law = self.graph(self.m)
         return code_digest(law.graph.digest, law.state, lasting=True)
 
-    @cached_property
-    def _traced(self) -> Law:
-        return super().graph(self.m)
-
     def sampled(self, period: float, **options: Any) -> Sampled:
         """The law as a digital controller runs it: asked once a period, with the options of `es.simulate.sampled`. Where it
         gives rates of its states, these go by Euler's steps, x + period dx/dt."""
         if self.state is None:
             return sampled(self, period, **options)
-        step, law, rates = positive(period, "period"), self.law, self.changed == "x_rate"
+        step, law, rates = positive(period, "period"), self.law, not self.stepwise
 
         def following(t: Any, q: Any, v: Any, x: Any) -> Any:
             tau, found = law(t, q, v, x)
@@ -116,7 +126,7 @@ class ControlLaw(Traced):
         """
         from eslabon.export.c_source import source
 
-        size = self._traced.size  # or a sentence
+        size = self.graph(self.m).size  # or a sentence
         sizes = {"t": 1, "q": self.m.nq, "v": self.m.nv} | ({"x": size} if size else {})
         symbols = [casadi.SX.sym(word, size) for word, size in sizes.items()]
         found = columns(self.law, symbols, bool(size))
@@ -127,6 +137,16 @@ class ControlLaw(Traced):
             "law", symbols, found, list(sizes), ["tau", self.changed][: len(found)]
         )
         return source(made, word, f"{self.title} of {self.m.name}")
+
+    def contents(self) -> Iterator[Block]:
+        """What the law was designed for, and with."""
+        actuators = ", ".join(self.m.actuated)
+        first = [
+            (Column("law"), self.title),
+            (Column("mechanism"), self.m.name),
+            (Column("actuators"), actuators),
+        ]
+        yield quantities_table([*first, *((Column(name), x) for name, x in self.data.items())])
 
     def __repr__(self) -> str:
         own = "" if self.state is None else f", {self.state.shape[-1]} states"
@@ -147,3 +167,11 @@ def law(m: Model, function: Any, state: ArrayLike | None = None, title: str = "l
 
     made = traced(function, state)
     return ControlLaw(made.law, made.state, m=as_model(m), title=text(title, "title"))
+
+
+def law_c_source(law: ControlLaw | Sampled, name: str | None) -> CSource:
+    """A law as C, in continuous time or from sample to sample."""
+    if isinstance(law, ControlLaw):
+        return law.c_source(name)
+    assert isinstance(law.law, ControlLaw)
+    return law.law.with_state(law.state).c_source(name)

@@ -26,7 +26,7 @@ from eslabon.solve.constraints.closure_violation import VIOLATIONS, accepts
 from eslabon.solve.constraints.constraint_structure import structure
 from eslabon.solve.constraints.independent_coordinates import partition_by
 from eslabon.solve.constraints.massless_motions import refuse_massless
-from eslabon.systems.control.covariances import covariance as covariance_of
+from eslabon.systems.control.control_law import ControlLaw, law_c_source
 from eslabon.systems.control.estimates import (
     SENSING,
     Estimates,
@@ -36,7 +36,7 @@ from eslabon.systems.control.estimates import (
 )
 from eslabon.systems.control.kalman_formulas import packed, unpacked
 from eslabon.systems.control.measurements import sensors
-from eslabon.systems.control.stepwise_law import c_source, stepwise
+from eslabon.systems.control.weight_matrices import covariance as covariance_of
 from eslabon.systems.linear.output_names import state_names
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class ExtendedKalmanFilter:
         def sample(t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
             return self._sample(law, min(late, self.period), limit, t, q, v, x)
 
-        own = stepwise(sample, self.m, "filtered law")
+        own = ControlLaw(sample, m=self.m, title="filtered law", stepwise=True)
         return sampled(own, self.period, delay=late, state=state, **options)
 
     def c_source(
@@ -121,7 +121,7 @@ class ExtendedKalmanFilter:
     ) -> CSource:
         """The filter with its law as C99: one function of t, what is measured of q and v, and its states x, that gives tau and the
         next x. x is that of `law(...).state` at the start."""
-        return c_source(self.law(control, self.m.home(), delay=delay, saturate=saturate), name)
+        return law_c_source(self.law(control, self.m.home(), delay=delay, saturate=saturate), name)
 
     def _sample(
         self, law: Any, delay: float, limit: tuple[float, ...], t: Any, q: Any, v: Any, x: Any

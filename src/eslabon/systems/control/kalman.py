@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, count, finite
-from eslabon.displays import displayed
+from eslabon.answers import Answer
+from eslabon.arguments import Floats, count, finite, positive
 from eslabon.errors import InputError
 from eslabon.numerics.scalars import concatenate, is_symbolic, times
-from eslabon.systems.control.covariances import covariance as covariance_of
 from eslabon.systems.control.kalman_formulas import corrected, packed, predicted, unpacked
 from eslabon.systems.control.observers import Observer, full_order, numbers_or_symbols
-from eslabon.systems.linear.linear_system import System
+from eslabon.systems.control.weight_matrices import covariance as covariance_of
+from eslabon.systems.linear.linear_system import LinearSystem, format_poles
 from eslabon.systems.linear.numerical_failures import explained
-from eslabon.systems.linear.plant import Plant, gathered, number, plant_of
-from eslabon.systems.linear.ranks import kalman_rank
+from eslabon.systems.linear.ranks import kalman_rank, require_observable
 
 
 @explained("the Kalman filter")
@@ -58,13 +57,13 @@ def kalman(
 
 def _given(
     system: Any, process: Any, measurement: Any, through: Any
-) -> tuple[Plant, Floats, Floats]:
+) -> tuple[LinearSystem, Floats, Floats]:
     """The plant, the intensity of noise along its states, and that of the measurements."""
-    plant = plant_of(system)
-    G = np.eye(plant.n) if through is None else finite(through, "through")
-    if G.ndim != 2 or len(G) != plant.n:
+    plant = LinearSystem.from_any(system)
+    G = np.eye(len(plant.A)) if through is None else finite(through, "through")
+    if G.ndim != 2 or len(G) != len(plant.A):
         raise InputError(
-            f"through has shape {G.shape}; it has a row for each of the {plant.n} states."
+            f"through has shape {G.shape}; it has a row for each of the {len(plant.A)} states."
         )
     W = covariance_of(process, "process", G.shape[1], "noises")
     return (
@@ -74,16 +73,27 @@ def _given(
     )
 
 
-def _stepwise(plant: Plant, W: Floats, period: float | None) -> tuple[Plant, Floats]:
+def _stepwise(plant: LinearSystem, W: Floats, period: float | None) -> tuple[LinearSystem, Floats]:
     """The plant in steps, and the covariance that each one adds; a plant that is in steps already has W for each of them."""
     if plant.period is not None:
-        return plant.sampled(period), W
+        return (plant if period is None else plant.sampled(period)), W
     if period is None:
         raise InputError("a filter in discrete time needs a period, such as period=1e-3.")
-    return plant.sampled(period), gathered(plant.A, W, plant.sampled(period).period or 0.0)
+    return plant.sampled(period), noise_of_a_step(plant.A, W, positive(period, "period"))
 
 
-def _settled(plant: Plant, W: Floats, V: Floats) -> Observer:
+def noise_of_a_step(A: Floats, W: Floats, h: float) -> Floats:
+    """The covariance that white noise of the intensity W adds to the state in the time h (Van Loan, 1978):
+    the integral of exp(A s) W exp(A^T s) ds."""
+    from scipy.linalg import expm
+
+    n = len(A)
+    block = expm(h * np.block([[-A, W], [np.zeros((n, n)), A.T]]))
+    covariance: Floats = block[n:, n:].T @ block[:n, n:]
+    return (covariance + covariance.T) / 2
+
+
+def _settled(plant: LinearSystem, W: Floats, V: Floats) -> Observer:
     from scipy.linalg import solve_continuous_are
 
     P = _covariance(plant, W, V, solve_continuous_are)
@@ -91,9 +101,11 @@ def _settled(plant: Plant, W: Floats, V: Floats) -> Observer:
     return _checked(full_order("Kalman-Bucy filter", plant, gains, P))
 
 
-def _covariance(plant: Plant, W: Floats, V: Floats, riccati: Callable[..., Floats]) -> Floats:
+def _covariance(
+    plant: LinearSystem, W: Floats, V: Floats, riccati: Callable[..., Floats]
+) -> Floats:
     """The settled covariance, by Riccati's equation of the dual system."""
-    plant.require_observable(decaying=True)
+    require_observable(plant, decaying=True)
     _require_driven(plant, W)
     try:
         return riccati(plant.A.T, plant.C.T, W, V)
@@ -101,7 +113,7 @@ def _covariance(plant: Plant, W: Floats, V: Floats, riccati: Callable[..., Float
         raise _unsettled() from None
 
 
-def _settled_steps(plant: Plant, W: Floats, V: Floats) -> Observer:
+def _settled_steps(plant: LinearSystem, W: Floats, V: Floats) -> Observer:
     from scipy.linalg import solve_discrete_are
 
     P = _covariance(plant, W, V, solve_discrete_are)
@@ -109,15 +121,14 @@ def _settled_steps(plant: Plant, W: Floats, V: Floats) -> Observer:
     return _checked(full_order("Kalman filter", plant, plant.A @ now, P - now @ plant.C @ P, now))
 
 
-def _require_driven(plant: Plant, W: Floats) -> None:
+def _require_driven(plant: LinearSystem, W: Floats) -> None:
     """Refuse noise that leaves a motion alone which neither grows nor dies out: its estimate would never be corrected."""
     sizes, axes = np.linalg.eigh(W)
-    system = System(plant.A, plant.B, plant.C, plant.states, plant.inputs, plant.outputs)
     noise = axes * np.sqrt(np.maximum(sizes, 0.0))
-    for mode in kalman_rank(system, plant.A, noise, "controllable").lost_modes:
+    for mode in kalman_rank(plant, plant.A, noise, "controllable").lost_modes:
         if abs(abs(mode.pole) - 1 if plant.period else mode.pole.real) < 1e-6:
             raise InputError(
-                f"the filter does not settle: no process noise drives the mode with the pole {number(mode.pole)} (of "
+                f"the filter does not settle: no process noise drives the mode with the pole {format_poles([mode.pole])} (of "
                 f"{mode.states}), which does not die out by itself, so that its gains go to zero; give it some."
             )
 
@@ -133,9 +144,8 @@ def _unsettled() -> InputError:
         "motion that does not die out by itself some process noise.")  # fmt: skip
 
 
-@displayed
 @dataclass(frozen=True, eq=False, repr=False)
-class KalmanFilter:
+class KalmanFilter(Answer):
     """A filter whose gains follow its covariance from step to step; see `kalman_filter`.
 
     >>> import eslabon as es
@@ -144,7 +154,7 @@ class KalmanFilter:
     14
     """
 
-    plant: Plant
+    plant: LinearSystem
     process: Floats
     measurement: Floats
     initial: Floats
@@ -157,7 +167,7 @@ class KalmanFilter:
     @property
     def size(self) -> int:
         """The number of its states: estimates, and the upper triangle of their covariance."""
-        n = self.plant.n
+        n = len(self.plant.A)
         return n + n * (n + 1) // 2
 
     def covariances(self, steps: int) -> tuple[Floats, Floats]:
@@ -174,7 +184,8 @@ class KalmanFilter:
     def start(self, estimate: Floats) -> Floats:
         """Its states for an estimate to start from."""
         return concatenate(
-            numbers_or_symbols(estimate, "estimate", self.plant.n, "states"), packed(self.initial)
+            numbers_or_symbols(estimate, "estimate", len(self.plant.A), "states"),
+            packed(self.initial),
         )
 
     def estimate(self, z: Any, y: Any) -> Any:
@@ -201,7 +212,7 @@ class KalmanFilter:
         return sampled(self, t, y, u, start)
 
     def _parts(self, z: Any) -> tuple[Any, Any]:
-        n = self.plant.n
+        n = len(self.plant.A)
         return (
             (z[:n, :], unpacked(z[n:, :], n))
             if is_symbolic(z)
@@ -209,7 +220,7 @@ class KalmanFilter:
         )
 
     def __repr__(self) -> str:
-        return f"<Kalman filter of {self.plant.n} states from {', '.join(self.plant.outputs)}, every {self.period:g} s>"
+        return f"<Kalman filter of {len(self.plant.A)} states from {', '.join(self.plant.outputs)}, every {self.period:g} s>"
 
 
 @explained("the Kalman filter")
@@ -234,4 +245,6 @@ def kalman_filter(
     """
     plant, W, V = _given(system, process, measurement, through)
     stepwise, W = _stepwise(plant, W, period)
-    return KalmanFilter(stepwise, W, V, covariance_of(covariance, "covariance", plant.n, "states"))
+    return KalmanFilter(
+        stepwise, W, V, covariance_of(covariance, "covariance", len(plant.A), "states")
+    )

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.answers import Answer, answer
 from eslabon.arguments import Floats, finite, flag
-from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError
-from eslabon.systems.linear.linear_system import System, with_inputs
+from eslabon.systems.control.weight_matrices import weight
+from eslabon.systems.linear.linear_model import LinearModel
+from eslabon.systems.linear.linear_system import LinearSystem, format_pole, slowest_pole
 from eslabon.systems.linear.numerical_failures import explained
-from eslabon.systems.linear.ranks import ModeRank, kalman_rank, shown_pole
+from eslabon.systems.linear.ranks import require_stabilizable
 
 
-@displayed
 @dataclass(frozen=True, eq=False, repr=False)
-class Regulator:
+class Regulator(Answer):
     """Gains of u = -K x that cost least.
 
     Attributes
     ----------
     K : (inputs, states).
     S : (states, states); from x the cost to come is x^T S x.
-    poles : of A - B K.
+    poles : of A - B K, by their size.
+    period : of a system in discrete time, in seconds.
 
     >>> import eslabon as es
     >>> gains = es.control.lqr(es.load("cart_pole").linearize([0.0, 0.0]), Q=1.0, R=0.1)
@@ -36,10 +38,11 @@ class Regulator:
     K: Floats
     S: Floats
     poles: np.ndarray[Any, np.dtype[np.complex128]]
+    period: float | None = None
 
     def __repr__(self) -> str:
-        slowest = self.poles[np.argmax(self.poles.real)]
-        return f"<Regulator: {self.K.shape[0]} inputs, {self.K.shape[1]} states, slowest pole at {shown_pole(slowest)}>"
+        slowest = format_pole(slowest_pole(self.poles, self.period), self.period)
+        return f"<Regulator: {self.K.shape[0]} inputs, {self.K.shape[1]} states, slowest pole at {slowest}>"
 
 
 @explained("the regulator")
@@ -68,84 +71,58 @@ def lqr(
     >>> lqr(([[1.0]], [[1.0]]), Q=1.0, R=1.0, discrete=True).K.round(6)
     array([[0.618034]])
     """
+    made = _in_time(LinearSystem.from_any(system, need="AB"), discrete)
+    n, m = made.B.shape
+    Q, R, both = weight(Q, "Q", n), weight(R, "R", m, definite=True), _mixed(N, n, m)
+    if N is not None:
+        weight(np.block([[Q, both], [both.T, R]]), "[Q, N; N^T, R]", n + m)
+    require_stabilizable(made)
+    S = _riccati(made, Q, R, both)
+    if made.period is None:
+        weighted, driven = R, made.B.T @ S + both.T
+    else:
+        weighted, driven = R + made.B.T @ S @ made.B, made.B.T @ S @ made.A + both.T
+    K: Floats = np.asarray(np.linalg.solve(weighted, driven), dtype=float)
+    closed = made.closed_by(K)
+    if not closed.stable:
+        raise _no_solution()
+    return Regulator(K, S, closed.poles, made.period)
+
+
+def _in_time(system: LinearSystem, discrete: bool | None) -> LinearSystem:
+    """The system in the time that the caller names; of arrays in discrete time one step is the unit."""
+    if discrete is None or flag(discrete, "discrete") == (system.period is not None):
+        return system
+    if not discrete:
+        raise InputError(
+            f"the system has steps of {system.period:g} s; leave discrete out, or give one in continuous time."
+        )
+    if isinstance(system, LinearModel):
+        raise InputError(
+            "a linear model is in continuous time; give lm.sampled(period), and leave discrete out."
+        )
+    return replace(system, period=1.0)
+
+
+def _riccati(system: LinearSystem, Q: Floats, R: Floats, both: Floats) -> Floats:
+    """The stabilizing solution of Riccati's equation."""
     from scipy.linalg import solve_continuous_are, solve_discrete_are
 
-    made, B = with_inputs(system)
-    A, n, m = made.A, made.size, B.shape[1]
-    weight, price, both = cost(Q, "Q", n, zero=True), cost(R, "R", m), _mixed(N, n, m)
-    if N is not None:
-        cost(np.block([[weight, both], [both.T, price]]), "[Q, N; N^T, R]", n + m, zero=True)
-    discrete = _discrete(made, discrete)
-    solve = solve_discrete_are if discrete else solve_continuous_are
-    if _unreached(made, B, discrete):
-        raise SingularityError(_why(made, B, discrete))
+    solve = solve_continuous_are if system.period is None else solve_discrete_are
     try:
-        S = solve(A, B, weight, price, s=both)
-        if not np.isfinite(S).all():
-            raise np.linalg.LinAlgError
+        S: Floats = solve(system.A, system.B, Q, R, s=both)
     except (np.linalg.LinAlgError, ValueError):
-        raise SingularityError(_why(made, B, discrete)) from None
-    if discrete:
-        K = np.linalg.solve(price + B.T @ S @ B, B.T @ S @ A + both.T)
-    else:
-        K = np.linalg.solve(price, B.T @ S + both.T)
-    poles = np.linalg.eigvals(A - B @ K).astype(complex)
-    growing = np.abs(poles).max() >= 1 if discrete else poles.real.max() >= 0
-    if growing:
-        raise SingularityError(_why(made, B, discrete))
-    return Regulator(K, S, poles[np.lexsort((poles.imag, poles.real))])
+        raise _no_solution() from None
+    if not np.isfinite(S).all():
+        raise _no_solution()
+    return S
 
 
-def _discrete(system: System, given: bool | None) -> bool:
-    known = system.step is not None
-    if given is None:
-        return known
-    if known and not flag(given, "discrete"):
-        raise InputError(
-            f"the system has steps of {system.step:g} s; leave discrete out, or give one in continuous time."
-        )
-    return flag(given, "discrete")
-
-
-def _unreached(system: System, B: Floats, discrete: bool) -> list[ModeRank]:
-    """Modes that do not decay by themselves and that no input reaches."""
-    lost, near = kalman_rank(system, system.A, B, "controllable").lost_modes, 1e-9
-    size = near * max(1.0, float(np.abs(system.A).max()))
-    return [
-        mode
-        for mode in lost
-        if (abs(mode.pole) >= 1 - near if discrete else mode.pole.real >= -size)
-    ]
-
-
-def _why(system: System, B: Floats, discrete: bool) -> str:
-    """Why there is no regulator: what grows and is not reached, or what stays for ever and costs nothing."""
-    bad = _unreached(system, B, discrete)
-    if bad:
-        each = "; ".join(f"{shown_pole(mode.pole)} (of {mode.states})" for mode in bad)
-        return f"no gains stabilize the mode at {each}: the inputs {', '.join(system.inputs)} do not act on it."
-    return (
+def _no_solution() -> SingularityError:
+    return SingularityError(
         "Riccati's equation has no stabilizing solution: a mode that does not decay by itself costs nothing in Q; give its "
         "states a weight."
     )
-
-
-def cost(value: ArrayLike, name: str, n: int, zero: bool = False) -> Floats:
-    """A symmetric matrix of costs, positive definite, or semidefinite where zero makes sense."""
-    given = finite(value, name)
-    if given.shape not in ((), (n,), (n, n)):
-        raise InputError(
-            f"{name} is a number, {n} of them or a {n}x{n} matrix; its shape is {given.shape}."
-        )
-    made = given.copy() if given.ndim == 2 else np.diag(np.broadcast_to(given, n)).copy()
-    size = float(np.abs(made).max(initial=0.0))
-    if np.abs(made - made.T).max() > 1e-9 * size:
-        raise InputError(f"{name} is not symmetric.")
-    least = float(np.linalg.eigvalsh(made).min())
-    if least < -1e-10 * size or (least <= 1e-14 * size and not zero):
-        need = "positive semidefinite" if zero else "positive definite"
-        raise InputError(f"{name} is not {need}: it has the eigenvalue {least:g}.")
-    return (made + made.T) / 2
 
 
 def _mixed(N: ArrayLike | None, n: int, m: int) -> Floats:
@@ -155,7 +132,7 @@ def _mixed(N: ArrayLike | None, n: int, m: int) -> Floats:
     return both
 
 
-@displayed(line=True)
+@answer
 class FiniteHorizon(NamedTuple):
     """Gains in time: t is (times,), K (times, inputs, states) and S (times, states, states), the cost to come.
 
@@ -169,6 +146,10 @@ class FiniteHorizon(NamedTuple):
     t: Floats
     K: Floats
     S: Floats
+
+    def __repr__(self) -> str:
+        times, inputs, states = self.K.shape
+        return f"<FiniteHorizon: {inputs} inputs, {states} states, {times} times from {self.t[0]:g} to {self.t[-1]:g} s>"
 
 
 @explained("the regulator")
@@ -218,8 +199,8 @@ def finite_horizon_lqr(
             raise InputError(
                 f"{name} has shape {x.shape}; {shape} or {(len(times), *shape)} is expected."
             )
-    weight, price = cost(Q, "Q", n, zero=True), cost(R, "R", m)
-    last = np.zeros((n, n)) if end is None else cost(end, "end", n, zero=True)
+    Q, R = weight(Q, "Q", n), weight(R, "R", m, definite=True)
+    last = np.zeros((n, n)) if end is None else weight(end, "end", n)
     at_A, at_B = (
         CubicSpline(times, np.broadcast_to(x, (len(times), *x.shape[-2:])))
         for x in (dynamics, inputs)
@@ -228,7 +209,7 @@ def finite_horizon_lqr(
     def rate(s: float, y: Floats) -> Floats:
         S, a, b = y.reshape(n, n), at_A(s), at_B(s)
         push = b.T @ S
-        change = -(a.T @ S + S @ a - push.T @ np.linalg.solve(price, push) + weight)
+        change = -(a.T @ S + S @ a - push.T @ np.linalg.solve(R, push) + Q)
         return ((change + change.T) / 2).ravel()
 
     found = solve_ivp(
@@ -245,5 +226,5 @@ def finite_horizon_lqr(
             f"Riccati's equation cannot be integrated backward beyond t = {found.t[-1]:g} s."
         )
     S = found.y.T[::-1].reshape(-1, n, n)
-    K = np.linalg.solve(price, np.swapaxes(at_B(times), -1, -2) @ S)
+    K = np.linalg.solve(R, np.swapaxes(at_B(times), -1, -2) @ S)
     return FiniteHorizon(times, K, S)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,39 +13,16 @@ from eslabon.model.configuration import difference
 from eslabon.motion.motion_forms import as_trajectory
 from eslabon.systems.control.commanded_coordinates import commanded, require_full
 from eslabon.systems.control.control_law import ControlLaw
-from eslabon.systems.control.gain_matrices import numbers
 from eslabon.systems.control.gain_schedule import scheduled, tabulated
 from eslabon.systems.control.gliding import gliding
 from eslabon.systems.control.state_feedback import require_commanded
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ModalLaw(ControlLaw):
-    """tau = tau_d + Kp (q_d - q) + Kd (v_d - v) with gains in time; see `modal`.
-
-    Attributes
-    ----------
-    t : the times of the tables.
-    Kp, Kd : (times, actuators, coordinates).
-    tau : (times, actuators), the forces that go with the reference.
-
-    >>> import eslabon as es
-    >>> m = es.load("elbow")
-    >>> law = es.control.modal(m, es.paths.joint_path([[0, 0], [1, 1]], es.paths.quintic(1.0)), frequency=10.0)
-    >>> law
-    <modal of elbow: 2 actuators>
-    """
-
-    t: Floats = field(kw_only=True)
-    Kp: Floats = field(kw_only=True)
-    Kd: Floats = field(kw_only=True)
-    tau: Floats = field(kw_only=True)
+from eslabon.systems.control.weight_matrices import numbers
 
 
 def modal(
     m: Model, reference: Any, frequency: ArrayLike, damping: ArrayLike = 1.0, *, times: ArrayLike | None = None,
     guess: Any = None,
-) -> ModalLaw:  # fmt: skip
+) -> ControlLaw:  # fmt: skip
     """The law that gives small errors the model x'' + 2 Psi Omega x' + Omega^2 x = 0 along a motion:
 
         tau = tau_d + Kp (q_d - q) + Kd (v_d - v),    Kp = U Omega^2 - W,    Kd = 2 U Psi Omega - V,
@@ -62,6 +38,11 @@ def modal(
     frequency, damping : the diagonals of Omega, in rad/s, and Psi: one number, or one for each commanded coordinate.
     times : when to tabulate; if left out, as often as the gains need.
     guess : a configuration, or the name of a mode, from which loops are closed, if the reference tells actuated joints only.
+
+    Returns
+    -------
+    a `ControlLaw`, whose data are the times t of the tables, Kp and Kd (times, actuators, coordinates), and tau, the forces that
+    go with the reference.
 
     >>> import eslabon as es
     >>> m = es.load("five_bar")
@@ -94,5 +75,5 @@ def modal(
         push = table[:, :n] @ difference(m, qd, q)[own, :] + table[:, n : 2 * n] @ (vd - v)[own, :]
         return table[:, 2 * n] + push
 
-    parts = {"Kp": values[..., :n], "Kd": values[..., n : 2 * n], "tau": values[..., 2 * n]}
-    return ModalLaw(law, m=m, title="modal", t=t, **parts)
+    Kp, Kd, tau = values[..., :n], values[..., n : 2 * n], values[..., 2 * n]
+    return ControlLaw(law, m=m, title="modal", data={"t": t, "Kp": Kp, "Kd": Kd, "tau": tau})

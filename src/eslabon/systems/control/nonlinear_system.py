@@ -11,15 +11,16 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.errors import MissingDependencyError, ModelError
+from eslabon.errors import ModelError
 from eslabon.formulas.inputs import TAU, Q
-from eslabon.model import Model
+from eslabon.model import Model, as_model
 from eslabon.model.configuration import coordinate_names, values_by_joint, velocity_names
 from eslabon.motion.simulation.equations_of_motion import RATES
 from eslabon.solve.assembly import assemble
 from eslabon.solve.constraints.constraint_structure import constraint_structure, structure
 from eslabon.solve.constraints.massless_motions import refuse_massless
 from eslabon.solve.prescribed import as_configuration
+from eslabon.systems.linear.linear_system import python_control
 from eslabon.systems.linear.output_names import actuator_names
 
 Function = Callable[[float, Floats, Floats, Any], Floats]
@@ -42,13 +43,8 @@ def nonlinear_system(m: Model, guess: ArrayLike | str | None = None) -> Any:
     >>> system.state_labels, system.input_labels
     (['x', 'theta', "x'", "theta'"], ['tau(x)'])
     """
-    try:
-        import control
-    except ImportError:
-        raise MissingDependencyError(
-            "to_control_nonlinear needs python-control; install it with: pip install 'eslabon[control]'"
-        ) from None
-    if not m.nv:
+    control = python_control("to_control_nonlinear")
+    if not as_model(m).nv:
         raise ModelError(f"{m.name} has no joint that moves: there is nothing to simulate.")
     refuse_massless(m)
     if not m.closed and guess is not None:

@@ -17,19 +17,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.answers import Answer, Block, Column, matrix_table, quantities_table
 from eslabon.arguments import Floats, finite, floats, states
-from eslabon.displays import displayed
-from eslabon.errors import InputError, MissingDependencyError, format_value
+from eslabon.errors import InputError, format_value
 from eslabon.numerics.scalars import is_symbolic, times
-from eslabon.pages.notebook import attributes, folded, matrix
 from eslabon.systems.control.pole_placement import place
+from eslabon.systems.linear.linear_system import LinearSystem, format_poles
 from eslabon.systems.linear.numerical_failures import explained
-from eslabon.systems.linear.plant import Plant, number, plant_of
+from eslabon.systems.linear.ranks import require_observable
 
 
-@displayed(also=("poles", "period", "stable"))
 @dataclass(frozen=True, eq=False, repr=False)
-class Observer:
+class Observer(Answer):
     """An observer of a linear system; see `luenberger`, `reduced_order` and `kalman`.
 
     Attributes
@@ -48,7 +47,7 @@ class Observer:
     """
 
     title: str
-    plant: Plant
+    plant: LinearSystem
     gains: Floats
     F: Floats
     G: Floats
@@ -68,22 +67,34 @@ class Observer:
         return len(self.F)
 
     @property
-    @explained("the poles of the observer")
+    def system(self) -> LinearSystem:
+        """The observer as a linear system: inputs and outputs of the plant go in, estimates come out."""
+        p, estimates = self.plant, tuple(f"{x}_hat" for x in self.plant.states)
+        own = (
+            estimates
+            if self.size == len(estimates)
+            else tuple(f"z{k + 1}" for k in range(self.size))
+        )
+        B = np.hstack([self.Z @ p.B - self.G @ p.D, self.G])
+        D = np.hstack([-self.N @ p.D, self.N])
+        inputs = (*p.inputs, *p.outputs)
+        return LinearSystem(self.F, B, self.M, D, own, inputs, estimates, self.period, "observer")
+
+    @property
     def poles(self) -> np.ndarray:
         """The poles of the error, by their size."""
-        found = np.linalg.eigvals(self.F).astype(complex)
-        return found[np.lexsort((found.imag, found.real, np.abs(found).round(12)))]
+        return self.system.poles
 
     @property
     def stable(self) -> bool:
         """Whether errors die out."""
-        return bool((np.abs(self.poles) < 1).all() if self.period else (self.poles.real < 0).all())
+        return bool(self.system.stable)
 
     # -- what it does, for numbers and symbols alike; y is what is measured less D u --------------------------------
 
     def start(self, estimate: Floats) -> Floats:
         """Its state for an estimate at the start, (..., n)."""
-        return times(self.Z, numbers_or_symbols(estimate, "estimate", self.plant.n, "states"))
+        return times(self.Z, numbers_or_symbols(estimate, "estimate", len(self.plant.A), "states"))
 
     def estimate(self, z: Any, y: Any) -> Any:
         """x_hat."""
@@ -119,34 +130,26 @@ class Observer:
         >>> luenberger(([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]], [[1.0, 0.0]]), [-1.0, -2.0]).to_control().output_labels
         ['x1_hat', 'x2_hat']
         """
-        try:
-            import control
-        except ImportError:
-            raise MissingDependencyError(
-                "to_control needs python-control; install it with: pip install 'eslabon[control]'"
-            ) from None
-        p = self.plant
-        B = np.hstack([self.Z @ p.B - self.G @ p.D, self.G])
-        D = np.hstack([-self.N @ p.D, self.N])
-        names = {
-            "states": [f"z{k + 1}" for k in range(self.size)] if len(self.Z) < p.n else [f"{x}_hat" for x in p.states],
-            "inputs": [*p.inputs, *p.outputs], "outputs": [f"{x}_hat" for x in p.states],
-        }  # fmt: skip
-        return control.ss(self.F, B, self.M, D, self.period or 0, name="observer", **names)
+        return self.system.to_control()
 
-    def _pieces(self) -> Iterator[str]:
-        yield matrix("gains", self.gains, self._gain_rows(), self.plant.outputs)
-        yield folded("attributes", *attributes(self))
-
-    def _gain_rows(self) -> list[str]:
-        """The states that the gains belong to; those of a reduced observer have no names."""
-        named = len(self.gains) == self.plant.n
-        return list(self.plant.states) if named else [f"z{k + 1}" for k in range(len(self.gains))]
+    def contents(self) -> Iterator[Block]:
+        """The gains, a row for each state, and the other attributes."""
+        named = len(self.gains) == len(self.plant.states)
+        rows = self.plant.states if named else [f"z{k + 1}" for k in range(len(self.gains))]
+        yield matrix_table("gains", self.gains, rows, self.plant.outputs)
+        yield quantities_table(
+            [
+                (Column("poles", "" if self.period else "1/s"), format_poles(self.poles)),
+                (Column("stable"), self.stable),
+                (Column("period", "s"), self.period),
+                (Column("covariance"), self.covariance),
+            ]
+        )
 
     def __repr__(self) -> str:
         every = f", every {self.period:g} s" if self.period else ""
-        poles = ", ".join(map(number, self.poles[:6])) + (", ..." if self.size > 6 else "")
-        return f"<{self.title} of {self.plant.n} states from {', '.join(self.plant.outputs)}{every}; poles {poles}>"
+        states, outputs = len(self.plant.states), ", ".join(self.plant.outputs)
+        return f"<{self.title} of {states} states from {outputs}{every}; poles {format_poles(self.poles)}>"
 
 
 def numbers_or_symbols(value: Any, name: str, count: int, noun: str) -> Any:
@@ -184,19 +187,29 @@ def luenberger(
     >>> observer.gains.shape
     (4, 2)
     """
-    plant = plant_of(system).sampled(period)
+    plant = _plant(system, period)
     if (poles is None) == (gains is None):
         raise InputError("an observer is given its poles or its gains: one of the two.")
     L = (
         placed(plant, plant.A, plant.C, poles, "observer")
         if gains is None
-        else _gains(gains, (plant.n, len(plant.C)))
+        else _gains(gains, (len(plant.A), len(plant.C)))
     )
     return full_order("Luenberger observer", plant, L)
 
 
+def _plant(system: Any, period: float | None) -> LinearSystem:
+    """The system to be observed, in the time of the observer."""
+    plant = LinearSystem.from_any(system)
+    return plant if period is None else plant.sampled(period)
+
+
 def full_order(
-    title: str, plant: Plant, L: Floats, covariance: Floats | None = None, now: Floats | None = None
+    title: str,
+    plant: LinearSystem,
+    L: Floats,
+    covariance: Floats | None = None,
+    now: Floats | None = None,
 ) -> Observer:
     """The observer of full order with gains L. In discrete time z is predicted, and x_hat = z + M (y - C z).
 
@@ -204,7 +217,7 @@ def full_order(
     """
     if now is None:
         now = np.linalg.pinv(plant.A) @ L if plant.period else np.zeros_like(L)
-    one: Floats = np.eye(plant.n)
+    one: Floats = np.eye(len(plant.A))
     return Observer(
         title,
         plant,
@@ -244,13 +257,13 @@ def reduced_order(
     """
     from scipy.linalg import null_space
 
-    plant = plant_of(system).sampled(period)
+    plant = _plant(system, period)
     if (poles is None) == (gains is None):
         raise InputError("an observer is given its poles or its gains: one of the two.")
     A, C, ny = plant.A, plant.C, len(plant.C)
     S = null_space(C)
     rest = S.shape[1]
-    if rest != plant.n - ny:
+    if rest != len(A) - ny:
         raise InputError(
             f"the {ny} outputs {', '.join(plant.outputs)} depend on one another: leave out those that say the same."
         )
@@ -278,9 +291,9 @@ def _gains(given: ArrayLike, shape: tuple[int, int]) -> Floats:
     return gains
 
 
-def placed(plant: Plant, A: Floats, C: Floats, poles: Any, title: str) -> Floats:
+def placed(plant: LinearSystem, A: Floats, C: Floats, poles: Any, title: str) -> Floats:
     """L for which A - L C has the poles, in 1/s, or in discrete time exp(s period): by duality K^T of A^T - C^T K."""
-    plant.require_observable()
+    require_observable(plant)
     try:
         asked = np.atleast_1d(np.asarray(poles, dtype=complex))
     except (TypeError, ValueError):

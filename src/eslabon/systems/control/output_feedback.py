@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.answers import Answer
 from eslabon.arguments import Floats, finite, known_words, positive, states
 from eslabon.compiler.evaluate import evaluate
-from eslabon.displays import displayed
-from eslabon.errors import InputError, MissingDependencyError
+from eslabon.errors import InputError
 from eslabon.formulas.derivatives.measured_outputs import Output
 from eslabon.model import Model
 from eslabon.model.configuration import difference
@@ -26,24 +26,21 @@ from eslabon.motion.simulation.controller_memory import within
 from eslabon.motion.simulation.run_options import effort_limits
 from eslabon.motion.simulation.sampled_laws import Sampled, sampled
 from eslabon.numerics.scalars import casadi, concatenate
-from eslabon.systems.control.control_law import ControlLaw
+from eslabon.systems.control.control_law import ControlLaw, law_c_source
 from eslabon.systems.control.estimates import SENSING, Estimates, at_samples, state_units
 from eslabon.systems.control.kalman import KalmanFilter
 from eslabon.systems.control.measurements import DISPLACEMENT, displacement, sensors
 from eslabon.systems.control.observers import Observer
-from eslabon.systems.control.stepwise_law import c_source, stepwise
 from eslabon.systems.linear.linear_model import LinearModel
-from eslabon.systems.linear.numerical_failures import explained
-from eslabon.systems.linear.plant import held, transition
+from eslabon.systems.linear.linear_system import LinearSystem, zero_order_hold
 
 if TYPE_CHECKING:
     from eslabon.export.c_source import CSource
     from eslabon.motion.trajectory import Trajectory
 
 
-@displayed(also=("poles", "period"))
 @dataclass(frozen=True, eq=False, repr=False)
-class OutputFeedback:
+class OutputFeedback(Answer):
     """Gains, an observer and what they were designed for; see `output_feedback`.
 
     >>> import eslabon as es
@@ -71,11 +68,13 @@ class OutputFeedback:
         return self.observer.period
 
     @property
-    @explained("the poles of the closed loop")
     def poles(self) -> np.ndarray:
         """Of the closed loop of the linear model, in 1/s, or with a period those of its steps."""
-        found = np.linalg.eigvals(self._closed_loop()).astype(complex)
-        return found[np.lexsort((found.imag, found.real, np.abs(found).round(12)))]
+        A = self._closed_loop()
+        states = tuple(f"x{k + 1}" for k in range(len(A)))
+        none, nothing = np.zeros((len(A), 0)), np.zeros((0, len(A)))
+        loop = LinearSystem(A, none, nothing, np.zeros((0, 0)), states, (), (), self.period)
+        return loop.poles
 
     def law(self, start: ArrayLike | None = None, **options: Any) -> ControlLaw | Sampled:
         """The law, for `m.simulate` and native as every traced one.
@@ -103,7 +102,7 @@ class OutputFeedback:
         before = np.zeros(self.m.nu) - self.model.tau  # until the first forces act there are none
         known_words(options, SENSING, "the law has no option", InputError)
         state = concatenate(own, estimate, before)
-        law = stepwise(self._stepwise, self.m, "output feedback")
+        law = ControlLaw(self._stepwise, m=self.m, title="output feedback", stepwise=True)
         return sampled(law, self.period, delay=self.delay, state=state, **options)
 
     def estimates(self, motion: Trajectory) -> Estimates:
@@ -143,7 +142,7 @@ class OutputFeedback:
     def c_source(self, name: str | None = None) -> CSource:
         """The law as C99 for a microcontroller: one function of t, what is measured of q and v, and its states x, that gives tau
         and the rates of x, or with a period the next x."""
-        return c_source(self.law(), name)
+        return law_c_source(self.law(), name)
 
     def to_control(self) -> Any:
         """The compensator as python-control's `StateSpace`: outputs go in, changes of the forces come out."""
@@ -151,12 +150,6 @@ class OutputFeedback:
             raise InputError(
                 "the gains of this filter change with the time; the settled one, from kalman, is a StateSpace."
             )
-        try:
-            import control
-        except ImportError:
-            raise MissingDependencyError(
-                "to_control needs python-control; install it with: pip install 'eslabon[control]'"
-            ) from None
         o, lm, K = self.observer, self.model, self.gains
         F, G, H, J = (np.array(x) for x in (o.F, o.G, -K @ o.M, -K @ o.N))
         now, before = self._input_matrices()
@@ -164,8 +157,9 @@ class OutputFeedback:
         if self.delay:  # the forces before are one more state
             F = np.block([[F, o.Z @ before], [H, np.zeros((len(K), len(K)))]])
             G, H = np.vstack([G, J]), np.hstack([H, np.zeros((len(K), len(K)))])
-        names = {"inputs": list(lm.outputs), "outputs": list(lm.inputs)}
-        return control.ss(F, G, H, J, self.period or 0, name="output_feedback", **names)
+        own = tuple(f"z{k + 1}" for k in range(len(F)))
+        made = LinearSystem(F, G, H, J, own, lm.outputs, lm.inputs, self.period, "output_feedback")
+        return made.to_control()
 
     # -- formulas ---------------------------------------------------------------------------------------------------
 
@@ -199,7 +193,8 @@ class OutputFeedback:
         A, B, T, d = self.model.A, self.model.B, self.period, self.delay
         if T is None:
             return B, np.zeros_like(B)
-        return held(A, B, T - d), transition(A, T - d) @ held(A, B, d)
+        onward, now = zero_order_hold(A, B, T - d)
+        return now, onward @ zero_order_hold(A, B, d)[1]
 
     def _closed_loop(self) -> Floats:
         """(x, z), and with a delay the forces before, without saturation."""
@@ -208,7 +203,7 @@ class OutputFeedback:
                 "the gains of this filter change with the time, so that the loop has no poles; kalman gives settled ones."
             )
         o, lm, K = self.observer, self.model, self.gains
-        A = lm.A if self.period is None else transition(lm.A, self.period)
+        A = lm.A if self.period is None else lm.sampled(self.period).A
         later, sooner = self._input_matrices()
         n, nu = len(A), len(K)
         u = -K @ np.hstack([o.N @ lm.C, o.M])  # of (x, z)
@@ -297,7 +292,7 @@ def output_feedback(
 def _check_fit(model: LinearModel, observer: Observer | KalmanFilter) -> None:
     """Refuse an observer of another linear model."""
     plant = observer.plant
-    A = model.A if plant.period is None else transition(model.A, plant.period)
+    A = model.A if plant.period is None else model.sampled(plant.period).A
     for own, other, name in ((plant.A, A, "A"), (plant.C, model.C, "C")):
         if own.shape != other.shape or not np.allclose(
             own, other, rtol=1e-6, atol=1e-9 * (1 + np.abs(other).max(initial=0.0))

@@ -13,7 +13,7 @@ from eslabon.model.configuration import difference
 from eslabon.motion.motion_forms import as_trajectory
 from eslabon.systems.control.commanded_coordinates import actuators, commanded, require_full, spread
 from eslabon.systems.control.control_law import ControlLaw
-from eslabon.systems.control.gain_matrices import matrix
+from eslabon.systems.control.weight_matrices import gain
 
 
 def pd_gravity(m: Model, reference: Any, Kp: ArrayLike, Kd: ArrayLike) -> ControlLaw:
@@ -40,7 +40,7 @@ def pd_gravity(m: Model, reference: Any, Kp: ArrayLike, Kd: ArrayLike) -> Contro
     followed, own = as_trajectory(m, reference), list(commanded(m))
     if m.closed:
         require_full(m, "gravity compensation", spins=True)
-    P, D = matrix(Kp, "Kp", len(own)), matrix(Kd, "Kd", len(own), zero=True)
+    P, D = gain(Kp, "Kp", len(own)), gain(Kd, "Kd", len(own), definite=False)
 
     def law(t: Any, q: Any, v: Any) -> Any:
         now = m.with_time(t)

@@ -1,4 +1,4 @@
-"""Pole assignment: Sylvester's form (Rojas, 5.6), and SciPy's methods beside it."""
+"""Pole assignment by Sylvester's form (Rojas, 5.6), and the gains of least norm among all (Keel, 1985)."""
 
 from __future__ import annotations
 
@@ -9,34 +9,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.answers import Answer
 from eslabon.arguments import MAX_SEED, Floats, choice, count, finite
-from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, format_value
-from eslabon.systems.linear.linear_system import System, with_inputs
+from eslabon.systems.linear.linear_system import LinearSystem, format_pole, format_poles
 from eslabon.systems.linear.numerical_failures import explained
-from eslabon.systems.linear.ranks import kalman_rank, shown_pole
+from eslabon.systems.linear.ranks import require_controllable
 
-METHODS = ("sylvester", "YT", "KNV0")
+METHODS = ("sylvester", "minimum_norm")
 TRIALS = 24  # random G, of which the one with the best conditioned T is taken
+DESCENTS = 3  # of the best conditioned ones, from which smaller gains are looked for
+STEPS = 200  # of a descent at most
+REFUSED = 1e100  # gains of a G whose T is singular
 SINGULAR = 1e14  # a condition number of T: beyond it the gains are round-off
 SAME = 1e-9  # of the size of poles: these are one
 
 
-@displayed
 @dataclass(frozen=True, eq=False, repr=False)
-class PlacedPoles:
+class PlacedPoles(Answer):
     """Gains of u = -K x, and the poles they give.
 
     Attributes
     ----------
     K : (inputs, states).
-    poles : of A - B K, as they came out.
+    poles : of A - B K, as they came out, by their size.
     condition : the condition number of the eigenvectors, or of Sylvester's T: how much round-off and wrong models move the poles.
 
     >>> import eslabon as es
     >>> placed = es.control.place(([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]]), [-1, -2])
     >>> placed.K.round(6), placed.poles.real.round(6)
-    (array([[2., 3.]]), array([-2., -1.]))
+    (array([[2., 3.]]), array([-1., -2.]))
     """
 
     K: Floats
@@ -45,10 +47,8 @@ class PlacedPoles:
     method: str
 
     def __repr__(self) -> str:
-        listed = ", ".join(shown_pole(s)[4:] for s in self.poles[:6]) + ", ..." * (
-            len(self.poles) > 6
-        )
-        return f"<PlacedPoles by {self.method}: {listed}; condition number {self.condition:.2g}>"
+        size = f"condition number {self.condition:.2g}"
+        return f"<PlacedPoles by {self.method}: {format_poles(self.poles)}; {size}>"
 
 
 @explained("pole placement")
@@ -58,16 +58,21 @@ def place(
     """Gains K with which u = -K x gives a system x' = A x + B u the poles that are asked for.
 
     With any G, and Lambda that has the poles, T follows from Sylvester's equation A T - T Lambda = B G, and K = G T^-1
-    (Bhattacharyya and de Souza, 1982; Rojas, 5.6, where the sign of G is that of u = K x). Of random G the one whose T is best conditioned is taken. Lambda is real: a pair of
-    conjugate poles is a 2x2 block; poles that repeat more often than there are inputs form Jordan blocks. Where a pole is also one of A, other
-    gains move A's first.
+    (Bhattacharyya and de Souza, 1982; Rojas, 5.6, where the sign of G is that of u = K x). Lambda is real: a pair of
+    conjugate poles is a 2x2 block; poles that repeat more often than there are inputs form Jordan blocks. Where a pole is
+    also one of A, other gains move A's first.
+
+    With several inputs many gains give the same poles. "sylvester" takes the random G whose T is best conditioned.
+    "minimum_norm" goes on from the best ones to a local minimum of the Frobenius norm of K, by the derivative
+    dK = (dG - K dT) T^-1 with A dT - dT Lambda = B dG (after Keel, Fleming and Bhattacharyya, 1985): small gains ask for small
+    forces. The condition number says what they cost: poles that model errors move more.
 
     Parameters
     ----------
     system : an `es.LinearModel`, python-control's state space, or arrays (A, B).
     poles : as many as there are states; complex ones with their conjugates.
-    method : "sylvester", or SciPy's "YT" and "KNV0" (Kautsky, Nichols and Van Dooren), which make the eigenvectors as orthogonal as they can.
-    G : (inputs, states) for "sylvester", in place of random ones.
+    method : "sylvester" or "minimum_norm".
+    G : (inputs, states), in place of random ones; with "minimum_norm" where the descent begins.
     seed : of the random ones.
 
     >>> place(([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]]), [-1, -2]).K.round(9)
@@ -77,27 +82,15 @@ def place(
     ...
     eslabon.errors.InputError: the complex pole at s = -1+1i has no conjugate among the poles; a real system has both or none.
     """
-    made, B = with_inputs(system)
-    asked = _poles(poles, made.size)
+    made = LinearSystem.from_any(system, need="AB")
+    asked = _poles(poles, len(made.A))
     choice(method, "method", METHODS)
-    _require_controllable(made, B)
-    if method == "sylvester":
-        K, condition = _sylvester(
-            made.A,
-            B,
-            asked,
-            _given(G, B),
-            np.random.default_rng(count(seed, "seed", most=MAX_SEED)),
-        )
-    elif G is not None:
-        raise InputError(
-            f"G belongs to Sylvester's form; leave it out, or leave out method={method!r}."
-        )
-    else:
-        K, condition = _scipy(made.A, B, asked, method)
-    found = np.linalg.eigvals(made.A - B @ K).astype(complex)
+    require_controllable(made)
+    rng = np.random.default_rng(count(seed, "seed", most=MAX_SEED))
+    K, condition = _sylvester(made, asked, _given(G, made.B), rng, method == "minimum_norm")
+    found = made.closed_by(K).poles
     _require_placed(asked, found)
-    return PlacedPoles(K, found[np.lexsort((found.imag, found.real))], condition, method)
+    return PlacedPoles(K, found, condition, method)
 
 
 # What cannot be ------------------------------------------------------------------------------------------------------
@@ -124,12 +117,12 @@ def _poles(poles: ArrayLike, n: int) -> np.ndarray[Any, Any]:
         match = [k for k, other in enumerate(lower) if abs(other - s.conjugate()) <= near]
         if not match:
             raise InputError(
-                f"the complex pole at {shown_pole(s)} has no conjugate among the poles; a real system has both or none."
+                f"the complex pole at {format_pole(s)} has no conjugate among the poles; a real system has both or none."
             )
         lower.pop(match[0])
     if lower:
         raise InputError(
-            f"the complex pole at {shown_pole(lower[0])} has no conjugate among the poles; a real system has both or none."
+            f"the complex pole at {format_pole(lower[0])} has no conjugate among the poles; a real system has both or none."
         )
     pairs = [x for s in upper for x in (s, s.conjugate())]
     return np.array([*pairs, *(s for s in given if s.imag == 0)])
@@ -146,16 +139,6 @@ def _given(G: ArrayLike | None, B: Floats) -> Floats | None:
     return made
 
 
-def _require_controllable(system: System, B: Floats) -> None:
-    found = kalman_rank(system, system.A, B, "controllable")
-    if lost := found.lost_modes:
-        each = "; ".join(f"{shown_pole(mode.pole)} (of {mode.states})" for mode in lost)
-        raise SingularityError(
-            f"no feedback moves the mode{'s' * (len(lost) > 1)} at {each}: the inputs {', '.join(system.inputs)} do not act on "
-            f"{'them' if len(lost) > 1 else 'it'} (the left eigenvector is orthogonal to B); add an input that does, or leave it out of the model."
-        )
-
-
 def _require_placed(asked: np.ndarray, found: np.ndarray) -> None:
     """Refuse gains whose poles are not those asked for; a pole that repeats r times may be off by the r-th root of round-off."""
     from scipy.optimize import linear_sum_assignment
@@ -168,8 +151,8 @@ def _require_placed(asked: np.ndarray, found: np.ndarray) -> None:
     off = apart[rows[worst], columns[worst]] / size
     if not off <= max(1e-5, 10 * 1e-12 ** (1 / often)):
         raise SingularityError(
-            f"the pole at {shown_pole(asked[rows[worst]])} cannot be placed: it came out at "
-            f"{shown_pole(found[columns[worst]])}, so badly conditioned is this; ask for poles farther apart, nearer to those of the "
+            f"the pole at {format_pole(asked[rows[worst]])} cannot be placed: it came out at "
+            f"{format_pole(found[columns[worst]])}, so badly conditioned is this; ask for poles farther apart, nearer to those of the "
             "system, or add inputs."
         )
 
@@ -181,55 +164,104 @@ def _rounded(poles: np.ndarray, size: float) -> list[complex]:
 # Methods -------------------------------------------------------------------------------------------------------------
 
 
-def _scipy(A: Floats, B: Floats, poles: np.ndarray, method: str) -> tuple[Floats, float]:
-    from scipy.signal import place_poles
+@dataclass(frozen=True)
+class _Sylvester:
+    """Sylvester's equation A T - T Lambda = B G, whose T and G give the gains G T^-1.
 
-    try:
-        found = place_poles(A, B, poles, method=method)
-    except ValueError as error:
-        raise InputError(
-            f"{method} cannot place these poles ({error}); use method='sylvester'."
-        ) from None
-    return np.asarray(found.gain_matrix), float(np.linalg.cond(found.X))
+    States are scaled so that they have about one size; `first` are gains that A has already, and total gains are those of the
+    system as it was given.
+    """
+
+    A: Floats
+    B: Floats
+    form: Floats
+    first: Floats
+    scale: Floats
+
+    def gains(self, G: Floats) -> tuple[Floats, Floats, float]:
+        """G T^-1, T and its condition number; infinite where there is no T or it is singular."""
+        from scipy.linalg import solve_sylvester
+
+        size = float(np.linalg.norm(self.form, 2)) or 1.0
+        try:
+            T = solve_sylvester(self.A / size, -self.form / size, self.B @ G / size)
+            condition = float(np.linalg.cond(T)) if np.isfinite(T).all() else np.inf
+            if condition < SINGULAR:
+                return np.linalg.solve(T.T, G.T).T, T, condition
+        except np.linalg.LinAlgError:  # no Schur form, or a T that is singular to the last digit
+            pass
+        return np.zeros_like(G), np.zeros_like(self.A), np.inf
+
+    def total(self, K: Floats) -> Floats:
+        """The gains of the system as it was given."""
+        made: Floats = (self.first + K) / self.scale
+        return made
+
+    def residuals(self, entries: Floats) -> Floats:
+        """The total gains for the entries of G, whose squares are to be least."""
+        K, _, condition = self.gains(entries.reshape(self.B.T.shape))
+        return self.total(K).ravel() if condition < SINGULAR else np.full(K.size, REFUSED)
+
+    def slopes(self, entries: Floats) -> Floats:
+        """Their derivatives by the entries of G: dK = (dG - K dT) T^-1 with A dT - dT Lambda = B dG.
+
+        The equation for dT is solved once with the Kronecker form, whose columns are all entries of G.
+        """
+        G = entries.reshape(self.B.T.shape)
+        K, T, _ = self.gains(G)
+        n, inputs = self.B.shape
+        one = np.eye(n)
+        whole = np.kron(self.A, one) - np.kron(one, self.form.T)
+        dT = np.linalg.solve(whole, np.kron(self.B, one)).reshape(n, n, inputs * n)
+        dG = np.eye(inputs * n).reshape(inputs, n, inputs * n)
+        moved = dG - np.einsum("ij,jkx->ikx", K, dT)
+        dK = np.einsum("ikx,kj->ijx", moved, np.linalg.inv(T)) / self.scale[:, None]
+        return dK.reshape(inputs * n, inputs * n)
 
 
 def _sylvester(
-    A: Floats, B: Floats, poles: np.ndarray, G: Floats | None, rng: np.random.Generator
+    system: LinearSystem,
+    poles: np.ndarray,
+    G: Floats | None,
+    rng: np.random.Generator,
+    least_norm: bool,
 ) -> tuple[Floats, float]:
-    """K = G T^-1 with A T - T Lambda = B G, for the best of several G."""
+    """K and the condition number of T, for the best conditioned of several G, or for that of least gains."""
     from scipy.linalg import matrix_balance
 
-    A, (scale, _) = matrix_balance(A, permute=False, separate=True)  # T in states of about one size
-    B = B / scale[:, None]
+    A, (scale, _) = matrix_balance(system.A, permute=False, separate=True)
+    B = system.B / scale[:, None]
     first = _apart(A, B, poles, rng)
-    trials: list[Floats] = [G] if G is not None else list(rng.standard_normal((TRIALS, *B.T.shape)))
     form = _real_form(poles, int(np.linalg.matrix_rank(B)))
-    K, condition = _best_gains(A - B @ first, B, form, trials)
-    if K is None:
+    equation = _Sylvester(A - B @ first, B, form, first, scale)
+    trials = [G] if G is not None else list(rng.standard_normal((TRIALS, *B.T.shape)))
+    conditions = [equation.gains(trial)[2] for trial in trials]
+    order = np.argsort(conditions, kind="stable")
+    if not conditions[order[0]] < SINGULAR:
         raise SingularityError(
             "Sylvester's T is singular for " + ("this G; leave it out, and good ones are looked for." if G is not None else
             "every G that was tried, so that these poles cannot be placed; ask for others.")
         )  # fmt: skip
-    return (first + K) / scale, condition
+    best = trials[order[0]]
+    if least_norm:
+        starts = [trials[k] for k in order[:DESCENTS] if conditions[k] < SINGULAR]
+        best = min(
+            (_descended(equation, start) for start in starts),
+            key=lambda x: float(np.linalg.norm(equation.residuals(x.ravel()))),
+        )
+    K, _, condition = equation.gains(best)
+    return equation.total(K), condition
 
 
-def _best_gains(
-    A: Floats, B: Floats, form: Floats, trials: list[Floats]
-) -> tuple[Floats | None, float]:
-    """G T^-1 for the G whose T is best conditioned, and the condition number; None if every T is singular."""
-    from scipy.linalg import solve_sylvester
+def _descended(equation: _Sylvester, G: Floats) -> Floats:
+    """The G, downhill from one, that has the least gains: by Levenberg's and Marquardt's steps, which do not feel how long
+    the columns of T are."""
+    from scipy.optimize import least_squares
 
-    best, least = None, SINGULAR
-    size = float(np.linalg.norm(form, 2)) or 1.0
-    for G in trials:
-        try:
-            T = solve_sylvester(A / size, -form / size, B @ G / size)
-            condition = float(np.linalg.cond(T)) if np.isfinite(T).all() else np.inf
-            if condition < least:
-                best, least = np.linalg.solve(T.T, G.T).T, condition
-        except np.linalg.LinAlgError:  # no Schur form, or a T that is singular to the last digit
-            continue
-    return best, least
+    found = least_squares(
+        equation.residuals, G.ravel(), jac=equation.slopes, method="lm", x_scale="jac", max_nfev=STEPS
+    )  # fmt: skip
+    return np.asarray(found.x).reshape(G.shape)
 
 
 def _apart(A: Floats, B: Floats, poles: np.ndarray, rng: np.random.Generator) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from eslabon.arguments import Floats, finite, states
 from eslabon.errors import InputError
 from eslabon.numerics.scalars import times as product
-from eslabon.systems.linear.plant import held, transition
+from eslabon.systems.linear.linear_system import zero_order_hold
 
 if TYPE_CHECKING:
     from eslabon.systems.control.kalman import KalmanFilter
@@ -52,7 +52,7 @@ def record(
 def sampled(observer: Observer | KalmanFilter, t: Any, y: Any, u: Any, start: Any) -> Floats:
     """The estimates of an observer in discrete time along a record of samples."""
     p = observer.plant
-    h, y, u, start = record(t, y, u, start, (p.n, len(p.C), p.B.shape[1]))
+    h, y, u, start = record(t, y, u, start, (len(p.A), len(p.C), p.B.shape[1]))
     if p.period is None or not np.isclose(h, p.period, rtol=1e-6):
         raise InputError(
             f"the record has a sample every {h:g} s; the observer was designed for {p.period:g} s."
@@ -68,14 +68,10 @@ def continuous(observer: Observer, t: Any, y: Any, u: Any, start: Any) -> Floats
     """The estimates of an observer in continuous time: between two times of the record the outputs run straight and the inputs are
     held, for which each step is exact."""
     p, F, G = observer.plant, observer.F, observer.G
-    h, y, u, start = record(t, y, u, start, (p.n, len(p.C), p.B.shape[1]))
+    h, y, u, start = record(t, y, u, start, (len(p.A), len(p.C), p.B.shape[1]))
     z, y = observer.start(start), y - product(p.D, u)
-    step, constant, ramp, forced = (
-        transition(F, h),
-        held(F, G, h),
-        _ramp(F, G, h),
-        held(F, observer.Z @ p.B, h),
-    )
+    step, constant = zero_order_hold(F, G, h)
+    ramp, forced = _ramp(F, G, h), zero_order_hold(F, observer.Z @ p.B, h)[1]
     made = [observer.estimate(z, y[0])]
     for k in range(len(y) - 1):
         z = (
@@ -94,4 +90,4 @@ def _ramp(F: Floats, G: Floats, h: float) -> Floats:
     both = np.zeros((n + m, n + m))
     both[:n, :n], both[:n, n:] = F, G
     unit = np.vstack([np.zeros((n, m)), np.eye(m)])
-    return held(both, unit, h)[:n] / h
+    return zero_order_hold(both, unit, h)[1][:n] / h

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,31 +12,6 @@ from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, velocity_names
 from eslabon.numerics.scalars import casadi
 from eslabon.systems.control.control_law import ControlLaw
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class StateFeedback(ControlLaw):
-    """tau = tau_0 - K x; see `state_feedback`.
-
-    Attributes
-    ----------
-    K : (actuators, states).
-    q, v, tau : the equilibrium.
-    states : the names of the states x, changes of independent coordinates and then of their velocities.
-
-    >>> import eslabon as es
-    >>> m = es.load("cart_pole")
-    >>> lm = m.linearize([0.0, 0.0])
-    >>> law = es.control.state_feedback(m, lm, es.control.lqr(lm, Q=1.0, R=0.1))
-    >>> law(0.0, [0.0, 0.0], [0.0, 0.0]).round(9) + 0.0
-    array([0.])
-    """
-
-    K: Floats = field(kw_only=True)
-    q: Floats = field(kw_only=True)
-    v: Floats = field(kw_only=True)
-    tau: Floats = field(kw_only=True)
-    states: tuple[str, ...] = field(kw_only=True)
 
 
 def independent_places(m: Model, lm: Any) -> list[int]:
@@ -92,7 +66,7 @@ def displacement(m: Model, places: list[int], q: Any, v: Any, q0: Any, v0: Any) 
     return casadi.vertcat(difference(m, q, q0)[places, :], (v - v0)[places, :])
 
 
-def state_feedback(m: Model, lm: Any, K: Any) -> StateFeedback:
+def state_feedback(m: Model, lm: Any, K: Any) -> ControlLaw:
     """The law tau = tau_0 - K x, where x is how far the mechanism is from the equilibrium of a linear model.
 
     Parameters
@@ -100,6 +74,11 @@ def state_feedback(m: Model, lm: Any, K: Any) -> StateFeedback:
     m : the mechanism.
     lm : its linear model at an equilibrium, as `m.linearize` gives it.
     K : (actuators, states), or what `place` or `lqr` found for it.
+
+    Returns
+    -------
+    a `ControlLaw`, whose data are K, q, v and tau at the equilibrium, and the names of the states x: changes of independent
+    coordinates and then of their velocities.
 
     >>> import eslabon as es
     >>> m = es.load("cart_pole")
@@ -116,6 +95,5 @@ def state_feedback(m: Model, lm: Any, K: Any) -> StateFeedback:
         return lm.tau - gains @ displacement(m, places, q, v, lm.q, lm.v)
 
     names = tuple(map(str, getattr(lm, "states", ())))
-    return StateFeedback(
-        law, m=m, title="state_feedback", K=gains, q=lm.q, v=lm.v, tau=lm.tau, states=names
-    )
+    data = {"K": gains, "q": lm.q, "v": lm.v, "tau": lm.tau, "states": names}
+    return ControlLaw(law, m=m, title="state_feedback", data=data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,36 +24,10 @@ from eslabon.systems.control.state_feedback import (
 from eslabon.systems.linear.linear_model import LinearModel
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class TrackingRegulator(ControlLaw):
-    """tau = tau_d - K(t) x with gains in time; see `tracking_lqr`.
-
-    Attributes
-    ----------
-    t : the times of the tables.
-    K : (times, actuators, states).
-    S : (times, states, states); from x at a time the cost to come is x^T S x.
-    tau : (times, actuators), the forces that go with the reference.
-    states : the names of the states.
-
-    >>> import eslabon as es
-    >>> m = es.load("elbow")
-    >>> path = es.paths.joint_path([[0, 0], [1, 1]], es.paths.quintic(1.0))
-    >>> es.control.tracking_lqr(m, path, Q=1.0, R=1.0)
-    <tracking_lqr of elbow: 2 actuators>
-    """
-
-    t: Floats = field(kw_only=True)
-    K: Floats = field(kw_only=True)
-    S: Floats = field(kw_only=True)
-    tau: Floats = field(kw_only=True)
-    states: tuple[str, ...] = field(kw_only=True)
-
-
 def tracking_lqr(
     m: Model, reference: Any, Q: ArrayLike, R: ArrayLike, *, end: ArrayLike | None = None,
     times: ArrayLike | None = None, guess: Any = None,
-) -> TrackingRegulator:  # fmt: skip
+) -> ControlLaw:  # fmt: skip
     """The law tau = tau_d - K(t) x for which errors x = (dq, dv) of the independent coordinates along a motion cost least:
     Riccati's differential equation, backward from its end, for the linear models along it (see `finite_horizon_lqr`).
 
@@ -69,6 +42,11 @@ def tracking_lqr(
         the last gains hold.
     times : when to tabulate; if left out, as often as the gains need.
     guess : a configuration, or the name of a mode, from which loops are closed, if the reference tells actuated joints only.
+
+    Returns
+    -------
+    a `ControlLaw`, whose data are the times t of the tables, K (times, actuators, states), S (times, states, states), with x^T S x
+    the cost to come from x, tau, the forces that go with the reference, and the names of the states.
 
     >>> import eslabon as es
     >>> m = es.load("five_bar")
@@ -108,13 +86,5 @@ def tracking_lqr(
         now = table(t)
         return now[:, -1] - now[:, :-1] @ displacement(m, places, q, v, qd, vd)
 
-    return TrackingRegulator(
-        law,
-        m=m,
-        title="tracking_lqr",
-        t=t,
-        K=found.K,
-        S=found.S,
-        tau=lm.tau,
-        states=tuple(lm.states),
-    )
+    data = {"t": t, "K": found.K, "S": found.S, "tau": lm.tau, "states": tuple(lm.states)}
+    return ControlLaw(law, m=m, title="tracking_lqr", data=data)

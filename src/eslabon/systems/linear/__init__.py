@@ -4,7 +4,7 @@
     lm.poles, lm.modes(), lm.to_control()
     m.equilibrium(all=True)                # where it rests, or moves steadily, and whether it stays there
 
-`linearize` finds the state and asks the native formula of `formulas.derivatives.linearization`, `linear_model` is what comes out, `measured`
+`LinearSystem` is A, B, C and D with the names of signals, whoever made them. `linearize` finds the state and asks the native formula of `formulas.derivatives.linearization`, `linear_model` is what comes out, `measured`
 reads the names of outputs, `response` sets a perturbed motion's forces beside the linear ones, `contributions` tells
 what each body adds to U, V and W. `equilibrium` asks the search of `steady_search`, and `stability` for its word; `equilibria` is
 what comes out. `modes` are those of a linear model; `model_derivatives` and `mode_derivatives` say how either changes with a
@@ -18,6 +18,7 @@ parameter.
 from eslabon.systems.linear.contributions import Contributions, contributions
 from eslabon.systems.linear.equilibria import Equilibrium
 from eslabon.systems.linear.linear_model import LinearModel
+from eslabon.systems.linear.linear_system import LinearSystem
 from eslabon.systems.linear.linearize import linearize
 from eslabon.systems.linear.mode_derivatives import ModeDerivatives
 from eslabon.systems.linear.modes import Mode, Modes
@@ -27,6 +28,7 @@ __all__ = [
     "Contributions",
     "Equilibrium",
     "LinearModel",
+    "LinearSystem",
     "Mode",
     "ModeDerivatives",
     "Modes",

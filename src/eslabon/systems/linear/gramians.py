@@ -9,9 +9,14 @@ import numpy as np
 
 from eslabon.arguments import Floats, positive
 from eslabon.errors import InputError
-from eslabon.systems.linear.linear_system import System, with_inputs, with_outputs
+from eslabon.numerics.tolerances import ROUND_OFF
+from eslabon.systems.linear.linear_system import (
+    LinearSystem,
+    format_pole,
+    growth,
+    slowest_pole,
+)
 from eslabon.systems.linear.numerical_failures import explained
-from eslabon.systems.linear.ranks import shown_pole
 
 
 @explained("the Gramian")
@@ -29,10 +34,8 @@ def controllability_gramian(system: Any, horizon: float | None = None) -> Floats
     >>> controllability_gramian(([[0.0]], [[2.0]]), horizon=3.0)
     array([[12.]])
     """
-    made, B = with_inputs(system)
-    return (
-        _discrete_gramian(made, made.A, B, horizon) if made.step else _gramian(made.A, B, horizon)
-    )
+    made = LinearSystem.from_any(system, need="AB")
+    return _gramian(made, made.A, made.B, horizon)
 
 
 @explained("the Gramian")
@@ -44,47 +47,44 @@ def observability_gramian(system: Any, horizon: float | None = None) -> Floats:
     >>> observability_gramian(([[-1.0]], [[1.0]]))
     array([[0.5]])
     """
-    made, C = with_outputs(system)
-    return (
-        _discrete_gramian(made, made.A.T, C.T, horizon)
-        if made.step
-        else _gramian(made.A.T, C.T, horizon)
-    )
+    made = LinearSystem.from_any(system, need="AC")
+    return _gramian(made, made.A.T, made.C.T, horizon)
 
 
-def _discrete_gramian(system: System, A: Floats, B: Floats, horizon: float | None) -> Floats:
-    """The sum of A^k B B^T (A^T)^k over all steps to come, for a system in discrete time."""
-    from scipy.linalg import solve_discrete_lyapunov
+def _gramian(system: LinearSystem, A: Floats, B: Floats, horizon: float | None) -> Floats:
+    """Over all times or steps to come, or up to a horizon."""
+    from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
 
     if horizon is not None:
-        raise InputError(
-            "a horizon is for systems in continuous time; this one has steps: leave it out."
-        )
-    poles = np.linalg.eigvals(A)
-    worst = poles[np.argmax(np.abs(poles))]
-    if abs(worst) >= 1 - 1e-12:
-        raise InputError(
-            f"the Gramian over all steps to come does not exist: the pole at z = {worst:.6g} does not decay; take the system in "
-            "continuous time with a horizon."
-        )
-    return _symmetric(solve_discrete_lyapunov(A, B @ B.T))
-
-
-def _gramian(A: Floats, B: Floats, horizon: float | None) -> Floats:
-    from scipy.linalg import expm, solve_continuous_lyapunov
-
-    if horizon is None:
-        poles = np.linalg.eigvals(A)
-        worst = poles[np.argmax(poles.real)]
-        if worst.real >= -1e-12 * max(1.0, np.abs(poles).max()):
+        if system.period is not None:
             raise InputError(
-                f"the Gramian over all times to come does not exist: the pole at {shown_pole(worst)} does not decay; give a "
-                "horizon in seconds."
+                "a horizon is for systems in continuous time; this one has steps: leave it out."
             )
-        return _symmetric(solve_continuous_lyapunov(A, -B @ B.T))
+        return _gramian_up_to(A, B, positive(horizon, "horizon"))
+    poles = np.linalg.eigvals(A)
+    slowest = slowest_pole(poles, system.period)
+    limit = 1.0 if system.period else 0.0
+    if growth(slowest, system.period) >= limit - ROUND_OFF * max(1.0, np.abs(poles).max()):
+        times, advice = (
+            ("steps", "take the system in continuous time with a horizon")
+            if system.period
+            else ("times", "give a horizon in seconds")
+        )
+        raise InputError(
+            f"the Gramian over all {times} to come does not exist: the pole at {format_pole(slowest, system.period)} does not "
+            f"decay; {advice}."
+        )
+    if system.period:
+        return _symmetric(solve_discrete_lyapunov(A, B @ B.T))
+    return _symmetric(solve_continuous_lyapunov(A, -B @ B.T))
+
+
+def _gramian_up_to(A: Floats, B: Floats, T: float) -> Floats:
+    from scipy.linalg import expm
+
     # Van Loan over a short time: the exponential of [[-A, B B^T], [0, A^T]] holds exp(A t)^-1 W beside exp(A t)^T; then twice
     # the time again and again, W(2 t) = W(t) + exp(A t) W(t) exp(A t)^T, in which nothing cancels.
-    n, T = len(A), positive(horizon, "horizon")
+    n = len(A)
     halvings = math.ceil(math.log2(max(1.0, T * float(np.linalg.norm(A, 2)))))
     whole = expm(T / 2**halvings * np.block([[-A, B @ B.T], [np.zeros((n, n)), A.T]]))
     turn = whole[n:, n:].T

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, positive
-from eslabon.displays import displayed
-from eslabon.errors import InputError, MissingDependencyError
+from eslabon.answers import figure
+from eslabon.arguments import Floats
 from eslabon.formulas.structure import Partition
 from eslabon.model import Model
-from eslabon.pages import paragraph
-from eslabon.pages.notebook import linear_system
-from eslabon.plotting import saved
+from eslabon.model.scale import velocity_scales
+from eslabon.numerics.tolerances import BALANCED
+from eslabon.systems.linear.linear_system import LinearSystem
 
 if TYPE_CHECKING:
     from eslabon.compiler.formula import Formula
@@ -46,8 +45,7 @@ class Layout:
     request: Any
 
 
-@displayed
-class LinearModel:
+class LinearModel(LinearSystem):
     """dx/dt = A x + B u + drift, y = C x + D u for small changes about a state of motion, or about many: with leading axes.
 
     The state x are changes of the independent coordinates, then of their velocities; u are changes of the actuators' forces.
@@ -74,17 +72,23 @@ class LinearModel:
     ((4, 4), (4, 1))
     """
 
-    __slots__ = ("_known", "layout", "q", "tau", "v")
+    layout: Layout
+    q: Floats
+    v: Floats
+    tau: Floats
+    _known: dict[str, Floats]
 
     def __init__(
         self, layout: Layout, values: tuple[Floats, ...], q: ArrayLike, v: ArrayLike, tau: ArrayLike
-    ) -> None:  # fmt: skip
-        self.layout, self._known = layout, dict(zip(layout.values, values, strict=True))
-        self.q, self.v, self.tau = (
-            np.array(q, float),
-            np.array(v, float),
-            np.array(tau, float),
-        )  # the caller's may change
+    ) -> None:
+        # The caller's arrays may change; one update of the frozen object is quicker than five.
+        self.__dict__.update(
+            layout=layout,
+            _known=dict(zip(layout.values, values, strict=True)),
+            q=np.array(q, float),
+            v=np.array(v, float),
+            tau=np.array(tau, float),
+        )
 
     def _matrix(self, name: str) -> Floats:
         """What is known, what no state changes, or what is found when it is asked for."""
@@ -176,24 +180,9 @@ class LinearModel:
         """The number of independent coordinates."""
         return len(self.coordinates)
 
-    def __len__(self) -> int:
-        if not self.batch:
-            raise TypeError("one linear model has no length.")
-        return self.batch[0]
-
     def __getitem__(self, index: Any) -> LinearModel:
         """Some of many models."""
-        if not self.batch:
-            raise InputError(
-                f"there is one linear model of {self.name} here, and no others to choose from."
-            )
-        shape = self.batch
-        try:
-            places = np.arange(int(np.prod(shape))).reshape(shape)[index]
-        except IndexError as error:
-            raise InputError(
-                f"there are {'x'.join(map(str, shape))} linear models here: {error}."
-            ) from None
+        places, shape = self._places(index), self.batch
 
         def some(x: Floats, core: int) -> Floats:
             whole = np.broadcast_to(x, (*shape, *x.shape[x.ndim - core :]))
@@ -205,21 +194,6 @@ class LinearModel:
             some(self._known[name], self._known[name].ndim - len(shape)) for name in layout.values
         )
         return LinearModel(layout, values, q, v, tau)
-
-    def __bool__(self) -> bool:
-        return True
-
-    @property
-    def poles(self) -> np.ndarray:
-        """The eigenvalues of A, `(..., 2n)`, ordered by their size and with conjugates side by side.
-
-        >>> import eslabon as es
-        >>> float(es.load("cart_pole").linearize([0.0, 0.0]).poles.real.max().round(3))
-        3.974
-        """
-        found = np.linalg.eigvals(self.A).astype(complex)
-        order = np.lexsort((found.imag, found.real, np.abs(found).round(12)), axis=-1)
-        return np.take_along_axis(found, order, axis=-1)
 
     def modes(self) -> Modes:
         """The modes: frequencies, damping ratios, time constants, shapes in all joints, and participation of the states.
@@ -240,16 +214,26 @@ class LinearModel:
         >>> [ax.get_xlabel() for ax in es.load("double_pendulum").linearize([0.0, 0.0]).plot().axes[:2]]
         ['real part [1/s]', 'state']
         """
-        from eslabon.systems.linear.pole_plot import figure
-
-        return saved(figure(self, theme), path)
+        return figure(self, theme=theme, path=path)
 
     @property
     def equilibrium(self) -> np.ndarray | bool:
-        """Whether nothing moves or accelerates at the state, one by one."""
-        rest = np.abs(self.drift).max(axis=-1, initial=0.0) < 1e-9 * (
-            1.0 + np.abs(self.A).max(axis=(-2, -1), initial=0.0)
+        """Whether nothing moves or accelerates at the state, one by one.
+
+        Velocities are zero, and accelerations are round-off of what the actuators' forces, or displacements of one radian or one
+        characteristic length, would cause.
+        """
+        i = list(self.layout.partition.independent)
+        scale = np.asarray(velocity_scales(self.layout.model), dtype=float)[i]
+        stiffness = np.abs(self.A[..., self.dof :, : self.dof]) * scale[:, None] / scale
+        driven = scale * np.einsum(
+            "...ij,...j->...i", np.abs(self.B[..., self.dof :, :]), np.abs(self.tau)
         )
+        size = np.maximum(
+            stiffness.max(axis=(-2, -1), initial=0.0), driven.max(axis=-1, initial=0.0)
+        )
+        rest = (np.abs(self.a[..., i] * scale) <= BALANCED * size[..., None]).all(axis=-1)
+        rest = rest & ~np.any(self.v, axis=-1)
         return rest if self.batch else bool(rest)
 
     def derivative(
@@ -283,54 +267,6 @@ class LinearModel:
         from eslabon.systems.linear.contributions import contributions
 
         return contributions(self)
-
-    def discretized(self, step: float) -> tuple[Floats, Floats]:
-        """A and B of x[k+1] = A x[k] + B u[k] for forces held over a step (zero-order hold), exact.
-
-        >>> import eslabon as es
-        >>> es.load("cart_pole").linearize([0.0, 0.0]).discretized(0.01)[0][0].round(6)
-        array([ 1.0e+00, -3.6e-05,  1.0e-02, -0.0e+00])
-        """
-        from scipy.linalg import expm
-
-        h, n, nu = positive(step, "step"), self.A.shape[-1], self.B.shape[-1]
-        both = np.zeros((*self.batch, n + nu, n + nu))
-        both[..., :n, :n], both[..., :n, n:] = self.A * h, self.B * h
-        made = expm(both)
-        return made[..., :n, :n], made[..., :n, n:]
-
-    def to_control(self, step: float | None = None) -> Any:
-        """The model as python-control's `StateSpace`, with the names of its signals, for its Bode plots, root loci and step
-        responses; with a `step` in discrete time, forces held over it. Dots in names become underscores.
-
-        >>> import eslabon as es
-        >>> es.load("cart_pole").linearize([0.0, 0.0]).to_control().state_labels
-        ['x', 'theta', "x'", "theta'"]
-        """
-        try:
-            import control
-        except ImportError:
-            raise MissingDependencyError(
-                "to_control needs python-control; install it with: pip install 'eslabon[control]'"
-            ) from None
-        if self.batch:
-            raise InputError(
-                f"there are {int(np.prod(self.batch))} linear models of {self.name} here; to_control takes one, such as lm[0]."
-            )
-        A, B = (self.A, self.B) if step is None else self.discretized(step)
-        signals = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
-        names = {
-            what: [name.replace(".", "_") for name in own] for what, own in signals.items()
-        }  # it takes no dots
-        return control.ss(
-            A, B, self.C, self.D, 0 if step is None else step, name=self.name, **names
-        )
-
-    def _pieces(self) -> Iterator[str]:
-        if self.batch:
-            yield paragraph("Pick one by its index to see its matrices.", "es-caption")
-        else:
-            yield from linear_system(self)
 
     def __repr__(self) -> str:
         many = f"{'x'.join(map(str, self.batch))} linear models" if self.batch else "linear model"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from eslabon.answers import Answer, Block, Column, Table, answer, cell_text
 from eslabon.arguments import Floats
-from eslabon.displays import displayed
-from eslabon.systems.linear.linear_system import System, with_inputs, with_outputs
+from eslabon.errors import SingularityError
+from eslabon.numerics.tolerances import COINCIDENT
+from eslabon.systems.linear.linear_system import LinearSystem, format_pole, format_poles, growth
 from eslabon.systems.linear.numerical_failures import explained
 
 NOTHING = 1e-12  # of the largest singular value of Kalman's matrix: zero but for round-off
@@ -20,7 +23,7 @@ GONE, LITTLE = (
 ALIKE = 1e-6  # of the size of A: round-off takes poles that repeat so far apart, and not their mean
 
 
-@displayed
+@answer
 class ModeRank(NamedTuple):
     """A mode: its pole, how often it repeats, how far [A - s 1, B] is from losing rank there, as a share of its size, how much
     rank it lost, and the combination of states that is lost, or nearest to it."""
@@ -37,9 +40,8 @@ class ModeRank(NamedTuple):
         return GONE < self.distance <= LITTLE
 
 
-@displayed(also=("full",))
 @dataclass(frozen=True, eq=False, repr=False)
-class KalmanRank:
+class KalmanRank(Answer):
     """How much of a linear system its inputs reach, or its outputs show.
 
     Attributes
@@ -50,6 +52,7 @@ class KalmanRank:
     singular_values : of this matrix, as shares of the largest.
     modes : each with its distance from losing rank there (PBH), in the order of the poles.
     doubtful : whether round-off decides: a mode is neither clearly lost nor clearly not, or modes and rank disagree.
+    period : of a system in discrete time.
 
     >>> import eslabon as es
     >>> found = es.control.controllability(es.load("cart_pole").linearize([0.0, 0.0]))
@@ -63,6 +66,7 @@ class KalmanRank:
     singular_values: Floats
     modes: tuple[ModeRank, ...]
     doubtful: bool
+    period: float | None = None
 
     @property
     def full(self) -> bool:
@@ -74,28 +78,23 @@ class KalmanRank:
         """The modes that no input reaches, or no output shows."""
         return tuple(mode for mode in self.modes if mode.lost)
 
+    def contents(self) -> Iterator[Block]:
+        """The modes, and whether each is reached or seen."""
+        columns = ("pole", "multiplicity", "distance", "lost", "states")
+        rows = [(cell_text(mode.pole), *mode[1:]) for mode in self.modes]
+        yield Table(
+            (*map(Column, columns[:-1]), Column("states", kind="prose")), rows, repr(self)[1:-1]
+        )
+
     def __repr__(self) -> str:
         words = "completely" if self.full else "not completely"
         lost = "".join(
-            f"; not the mode at {shown_pole(mode.pole)} ({mode.states})" for mode in self.lost_modes
+            f"; not the mode at {format_pole(mode.pole, self.period)} ({mode.states})"
+            for mode in self.lost_modes
         )
         doubt = ", numerically doubtful" if self.doubtful else ""
         least = f"least singular value {self.singular_values[-1]:.2g} of the largest"
         return f"<{words} {self.kind}: rank {self.rank} of {self.size}{doubt}, {least}{lost}>"
-
-
-def shown_pole(s: complex) -> str:
-    """A pole in a sentence.
-
-    >>> shown_pole(-1 + 0j), shown_pole(-1 + 2j)
-    ('s = -1', 's = -1+2i')
-    """
-    s = complex(round(s.real, 12), round(s.imag, 12))
-    return (
-        f"s = {s.real:.6g}"
-        if abs(s.imag) < 1e-9 * max(1.0, abs(s))
-        else f"s = {s.real:.6g}{s.imag:+.6g}i"
-    )
 
 
 @explained("the controllability")
@@ -112,8 +111,8 @@ def controllability(system: Any) -> KalmanRank:
     >>> controllability(([[0.0, 1.0], [-1.0, 0.0]], [[0.0], [1.0]])).full
     True
     """
-    made, B = with_inputs(system)
-    return kalman_rank(made, made.A, B, "controllable")
+    made = LinearSystem.from_any(system, need="AB")
+    return kalman_rank(made, made.A, made.B, "controllable")
 
 
 @explained("the observability")
@@ -127,11 +126,11 @@ def observability(system: Any) -> KalmanRank:
     >>> observability(([[0.0, 1.0], [0.0, 0.0]], [[0.0, 1.0]]))
     <not completely observable: rank 1 of 2, least singular value 0 of the largest; not the mode at s = 0 (x1)>
     """
-    made, C = with_outputs(system)
-    return kalman_rank(made, made.A.T, C.T, "observable")
+    made = LinearSystem.from_any(system, need="AC")
+    return kalman_rank(made, made.A.T, made.C.T, "observable")
 
 
-def kalman_rank(system: System, A: Floats, B: Floats, kind: str) -> KalmanRank:
+def kalman_rank(system: LinearSystem, A: Floats, B: Floats, kind: str) -> KalmanRank:
     """The rank of (A, B)."""
     made = scaled(A, B)
     blocks = [made.B]
@@ -143,7 +142,55 @@ def kalman_rank(system: System, A: Floats, B: Floats, kind: str) -> KalmanRank:
     doubtful = any(mode.doubtful for mode in modes) or (rank == len(A)) != (
         not any(mode.lost for mode in modes)
     )
-    return KalmanRank(kind, len(A), rank, share, modes, doubtful)
+    return KalmanRank(kind, len(A), rank, share, modes, doubtful, system.period)
+
+
+def require_controllable(system: LinearSystem) -> None:
+    """Refuse inputs that do not move a mode."""
+    lost = kalman_rank(system, system.A, system.B, "controllable").lost_modes
+    if lost:
+        many = len(lost) > 1
+        raise SingularityError(
+            f"no feedback moves the mode{'s' * many} at {_listed(system, lost)}: the inputs {', '.join(system.inputs)} do not act "
+            f"on {'them' if many else 'it'} (the left eigenvector is orthogonal to B); add an input that does, or leave it out of "
+            "the model."
+        )
+
+
+def require_stabilizable(system: LinearSystem) -> None:
+    """Refuse inputs that do not move a mode which does not die out by itself."""
+    lost = [
+        mode
+        for mode in kalman_rank(system, system.A, system.B, "controllable").lost_modes
+        if not _dies_out(mode.pole, system)
+    ]
+    if lost:
+        raise SingularityError(
+            f"no gains stabilize the mode at {_listed(system, lost)}: the inputs {', '.join(system.inputs)} do not act on it."
+        )
+
+
+def require_observable(system: LinearSystem, decaying: bool = False) -> None:
+    """Refuse outputs that do not show a mode; with `decaying` those are allowed that die out by themselves."""
+    for mode in kalman_rank(system, system.A.T, system.C.T, "observable").lost_modes:
+        if not (decaying and _dies_out(mode.pole, system)):
+            raise SingularityError(
+                f"the mode with the pole {format_poles([mode.pole])} (of {mode.states}) cannot be observed from the outputs "
+                f"{', '.join(system.outputs)}; measure something that it moves."
+            )
+
+
+def _dies_out(pole: complex, system: LinearSystem) -> bool:
+    """Whether a motion dies out by itself, and not by round-off of A only."""
+    size = 1.0 if system.period else max(1.0, float(np.abs(system.A).max()))
+    limit = 1.0 if system.period else 0.0
+    return bool(growth(pole, system.period) < limit - COINCIDENT * size)
+
+
+def _listed(system: LinearSystem, modes: Sequence[ModeRank]) -> str:
+    return "; ".join(
+        f"{format_pole(mode.pole, system.period)} (of {mode.states})" for mode in modes
+    )
 
 
 class Scaled(NamedTuple):
@@ -165,7 +212,7 @@ def scaled(A: Floats, B: Floats) -> Scaled:
     return Scaled(balanced / speed, pushed / np.where(columns > 0, columns, 1.0), units, speed)
 
 
-def _modes(system: System, made: Scaled) -> tuple[ModeRank, ...]:
+def _modes(system: LinearSystem, made: Scaled) -> tuple[ModeRank, ...]:
     """For each pole s the singular values of [A - s 1, B], both of size one."""
     modes = []
     for s, often in _distinct(np.linalg.eigvals(made.A)):

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import Floats
 from eslabon.errors import ModelError
-from eslabon.plotting import axis_label, colour_bar, colour_map, legend, new_figure, panel_title
+from eslabon.plotting import (
+    colour_bar,
+    colour_map,
+    legend,
+    new_figure,
+    panel_title,
+    saved,
+)
+from eslabon.plotting.pole_plane import pole_plane
 from eslabon.systems.linear.linear_model import LinearModel
 from eslabon.systems.linear.modes import Modes
 
-RATIOS = (0.2, 0.4, 0.6, 0.8)  # of damping, whose lines are drawn
 SAME = 1e-6  # of the largest pole: poles that are drawn as one
-ROOM = 1.15  # the part of the plane around the poles
 WRITTEN = 0.4  # of one: a participation from which on the cell is bright
 
 
-def figure(lm: LinearModel, theme: str | None) -> Any:
+def figure(lm: LinearModel, *, theme: str | None = None, path: str | Path | None = None) -> Any:
     """See `LinearModel.plot`."""
     if not lm.dof:
         raise ModelError(
@@ -40,40 +46,11 @@ def figure(lm: LinearModel, theme: str | None) -> Any:
     if not many:
         _participation(axes[1], lm, lm.modes())
     made.suptitle(repr(lm)[1:-1].removeprefix("LinearModel: "), color=made.theme.quiet)
-    return made
+    return saved(made, path)
 
 
 def _pair(pole: complex) -> tuple[complex, ...]:
     return (pole, pole.conjugate()) if pole.imag else (pole,)
-
-
-def pole_plane(ax: Any, poles: Any) -> None:
-    """The plane around poles: axes through zero, and lines of equal damping ratio on the stable side."""
-    theme = ax.get_figure(root=True).theme
-    reach = max(float(np.abs(poles).max(initial=0.0)), 1e-9)
-    left, right = (
-        min(float(poles.real.min(initial=0.0)), -0.3 * reach),
-        max(float(poles.real.max(initial=0.0)), 0.15 * reach),
-    )
-    up = max(float(np.abs(poles.imag).max(initial=0.0)), 0.3 * reach) * ROOM
-    ax.set(xlim=(ROOM * left, ROOM * right), ylim=(-up, up))
-    ax.axhline(0, color=theme.quiet, linewidth=0.8)
-    ax.axvline(0, color=theme.quiet, linewidth=0.8)
-    for ratio in RATIOS:
-        steep = np.sqrt(1 - ratio**2) / ratio
-        end = min(-ROOM * left, up / steep)
-        for sign in (1, -1):
-            ax.plot([0, -end], [0, sign * steep * end], color=theme.grid, linewidth=0.9, zorder=1)
-        ax.annotate(
-            f"{ratio:g}",
-            (-end, steep * end),
-            xytext=(2, -8),
-            textcoords="offset points",
-            fontsize=7,
-            color=theme.quiet,
-            clip_on=True,
-        )
-    ax.set(xlabel=axis_label("real part", "1/s"), ylabel=axis_label("imaginary part", "rad/s"))
 
 
 def _few(ax: Any, poles: Any) -> None:
@@ -111,7 +88,7 @@ def _few(ax: Any, poles: Any) -> None:
     legend(ax, "below")
 
 
-def _many(ax: Any, poles: Floats) -> None:
+def _many(ax: Any, poles: Any) -> None:
     """The poles of all models, coloured in their order."""
     theme = ax.get_figure(root=True).theme
     flat = poles.reshape(-1, poles.shape[-1])

@@ -12,7 +12,7 @@ from eslabon.bond_graph.bond_graph import BondGraph
 from eslabon.bond_graph.graph_formulas import DEPENDENCE
 from eslabon.bond_graph.graph_runs import Response
 from eslabon.bond_graph.graph_values import value
-from eslabon.bond_graph.linear_model_of_graph import LinearGraph
+from eslabon.bond_graph.linear_model_of_graph import GraphModel
 from eslabon.bond_graph.observer_graph import ObserverGraph
 from eslabon.language import phrase, plural
 from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
@@ -59,7 +59,7 @@ def printed_gains(n: int) -> Floats:
     return np.full((n, 1), -2.0 if n == 4 else -0.1)
 
 
-def through_graph(g: BondGraph, lm: LinearGraph) -> Floats:
+def through_graph(g: BondGraph, lm: GraphModel) -> Floats:
     """A - E^-1 H C: the printed gains as gyrators and transformers of the observer's graph (procedure 5.2), dependent storages
     in it too."""
     E: Floats = value(g, DEPENDENCE, lm.x, lm.u, 0.0)
@@ -68,7 +68,7 @@ def through_graph(g: BondGraph, lm: LinearGraph) -> Floats:
 
 
 @cache
-def stanford_linear(name: str = "morales_stanford") -> LinearGraph:
+def stanford_linear(name: str = "morales_stanford") -> GraphModel:
     g = BondGraph.load(name)
     rest = g.steady_state(AT)
     return g.linearize(rest.x, rest.u)
