@@ -126,6 +126,11 @@ class Run:
         self.passages.finish()
 
     @property
+    def branches(self) -> dict[tuple[int, ...], BranchRates]:
+        """The rates near rank loss."""
+        return {} if self.branch is None else {(): self.branch}
+
+    @property
     def reached(self) -> float:
         return self.t[-1] if self.t else float(self.span[0])
 
@@ -284,7 +289,8 @@ class Run:
         """The solver; or another one, where it has drifted off the manifold."""
         if (
             solver.status != "running"
-            or not self.system.m.closed
+            or self.branch is None
+            or self.branch.refuses
             or self.steps < self._begun + OFTEN
         ):
             return solver
@@ -489,6 +495,11 @@ class Runs:
             self.runs[index] = Run(picked, own, x0[index], span, settings, passed, part)
 
     @property
+    def branches(self) -> dict[tuple[int, ...], BranchRates]:
+        """The rates near rank loss of all trajectories."""
+        return {at: run.branch for at, run in self.runs.items() if run.branch is not None}
+
+    @property
     def reached(self) -> float:
         return self.running.reached
 
@@ -497,6 +508,7 @@ class Runs:
             self.running = run
             run.integrate()
             self.passages.first[index] = run.passages.first
+            self.passages.found += [p._replace(trajectory=index) for p in run.passages.found[:1]]
 
     def outcome(self) -> Outcome:
         """What there is so far, at the common times."""
