@@ -5,8 +5,8 @@ import pytest
 
 import eslabon as es
 from eslabon.reproductions import figures_of
-from eslabon.reproductions.diaz import four_bar, planar_3rrr, table_1
-from eslabon.reproductions.diaz.equations import Loops
+from eslabon.reproductions.diaz import diaz_planar_3rrr, four_bar, table_1
+from eslabon.reproductions.diaz.diaz_equations import Loops
 from eslabon.reproductions.diaz.forms import Augmented, Reduced, integrate
 
 
@@ -21,18 +21,18 @@ def test_far_states_stay_on_their_branch():
 
 
 def test_what_does_not_close_is_refused():
-    m, home = planar_3rrr.start()
+    m, home = diaz_planar_3rrr.start()
     with pytest.raises((es.AssemblyError, np.linalg.LinAlgError)):
         Loops(m, home).state(home[[0, 3, 5]] + np.array([2.0, -2.0, 2.0]), np.zeros(3))
 
 
 def test_evaluations_counted_are_evaluations_made():
-    m, home = planar_3rrr.start()
+    m, home = diaz_planar_3rrr.start()
     made = []
 
     def push(t):
         made.append(t)
-        return planar_3rrr.PUSH
+        return diaz_planar_3rrr.PUSH
 
     for form in (Reduced(m, push, home), Augmented(m, push, home, project=True)):
         made.clear()

@@ -7,13 +7,15 @@ import sympy
 import eslabon as es
 from eslabon.reproductions import figures_of
 from eslabon.reproductions.morales import (
-    causal_paths,
     linear_models,
+    morales_causal_paths,
     morales_lagrange,
-    observers,
+    morales_observers,
+    robot_forms,
     steady_states,
 )
 from eslabon.reproductions.morales.matrices import block, letters
+from eslabon.reproductions.verdicts import number
 from eslabon.systems.control.observers import luenberger
 
 
@@ -87,7 +89,7 @@ def test_the_printed_formulas_are_not_the_jacobian_but_give_the_printed_digits()
 def test_right_linear_models_follow_the_graph():
     """A small step: the linear response stays by the nonlinear one, the printed one does not."""
     g = es.BondGraph.load("morales_stanford_constant")
-    u, du, t = observers.AT, np.array([1e-3, 1e-3, 1e-3, 0.0]), np.linspace(0, 5, 51)
+    u, du, t = morales_observers.AT, np.array([1e-3, 1e-3, 1e-3, 0.0]), np.linspace(0, 5, 51)
     rest = g.steady_state(u)
     lm = g.linearize(rest.x, rest.u)
     B = {"linear": lm.B, "as printed": np.eye(7)[:, :4]}
@@ -103,17 +105,17 @@ def test_right_linear_models_follow_the_graph():
 def test_the_printed_gains_through_the_graph(name):
     """E^-1 H is what the graph of the observer makes of moduli H."""
     g = es.BondGraph.load(name)
-    lm = linear_models.puma_linear() if g.order == 4 else observers.stanford_linear(name)
-    H, C = observers.printed_gains(g.order), linear_models.output(g, lm)
-    gains = (lm.A - observers.through_graph(g, lm)) @ np.linalg.pinv(C)
+    lm = linear_models.puma_linear() if g.order == 4 else morales_observers.stanford_linear(name)
+    H, C = morales_observers.printed_gains(g.order), linear_models.output(g, lm)
+    gains = (lm.A - morales_observers.through_graph(g, lm)) @ np.linalg.pinv(C)
     made = g.with_detectors(y="f2").observer_graph(gains=gains, x=lm.x, u=lm.u)
     np.testing.assert_allclose(made.port_gains, H, atol=1e-9)
-    poles = np.linalg.eigvals(observers.through_graph(g, lm))
+    poles = np.linalg.eigvals(morales_observers.through_graph(g, lm))
     np.testing.assert_allclose(np.sort_complex(made.poles), np.sort_complex(poles), atol=1e-6)
 
 
 def test_no_gain_observes_the_stanford_arm_from_joint_2():
-    lm, g = observers.stanford_linear(), es.BondGraph.load("morales_stanford")
+    lm, g = morales_observers.stanford_linear(), es.BondGraph.load("morales_stanford")
     C = linear_models.output(g, lm)
     with pytest.raises(es.EslabonError, match="cannot be observed"):
         luenberger((lm.A, lm.B, C), [-1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0])
@@ -123,10 +125,10 @@ def test_no_gain_observes_the_stanford_arm_from_joint_2():
 
 def test_errors_of_the_working_observers_die_out():
     t = np.array([0.0, 5.0, 20.0])
-    for name, measured in (("morales_puma", ("f2",)), ("morales_stanford", observers.ALL)):
-        made = observers.observer(name, *measured)
+    for name, measured in (("morales_puma", ("f2",)), ("morales_stanford", morales_observers.ALL)):
+        made = morales_observers.observer(name, *measured)
         assert made.stable
-        errors = abs(made.errors(observers.watched(made, t))).max(axis=-1)
+        errors = abs(made.errors(morales_observers.watched(made, t))).max(axis=-1)
         assert errors[0] > 0.04
         assert errors[-1] < 1e-6
 
@@ -134,7 +136,7 @@ def test_errors_of_the_working_observers_die_out():
 def test_noise_of_poles_bounds_their_motion():
     rng = np.random.default_rng(3)
     F, spread = np.diag([-1.0, -2.0, -4.0]) + 0.1 * rng.normal(size=(3, 3)), np.full((3, 3), 1e-6)
-    poles, noise = observers.noisy_poles(F, spread)
+    poles, noise = morales_observers.noisy_poles(F, spread)
     for _ in range(20):
         moved = np.linalg.eigvals(F + spread * rng.uniform(-1, 1, (3, 3)))
         apart = abs(moved[:, None] - poles[None, :]).min(axis=0)
@@ -142,12 +144,12 @@ def test_noise_of_poles_bounds_their_motion():
 
 
 def test_paths_without_repetitions():
-    assert causal_paths.collapsed("3 3 4 4 5 24 24 23") == "3 4 5 24 23"
+    assert morales_causal_paths.collapsed("3 3 4 4 5 24 24 23") == "3 4 5 24 23"
     assert all(
         len(paths) == (0 if element == "ig" else len(paths))
-        for element, paths in causal_paths.from_output("(5.79)").items()
+        for element, paths in morales_causal_paths.from_output("(5.79)").items()
     )
-    assert not causal_paths.from_output("(5.79)")["ig"]
+    assert not morales_causal_paths.from_output("(5.79)")["ig"]
 
 
 def test_case_b_is_an_equilibrium():
@@ -163,3 +165,33 @@ def test_figures(tmp_path):
     for file in files:
         assert file.read_bytes().startswith(b"\x89PNG")
         assert file.stat().st_size > 15_000
+
+
+def test_a_printed_zero_agrees_with_zero_only():
+    rows = {row.what: row for row in linear_models.puma().rows}
+    lost = rows["A(1,3) (5.73)"]
+    assert lost.printed == "0"
+    assert lost.difference == pytest.approx(5 / 6)  # 1/c2 by E
+    assert str(lost.verdict) == "print is wrong"
+    assert str(number("x", "0", 0.3, reason="Because.").verdict) == "print is wrong"
+    assert str(number("x", "0", 1e-12).verdict) == "agrees"
+    assert str(number("x", "0.0", 0.03).verdict) == "agrees"
+
+
+EVERY = [
+    *(f"(4.{k})" for k in (*range(61, 71), 102, *range(109, 119), 122, 152, 153, 161)),
+    *(f"(4.{k})" for k in (175, 176, 177, 180)),
+    *(f"(5.{k})" for k in (*range(33, 41), 51)),
+]
+WRONG = {"(4.62)", "(4.112)", "(4.115)", "(4.175)", "(4.176)", "(4.177)", "(5.51)"}
+
+
+def test_every_equation_of_the_robot_forms_has_a_row_and_a_reason_if_it_is_wrong():
+    rows = [row for section in robot_forms.sections() for row in section.rows]
+    missing = [where for where in EVERY if not any(where in row.what for row in rows)]
+    assert missing == []
+    assert not [row.what for row in rows if str(row.verdict) == "not explained"]
+    wrong = [row for row in rows if str(row.verdict) == "print is wrong"]
+    assert {row.what[row.what.index("(") :][:7].rstrip(",") for row in wrong} <= WRONG
+    assert all(any(where in row.what for row in wrong) for where in WRONG)
+    assert all(row.remark for row in wrong)

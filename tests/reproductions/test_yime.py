@@ -7,8 +7,13 @@ import pytest
 
 import eslabon as es
 from eslabon.reproductions import figures_of
-from eslabon.reproductions.yime import five_bar, planar_3rrr, published_torque, spatial_four_bar
-from eslabon.reproductions.yime.equations import Slips, by_the_paper
+from eslabon.reproductions.yime import (
+    published_torque,
+    spatial_four_bar,
+    yime_five_bar,
+    yime_planar_3rrr,
+)
+from eslabon.reproductions.yime.yime_equations import Slips, by_the_paper
 
 
 @pytest.mark.parametrize("name", ["slider_crank", "rojas_7r_loop"])
@@ -50,7 +55,7 @@ def test_the_extremes_of_theta3u_by_the_papers_equations():
 
 def test_accelerations_are_the_slopes_of_the_rates():
     """By central differences."""
-    for r in (five_bar.motion(), spatial_four_bar.motion(), planar_3rrr.motion()):
+    for r in (yime_five_bar.motion(), spatial_four_bar.motion(), yime_planar_3rrr.motion()):
         slope = (r.v[2:] - r.v[:-2]) / (r.t[2:] - r.t[:-2])[:, None]
         assert np.abs(slope - r.a[1:-1]).max() < 1e-3 * np.abs(r.a).max()
 

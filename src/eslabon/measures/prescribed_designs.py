@@ -17,7 +17,7 @@ from eslabon.model.scale import velocity_scales
 from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, SINGULAR
 from eslabon.solve.configurations import Configurations
 from eslabon.solve.constraints.independent_coordinates import redundancy_is_constant, retained_rows
-from eslabon.solve.designs import designs_of
+from eslabon.solve.designs import designs_of, row_scales_of
 from eslabon.solve.inverse_kinematics import reached
 from eslabon.solve.prescribed import as_configuration, prescribed
 from eslabon.solve.problem import Problem
@@ -25,7 +25,6 @@ from eslabon.solve.rates import COMPLETION, Rates, rates
 from eslabon.solve.solve_options import Options
 from eslabon.solve.target import Target
 
-OPEN = 1e-6  # m or rad: what violates loop closure by more is not assembled
 JUMP = 0.3  # rad or m between where the velocities lead and the next configuration
 
 
@@ -143,7 +142,9 @@ def _counted(bad: Any, k: int) -> str:
 
 def _open(m: Mechanism, q: Floats, own: dict[str, Floats]) -> dict[int, str]:
     left = np.abs(_of(m, "constraint", q, own))
-    bad, names, made = ~(left.max(axis=-1, initial=0.0) <= OPEN), row_names(m), {}
+    comparable = left * row_scales_of(m, designs_of(m, own))
+    bad, names = ~(comparable.max(axis=-1, initial=0.0) <= ACCEPTED_VIOLATION), row_names(m)
+    made = {}
     loops = {loop.name for loop in m.loops}
     for k in _rows(bad):
         worst = np.where(np.isfinite(left[k]), left[k], np.inf).max(axis=0)
@@ -163,7 +164,8 @@ def _beyond(m: Mechanism, q: Floats, values: Floats, given: Problem) -> dict[int
     off = np.minimum(
         off, np.abs(off - 2 * np.pi * np.round(off / (2 * np.pi)))
     )  # whole turns are none
-    bad = off.max(axis=-1, initial=0.0) > OPEN
+    comparable = off * velocity_scales(m)[given.velocities(m)]
+    bad = comparable.max(axis=-1, initial=0.0) > ACCEPTED_VIOLATION
     columns = [name for name in given.held for _ in range(m.joint(name).nq)]
     return {
         k: f"cannot be assembled: '{columns[int(off[k].max(axis=0).argmax())]}' would be beyond its limits{_counted(bad, k)}."

@@ -23,7 +23,7 @@ from eslabon.errors import ReadError, format_value
 from eslabon.model import Model
 from eslabon.model.configuration import SignalColumn
 from eslabon.motion.measured_tables import read_table
-from eslabon.motion.signals import Occurrences, Statistics
+from eslabon.motion.signals import Occurrences, Passage, Statistics
 from eslabon.motion.trajectory import Trajectory
 from eslabon.sheets import from_inert, inert
 
@@ -137,7 +137,7 @@ def _from_npz(content: bytes, _: str) -> Trajectory:
     groups = {name: data[f"group {name}"] for name in about["groups"]}
     return _checked(
         Trajectory(
-            data["t"], groups, columns, about["name"], events, Statistics(**about["statistics"])
+            data["t"], groups, columns, about["name"], events, _statistics(about["statistics"])
         )
     )
 
@@ -161,6 +161,15 @@ def _checked(motion: Trajectory) -> Trajectory:
         if any(len(x) != len(happened.t) or x.ndim > 2 for x in happened):
             raise ValueError("an event has not a state for each of its times")
     return motion
+
+
+def _statistics(about: Mapping[str, Any]) -> Statistics:
+    """From what a file says, whose lists were tuples."""
+    passages = (
+        Passage(t, tuple(loops), ranks, distance, interpolated, tuple(trajectory))
+        for t, loops, ranks, distance, interpolated, trajectory in about.get("passages", ())
+    )
+    return Statistics(**{**about, "passages": tuple(passages)})
 
 
 # A table -------------------------------------------------------------------------------------------------------------

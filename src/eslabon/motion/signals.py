@@ -29,15 +29,39 @@ class Occurrences(NamedTuple):
     v: Floats
 
 
+class Passage(NamedTuple):
+    """A singular configuration that a motion passed.
+
+    Attributes
+    ----------
+    t : when, in seconds.
+    loops : the loops and couplings whose constraints depended on one another there.
+    ranks : how many ranks J lost.
+    distance : how near the rates came to rank loss; about one is ordinary (`constraint_projection.rank_distance`).
+    interpolated : evaluations of the rates that were interpolated from neighbours on the branch.
+    trajectory : the place of the trajectory, of many.
+    """
+
+    t: float
+    loops: tuple[str, ...]
+    ranks: int
+    distance: float
+    interpolated: int
+    trajectory: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True)
 class Statistics(Answer):
     """Where signals come from: the method of a run, its steps and evaluations of the rates of one
-    trajectory, and the seconds for all; "samples", "path" and the like for others."""
+    trajectory, and the seconds for all; "samples", "path" and the like for others. `passages` are the
+    singular configurations that were passed, the first ones of many trajectories; neighbours that
+    rates were interpolated from count as evaluations."""
 
     method: str
     steps: int = 0
     evaluations: int = 0
     seconds: float = 0.0
+    passages: tuple[Passage, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -45,8 +45,8 @@ OUTSIDE = 1e-9  # of its span: times beyond it by less are its ends
 
 class Outcome(NamedTuple):
     """What a run made: times, states (..., times, n), what it took, for each event the times and states of its occurrences; of
-    what a law that is sampled or written in Python drove it with, the forces that acted and those asked for; and the states
-    of a law."""
+    what a law that is sampled or written in Python drove it with, the forces that acted and those asked for; the states
+    of a law; and the accelerations, where modes decide about them."""
 
     t: Floats
     x: Floats
@@ -56,6 +56,7 @@ class Outcome(NamedTuple):
     tau: Floats | None = None
     asked: Floats | None = None
     state: Floats | None = None
+    a: Floats | None = None
 
     def remembering(self, memory: Memory) -> Outcome:
         """With what a law remembered."""
@@ -283,11 +284,11 @@ class Trajectory(Signals):
     def at_symbol(self, t: Any, q: Any = None, v: Any = None) -> State:
         """q, v and a at a symbolic time; with the state q, v of a mechanism those of all its joints: what
         the motion does not tell is as it is."""
-        given, m = self._in_time.symbols(t), self.m
+        given, m = self._in_time.symbols(_symbols(t, "t", 1)), self.m
         if q is None or self.whole or m is None:
             return given
         places, own = list(m.actuated_coordinates), list(m.actuated_velocities)
-        qd, vd, ad = casadi.SX(q), casadi.SX(v), casadi.SX.zeros(m.nv)
+        qd, vd, ad = _symbols(q, "q", m.nq), _symbols(v, "v", m.nv), casadi.SX.zeros(m.nv)
         qd[places], vd[own], ad[own] = given.q, given.v, given.a
         return State(qd, vd, ad)
 
@@ -477,6 +478,19 @@ class Trajectory(Signals):
         ['q1 [rad]']
         """
         return figure(self, what=what, joints=joints, theme=theme, path=path)
+
+
+def _symbols(x: Any, name: str, size: int) -> Any:
+    """A column of so many symbols of CasADi."""
+    try:
+        made = casadi.SX(x)
+    except Exception:
+        made = None
+    if made is None or made.shape != (size, 1):
+        raise InputError(
+            f"{name} is a column of {size} symbol{'s' * (size > 1)} of CasADi (SX); it is {format_value(x)}."
+        )
+    return made
 
 
 def _read_only(x: Floats) -> Floats:

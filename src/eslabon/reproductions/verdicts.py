@@ -2,6 +2,7 @@
 
 * agrees: the difference is within half a unit of the last printed digit, plus the noise of the document's own
   arithmetic where that is stated; a statement agrees if what it says holds within the stated tolerance.
+  A printed 0 without decimals is exact: it agrees with nothing but zero.
 * noise: the print shows digits, but they and the computed value are both below that noise.
 * print damaged: it does not agree, and one digit or letter, or a mark such as a dot, a bar or a bracket, makes it right.
   The last digit of a rounded number does not count: that is inaccuracy. Nor does a sign.
@@ -50,7 +51,7 @@ def number(
     difference = float(computed) - value
     if value != 0 and max(abs(value), abs(computed)) <= noise:
         verdict = Verdict.NOISE
-    elif abs(difference) <= (last_unit(printed) if unit is None else unit) / 2 + noise:
+    elif abs(difference) <= resolution(printed, unit) + noise:
         verdict = Verdict.AGREES
     elif one_digit_apart(printed, as_printed(computed, printed)):
         verdict = Verdict.DAMAGED
@@ -65,6 +66,18 @@ def numbers(
 ) -> list[Row]:
     """A row for each printed number, its name and its computed value; `more` goes to each `number`."""
     return [number(*each, **more) for each in zip(names, printed, computed, strict=True)]
+
+
+def resolution(text: str, unit: float | None = None) -> float:
+    """By how much a value may differ from a printed number that is rounded: half of the last digit's unit, or of
+    the unit given; from a 0 without decimals, which is no rounded number, by round-off.
+
+    >>> resolution("-15.0"), resolution("0"), resolution("0.00")
+    (0.05, 1e-09, 0.005)
+    """
+    if text.lstrip("+-") == "0":
+        return ROUND_OFF
+    return (last_unit(text) if unit is None else unit) / 2
 
 
 def last_unit(text: str) -> float:

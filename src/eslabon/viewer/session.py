@@ -33,7 +33,7 @@ from eslabon.model.configuration import (
 )
 from eslabon.model.memory import per_model
 from eslabon.model.scale import characteristic_length, velocity_scales
-from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
+from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, DISTINCT
 from eslabon.scene import body_poses
 from eslabon.solve.branch_assembly import NearBranch
 from eslabon.solve.configurations import Configurations, distinct
@@ -271,15 +271,16 @@ class Session:
             word = "assembly mode"
         elif self.frame is not None and self.task(self.frame) == "pose":
             goal = Target(self.frame, pose=self.pose(self.frame))
-            modes = self.m.inverse_kinematics(goal, self.q, solutions=WORKING_MODES, report=True).q
-            reached = np.abs(
-                np.asarray(self.m.pose(modes, self.frame)) - self.pose(self.frame)
-            ).max(axis=(-1, -2))
-            modes, word = modes[reached < 1e-6], "working mode"
+            found_modes = self.m.inverse_kinematics(
+                goal, self.q, solutions=WORKING_MODES, report=True
+            )
+            modes, word = found_modes.q[found_modes.converged], "working mode"
         else:
             return found
         modes = modes[
-            distinct(self._places(modes), lambda others, x: np.abs(others - x).max(axis=-1), 1e-6)
+            distinct(
+                self._places(modes), lambda others, x: np.abs(others - x).max(axis=-1), DISTINCT
+            )
         ][:MODES]
         return found | {f"{word} {k + 1} of {len(modes)}": np.array(q) for k, q in enumerate(modes)}
 

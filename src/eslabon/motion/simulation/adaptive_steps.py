@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,17 @@ from eslabon.arguments import Floats
 from eslabon.errors import InputError
 from eslabon.motion.simulation import equations_of_motion
 from eslabon.motion.simulation.actuation import Control, Table
-from eslabon.motion.simulation.applied_system import System
+from eslabon.motion.simulation.applied_system import SwitchedForces, System
 from eslabon.motion.simulation.branch_rates import BranchRates
 from eslabon.motion.simulation.controller_memory import Memory, within
+from eslabon.motion.simulation.mode_switches import (
+    PARTS,
+    Look,
+    Modes,
+    SwitchingError,
+    sign_changes,
+    zero_between,
+)
 from eslabon.motion.simulation.native_laws import Law
 from eslabon.motion.simulation.python_laws import Called, ask
 from eslabon.motion.simulation.sampled_laws import Sampler
@@ -41,7 +49,6 @@ DRIFT, DRIFT_MULTISTEP = (
 OFTEN = 10  # steps before it is looked at again
 PATIENCE = 20_000  # evaluations in which a run must get ahead by
 LEAST = 1e-7  # of its length
-PARTS = 4  # of a step, in each of which an event may happen once
 
 Function = Callable[[float, Floats], Any]
 Event = Callable[[float, Floats, Floats], float]
@@ -90,6 +97,12 @@ class Run:
         law = self.control if isinstance(self.control, Law) else None
         self.branch = BranchRates(self.system, law) if self.system.m.closed else None
         self._n, nu = self.system.m.nq + self.system.m.nv, self.system.m.nu
+        law = self._law()
+        limited = law is not None or self._is_table("linear", "cubic")
+        self.switched = self.system.switched_forces(law, limited)
+        self.modes: Modes | None = None
+        self._interpolant: tuple[Any, float, Any] | None = None  # of a step
+        self.acted: list[tuple[Floats, ...]] = []  # forces, and accelerations, at these times
         if isinstance(self.control, Called | Sampler):
             self.memory, self.x0 = Memory.of(self.x0[self._n :], nu), self.x0[: self._n]
 
@@ -98,6 +111,8 @@ class Run:
         start, x = self.span[0], self.system.projected(self.x0, self.span[0])
         self._sample(start, x)
         f = self._functions(start)[0]
+        if self.modes is not None and not self._switch(self.modes.start, start, x):
+            return
         self._keep(start, x)
         self.passages.add(start, x)
         if not np.isfinite(f(start, x)).all():  # SciPy would search a step for ever
@@ -109,6 +124,11 @@ class Run:
                 break
             self._sample(end, x)
         self.passages.finish()
+
+    @property
+    def branches(self) -> dict[tuple[int, ...], BranchRates]:
+        """The rates near rank loss."""
+        return {} if self.branch is None else {(): self.branch}
 
     @property
     def reached(self) -> float:
@@ -130,6 +150,10 @@ class Run:
         t, x = states(self.t, self.x)
         evaluations = self.evaluations + (self.branch.neighbours if self.branch else 0)
         made = Outcome(t, x[:, : self._n], self.steps, evaluations, events, state=x[:, self._n :])
+        if self.acted:
+            asked, tau, a = (np.array(rows) for rows in zip(*self.acted, strict=True))
+            follows = self._law() is not None or self._is_table("linear", "cubic")
+            made = made._replace(asked=asked, tau=tau, a=a) if follows else made._replace(a=a)
         if not isinstance(self.control, Called | Sampler):
             return made
         width = 3 * m.nu + self.memory.state.shape[-1]
@@ -138,7 +162,9 @@ class Run:
     def _edges(self) -> Floats:
         """Where the intervals begin and end: at jumps of the forces."""
         start, end, control = self.span[0], self.span[-1], self.control
-        jumps = control.times if isinstance(control, Table) and control.holds else np.empty(0)
+        jumps = np.empty(0)
+        if isinstance(control, Table) and control.kind in ("hold", "linear"):
+            jumps = control.times  # of the forces, or of their slopes
         if isinstance(control, Sampler):
             self._agenda = control.agenda(end)
             jumps = np.array(list(self._agenda))
@@ -166,6 +192,8 @@ class Run:
     def _interval(self, begin: float, end: float, x: Floats) -> Floats:
         """The state at its end."""
         functions = self._functions(0.5 * (begin + end))
+        if self.modes is not None and not self._switch(self.modes.start, begin, x):
+            return x
         events = [_Event(self.system, *event, begin, x) for event in self.settings.events.items()]
         solver, t = self._solver(functions, begin, x, end), begin
         while solver.status == "running":
@@ -177,12 +205,57 @@ class Run:
                 self.trouble = message or "the step it would need is too small."
                 self._keep(t, x)
                 return x
-            t, x = solver.t, np.array(solver.y)
-            self.passages.add(t, x)
-            if self._after(solver, events):
+            try:
+                switch = self._next_switch(solver)
+            except (_Stuck, SwitchingError) as error:
+                self.trouble = str(error) or "the step it would need is too small."
                 return x
-            solver = self._renewed(solver, functions, end)
+            t, x = (solver.t, np.array(solver.y)) if switch is None else (switch.t, switch.x)
+            self.passages.add(t, x)
+            if self._after(solver, events, t):
+                return x
+            if switch is None:
+                solver = self._renewed(solver, functions, end)
+                continue
+            assert self.modes is not None
+            if not self._switch(self.modes.switch, t, x, switch.surface, switch.sizes):
+                return x
+            self._limit = self.evaluations + PATIENCE
+            if not t < end:
+                break
+            solver = self._solver(functions, t, x, end, solver.step_size)
         return self.system.projected(x, end)
+
+    def _next_switch(self, solver: Any) -> _Switch | None:
+        """The first change of modes in a step; one that changes nothing is made without notice."""
+        modes = self.modes
+        if modes is None:
+            return None
+        begin, end, dense = solver.t_old, solver.t, self._dense(solver)
+
+        def state(t: Any) -> Floats:
+            x = np.array(dense(t).T)
+            x[np.asarray(t) == end] = solver.y
+            return x
+
+        while (found := modes.first_switch(begin, end, state)) is not None:
+            t, surface = found
+            if not modes.is_idle(t, state(t), end, state(end), surface):
+                sizes = modes.sizes(np.linspace(solver.t_old, end, PARTS + 1), state)
+                return _Switch(t, self.system.projected(state(t), t), surface, sizes)
+            modes.flip(surface)
+            begin = t
+        modes.step_done()
+        return None
+
+    def _switch(self, change: Callable[..., None], t: float, x: Floats, *words: Any) -> bool:
+        """Change the modes; whether that was possible."""
+        try:
+            change(t, x, *words)
+        except (_Stuck, SwitchingError) as error:
+            self.trouble = str(error) or "the step it would need is too small."
+            self._keep(t, x)
+        return not self.trouble
 
     def _solver(
         self,
@@ -201,7 +274,8 @@ class Run:
             "atol": said.atol,
             "max_step": said.longest,
         }
-        if said.method in IMPLICIT and jacobian is not None:
+        sliding = self.modes is not None and self.modes.held
+        if said.method in IMPLICIT and jacobian is not None and not sliding:
             options["jac"] = jacobian
         if first is not None and said.method not in MULTISTEP:
             options["first_step"] = min(first, end - t)
@@ -215,7 +289,8 @@ class Run:
         """The solver; or another one, where it has drifted off the manifold."""
         if (
             solver.status != "running"
-            or not self.system.m.closed
+            or self.branch is None
+            or self.branch.refuses
             or self.steps < self._begun + OFTEN
         ):
             return solver
@@ -228,9 +303,9 @@ class Run:
 
     # -- after a step -------------------------------------------------------------------------------------------
 
-    def _after(self, solver: Any, events: list[_Event]) -> bool:
-        """Look for events, report what is to be reported; whether an event ends the run."""
-        before, t = solver.t_old, solver.t
+    def _after(self, solver: Any, events: list[_Event], t: float) -> bool:
+        """Look for events up to a time in the step, report what is to be reported; whether an event ends the run."""
+        before = solver.t_old
         self.steps += 1
         if self.branch is not None:
             self.branch.step_done()
@@ -241,9 +316,8 @@ class Run:
             if self.settings.report
             else np.array([t])
         )
-        dense: Any = (
-            solver.dense_output() if events or (self.settings.report and len(inside)) else None
-        )
+        needed = events or t < solver.t or (self.settings.report and len(inside))
+        dense: Any = self._dense(solver) if needed else None
         happened = sorted(
             (when, name)
             for name, event in zip(self.found, events, strict=True)
@@ -258,6 +332,12 @@ class Run:
         self._report(inside, dense, solver)
         self.update((t - self.span[0]) / (self.span[-1] - self.span[0]))
         return False
+
+    def _dense(self, solver: Any) -> Any:
+        """The interpolant of a step, computed once."""
+        if self._interpolant is None or self._interpolant[:2] != (solver, solver.t):
+            self._interpolant = solver, solver.t, solver.dense_output()
+        return self._interpolant[2]
 
     def _is_last(self, name: str) -> bool:
         terminal = getattr(self.settings.events[name], "terminal", False)
@@ -278,6 +358,8 @@ class Run:
             self.memory = Memory(acting, acting, asked, self.memory.state)
         if isinstance(self.control, Called | Sampler):
             self.remembered.append(self.memory.joined())
+        if self.modes is not None:
+            self.acted.append(self._acting(t, x))
         self.t.append(float(t))
         self.x.append(x)
 
@@ -288,37 +370,108 @@ class Run:
 
         `middle` is a time at which forces that hold have the value they have all along.
         """
-        control, system, nq = self.control, self.system, self.system.m.nq
-        law = control if isinstance(control, Law) else None
-        branch = self.branch
-        f = system.rates(law) if branch is None else branch
+        control, system, branch = self.control, self.system, self.branch
+        law, known = self._law(), self._known_forces(middle)
+        if self.switched is not None:
+            own = self.switched.rates(None if branch is None else branch.under_forces)
+            bound = _Bound(self.switched, known, self._watched(own))
+            self.modes = self.modes or Modes(bound, float(self.span[-1] - self.span[0]))
+            self.modes.system = bound
+            python = isinstance(control, Called)
+            return self.modes.rates, None if python else partial(_frozen_jacobian, self.modes)
+        f: Callable[..., Any] = system.rates(law) if branch is None else branch
+        rates = self._watched(lambda t, x: f(t, x, known(t, x)))
         if isinstance(control, Called):
-            return self._watched(lambda t, x: f(t, x, control(t, x[:nq], x[nq:]))), None
-        if isinstance(control, Table) and not control.holds:
-            forces = control.at
-        else:
-            tau = control.at(middle) if isinstance(control, Table) else np.zeros(system.m.nu)
-            tau = self.memory.acting if isinstance(control, Sampler) else tau
-
-            def forces(t: Any) -> Floats:
-                return tau
+            return rates, None
 
         def jacobian(t: float, x: Floats) -> Any:
             f = system.function(equations_of_motion.JACOBIAN, law=law)
-            return f(t, x, forces(t)) if branch is None else branch.jacobian(f, t, x, forces(t))
+            tau = known(t, x)
+            return f(t, x, tau) if branch is None else branch.jacobian(f, t, x, tau)
 
-        return self._watched(lambda t, x: f(t, x, forces(t))), jacobian
+        return rates, jacobian
 
-    def _watched(self, rates: Function) -> Function:
+    def _law(self) -> Law | None:
+        return self.control if isinstance(self.control, Law) else None
+
+    def _is_table(self, *kinds: str) -> bool:
+        return isinstance(self.control, Table) and self.control.kind in kinds
+
+    def _known_forces(self, middle: float) -> Callable[[float, Floats], Floats]:
+        """The forces besides those of a traced law."""
+        control, nq, n = self.control, self.system.m.nq, self._n
+        limit = self.system.limit if self.switched and not self.switched.acting.limit else ()
+        if isinstance(control, Called):
+            return lambda t, x: within(control(t, x[:nq], x[nq:n]), limit)
+        if isinstance(control, Table) and not control.holds:
+            return lambda t, x: control.at(t)
+        tau = control.at(middle) if isinstance(control, Table) else np.zeros(self.system.m.nu)
+        tau = within(self.memory.acting if isinstance(control, Sampler) else tau, limit)
+        return lambda t, x: tau
+
+    def _acting(self, t: float, x: Floats) -> tuple[Floats, ...]:
+        """The forces that are commanded and that act at a state, and its accelerations."""
+        assert self.modes is not None
+        m, x = self.system.m, self.system.projected(x, t)
+        bound: Any = self.modes.system
+        commanded, actuators, _, _ = bound.forces(t, x, self.modes.at(t, x))
+        return commanded, actuators, self.modes.rates(t, x)[m.nq : m.nq + m.nv]
+
+    def _watched(self, rates: Callable[..., Any]) -> Callable[..., Any]:
         """The rates, counted, as long as they lead somewhere."""
 
-        def watched(t: float, x: Floats) -> Any:
+        def watched(*arguments: Any) -> Any:
             self.evaluations += 1
             if self.evaluations > self._limit:
                 raise _Stuck
-            return rates(t, x)
+            return rates(*arguments)
 
         return watched
+
+
+class _Switch(NamedTuple):
+    """A change of modes: when and where, on which surface, and how large all surfaces were in the step."""
+
+    t: float
+    x: Floats
+    surface: int
+    sizes: Floats
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """Switched rates under the forces that are known in an interval."""
+
+    forces_of: SwitchedForces
+    known: Callable[[float, Floats], Floats]
+    counted: Callable[..., Floats]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.forces_of.switching.names
+
+    def rates(self, t: float, x: Floats, modes: Floats) -> Floats:
+        return self.counted(t, x, self.known(t, x), modes)
+
+    def surfaces(self, t: Any, x: Floats, modes: Floats, rates: Floats) -> tuple[Floats, Floats]:
+        x = self.forces_of.system.projected(x, t) if self.forces_of.system.m.closed else x
+        tau = self.known(t, x) if np.ndim(t) == 0 else np.array(list(map(self.known, t, x)))
+        return self.forces_of.surfaces(t, x, tau, modes, rates)
+
+    def choices(self, t: float, x: Floats) -> Floats:
+        return self.forces_of.choices(t, x, self.known(t, x))
+
+    def settled(self, modes: Floats) -> Floats:
+        return self.forces_of.switching.settled(modes)
+
+    def forces(self, t: float, x: Floats, modes: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        return self.forces_of.forces(t, x, self.known(t, x), modes)
+
+
+def _frozen_jacobian(modes: Modes, t: float, x: Floats) -> Floats:
+    """The derivative of dx/dt by x with the present modes."""
+    bound: Any = modes.system
+    return np.asarray(bound.forces_of.jacobian(t, x, bound.known(t, x), modes.modes))
 
 
 class Runs:
@@ -342,6 +495,11 @@ class Runs:
             self.runs[index] = Run(picked, own, x0[index], span, settings, passed, part)
 
     @property
+    def branches(self) -> dict[tuple[int, ...], BranchRates]:
+        """The rates near rank loss of all trajectories."""
+        return {at: run.branch for at, run in self.runs.items() if run.branch is not None}
+
+    @property
     def reached(self) -> float:
         return self.running.reached
 
@@ -350,6 +508,7 @@ class Runs:
             self.running = run
             run.integrate()
             self.passages.first[index] = run.passages.first
+            self.passages.found += [p._replace(trajectory=index) for p in run.passages.found[:1]]
 
     def outcome(self) -> Outcome:
         """What there is so far, at the common times."""
@@ -369,7 +528,7 @@ class Runs:
         steps, evaluations = (
             sum(getattr(own, what) for own in parts.values()) for what in ("steps", "evaluations")
         )
-        made: dict[str, Any] = {what: common(what) for what in ("x", "tau", "asked", "state")}
+        made: dict[str, Any] = {what: common(what) for what in ("x", "tau", "asked", "state", "a")}
         return Outcome(self.span, steps=steps, evaluations=evaluations, **made)
 
 
@@ -395,20 +554,16 @@ class _Event:
         return value
 
     def between(self, before: float, t: float, dense: Any) -> list[float]:
-        """When the function goes through zero in the way that is looked for: once in each part of a step, or never."""
-        ends = pairwise(np.linspace(before, t, PARTS + 1).tolist())
-        return [when for pair in ends for when in self._zero(*pair, dense)]
+        """When the function goes through zero in the way that is looked for."""
 
-    def _zero(self, before: float, t: float, dense: Any) -> list[float]:
-        from scipy.optimize import brentq
+        def value(s: float) -> Floats:
+            return np.array([self(s, dense(s))])
 
-        old, self._value = self._value, self(t, dense(t))
-        rises, falls = old < 0 <= self._value, old > 0 >= self._value
-        if not ((rises and self._direction >= 0) or (falls and self._direction <= 0)):
-            return []
-        tight = 4 * np.finfo(float).eps
-        if (
-            self(before, dense(before)) * self._value > 0
-        ):  # round-off put the zero at the end of the last step
-            return [before]
-        return [float(brentq(lambda s: self(s, dense(s)), before, t, xtol=tight, rtol=tight))]
+        times = np.linspace(before, t, PARTS + 1).tolist()
+        looks = [Look(before, np.array([self._value])), *(Look(s, value(s)) for s in times[1:])]
+        found = []
+        for _, start, end, rises in sign_changes(looks, value):
+            if self._direction == 0 or (self._direction > 0) == rises:
+                found.append(zero_between(lambda s: self(s, dense(s)), start, end))
+        self._value = float(looks[-1].values[0])
+        return found

@@ -11,7 +11,8 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula, requested
+from eslabon.compiler.formula import Formula, remembered, requested
+from eslabon.compiler.switching import Switching
 from eslabon.errors import ModelError
 from eslabon.formulas.formulations.formulation import Formulation
 from eslabon.formulas.quantities import quantity
@@ -20,11 +21,13 @@ from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities
 from eslabon.model.validation import TIME
 from eslabon.motion.simulation import equations_of_motion
+from eslabon.motion.simulation.acting_forces import Acting
 from eslabon.motion.simulation.actuation import Table
 from eslabon.motion.simulation.branch_neighbours import Branch, project_along_branch
 from eslabon.motion.simulation.controller_memory import within
 from eslabon.motion.simulation.joint_stops import Stop
 from eslabon.motion.simulation.native_laws import Law, law_at
+from eslabon.numerics.scalars import casadi
 from eslabon.solve.constraints.constraint_structure import constraint_structure
 from eslabon.solve.designs import DESCRIBED, Designs
 
@@ -44,6 +47,7 @@ class System:
     partition: Partition | None = None
     limit: tuple[float, ...] = ()
     stops: tuple[Stop, ...] = ()
+    friction: str = "smooth"
 
     @property
     def batch(self) -> Shape:
@@ -81,7 +85,7 @@ class System:
     def function(self, formula: Formula, along: bool = False, **options: Any) -> Callable[..., Any]:
         """The native function of a formula, wrenches and parameters put in; `along` the times of a motion, for which
         they have no axis."""
-        for name in ("formulation", "constraints", "limit", "stops"):
+        for name in ("formulation", "constraints", "limit", "stops", "friction"):
             if name in formula.options:
                 options[name] = getattr(self, name)
         external = self.external if formula.external else {}
@@ -91,6 +95,37 @@ class System:
         if not constants:
             return f
         return lambda *arrays, **keywords: f(*arrays, *constants, **keywords)
+
+    def switched_forces(self, law: Law | None, limited: bool) -> SwitchedForces | None:
+        """The forces that act, if they have choices that may freeze; `limited`, if effort limits are among these."""
+        acting = Acting(law, self.limit if limited else (), self.stops, self.friction)
+        if acting == Acting():
+            return None
+        names = (*self.parameters, *self.m.varied)
+
+        def found() -> tuple[Switching, tuple[str, ...]]:
+            symbols = {name: casadi.SX.sym(name) for name in names}
+            made, free = acting.switching(self.m.with_symbols(symbols) if symbols else self.m)
+            return made, tuple(str(s) for column in free for s in casadi.symvar(column))
+
+        switching, parameters = remembered(self.m, ("switching", acting, names), found)
+        if not switching.names:
+            return None
+        values: dict[str, Any] = {**self.m.parameters, **self.parameters}
+        given = np.array([float(values[name]) for name in parameters])
+        return SwitchedForces(self, acting, switching, given)
+
+    def pushed_rates(self) -> Callable[..., Any]:
+        """d(q, v)/dt of t, (q, v) and the forces of actuators and along all velocities; of a mechanism with loops also the
+        `rank_distance` of the constraints."""
+        of, closed = equations_of_motion, self.m.closed
+        if self.constraints != "elimination":
+            return self.function(of.LOOP_PUSHED_RATES if closed else of.PUSHED_RATES)
+        eliminated, branch = self._eliminated(None), Branch(self.m, self.designs)
+        return lambda t, x, tau, push: (
+            eliminated(t, x, tau),
+            branch.distance(t, x[: self.m.nq]),
+        )
 
     def rates(self, law: Law | None = None) -> Callable[..., Floats]:
         """dx/dt of t, x and the actuators' forces beside the law's."""
@@ -181,6 +216,54 @@ class System:
             equations_of_motion.ENERGY if self.stops else quantity(self.m, "energy"), along=True
         )(q, v)
         return both
+
+
+@dataclass(frozen=True, eq=False)
+class SwitchedForces:
+    """The forces that act on a system, with choices that are frozen: native functions of t, x, tau and modes."""
+
+    system: System
+    acting: Acting
+    switching: Switching
+    parameters: Floats
+
+    def choices(self, t: float, x: Floats, tau: Floats) -> Floats:
+        """The modes that hold by themselves."""
+        m = self.system.m
+        state = np.split(x, [m.nq, m.nq + m.nv])
+        given = [self.parameters] if len(self.parameters) else []
+        made: Floats = self.switching.choices(t, *state, tau, *given).full().ravel()
+        return made
+
+    @cached_property
+    def forces(self) -> Callable[..., tuple[Floats, Floats, Floats, Floats]]:
+        """Commanded, of actuators, along all velocities, and the rates of a law's states."""
+        return self._function(equations_of_motion.FROZEN_FORCES)
+
+    @cached_property
+    def surfaces(self) -> Callable[..., tuple[Floats, Floats]]:
+        """The functions whose signs are the modes, and their rates."""
+        return self._function(equations_of_motion.SURFACES)
+
+    @cached_property
+    def jacobian(self) -> Callable[..., Floats]:
+        """The derivative of dx/dt by x."""
+        return self._function(equations_of_motion.FROZEN_JACOBIAN)
+
+    def rates(self, moved: Callable[..., Floats] | None = None) -> Callable[..., Floats]:
+        """dx/dt of t, x, tau and modes; `moved` is d(q, v)/dt under forces, of a mechanism with loops."""
+        system, n = self.system, self.system.m.nq + self.system.m.nv
+        moving, closed = moved or system.pushed_rates(), system.m.closed
+
+        def rates(t: float, x: Floats, tau: Floats, modes: Floats) -> Floats:
+            at = system.projected(x, t) if closed else x
+            _, actuators, push, own = self.forces(t, at, tau, modes)
+            return np.concatenate([moving(t, x[:n], actuators, push), own])
+
+        return rates
+
+    def _function(self, formula: Formula) -> Any:
+        return self.system.function(formula, acting=self.acting, size=self.switching.size)
 
 
 def forces_along(

@@ -51,8 +51,9 @@ class NeighbourSettings:
     reach : the farthest arc to the last neighbour.
     fewest : neighbours without which nothing is interpolated.
     first : the arc over which the slope of the distance is measured.
-    closes : the largest closure error of the interpolated configuration. A mechanism that misses rank loss by more turns to
-        another branch within the root of that, and has its plain rates.
+    closes : the largest closure error of the interpolated configuration, in radians or over the characteristic length. A
+        mechanism that misses rank loss by more turns to another branch within the root of that, and has its plain rates; where
+        it turns that sharply, round-off spoils these.
     lost : a singular value of J, over the largest, below which a rank counts as lost nearby.
     """
 
@@ -64,7 +65,7 @@ class NeighbourSettings:
     reach: float = 0.5
     fewest: int = 6
     first: float = 0.05
-    closes: float = 1e-10
+    closes: float = 1e-9
     lost: float = 0.1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +16,20 @@ from eslabon.motion.simulation.branch_neighbours import SETTINGS, Branch, Neighb
 from eslabon.motion.simulation.controller_memory import within
 from eslabon.motion.simulation.native_laws import Law, law_at
 
-STICKS = 1e3  # by what the closure error of a passage that was accepted may grow
-REFUSALS = 12  # evaluations, as many as a step has, after which a passage is refused for good
+STICKS = 30.0  # by what the closure error of a passage that was accepted may grow
+REFUSALS = 3  # evaluations after which a passage is refused for good
+
+MISSED = 1e-3  # of the characteristic length: a singular configuration that is missed by less is worth a word
 
 
-class Misses(NamedTuple):
-    """A singular configuration that the motion misses: when it was nearest, and the closure error of the branch there."""
+class Miss(NamedTuple):
+    """A singular configuration that the motion misses: when, within which time, and a configuration there that does not close by
+    a misfit."""
 
     t: float
+    within: float
     misfit: float
+    q: Floats
 
 
 class BranchRates:
@@ -35,31 +41,65 @@ class BranchRates:
 
     def __init__(self, system: System, law: Law | None = None, stages: bool = False) -> None:
         self.system, self._law = system, law
-        self._branch = Branch(system.m, system.designs)
-        self._plain, self._limit = system.loop_rates(law, stages), SETTINGS.near
+        self._stages = stages
+        self._branch, self._limit = Branch(system.m, system.designs), SETTINGS.near
         self._accepted: bool | None = None
         self._refusals = 0
+        self._miss: Miss | None = None
         self._entered = self._near = False
-        self.interpolated: list[float] = []  # when rates were
+        self.interpolated: list[tuple[float, float]] = []  # when rates were, and how near
         self.neighbours = 0  # that were asked
-        self.misses: list[Misses] = []
+        self.misses: list[Miss] = []
+
+    @cached_property
+    def _plain(self) -> Callable[..., tuple[Floats, Any]]:
+        return self.system.loop_rates(self._law, self._stages)
+
+    @cached_property
+    def _pushed(self) -> Callable[..., tuple[Floats, Any]]:
+        return self.system.pushed_rates()
 
     def __call__(self, t: float, x: Floats, tau: Floats) -> Floats:
         made, distance = self._plain(t, x, tau)
         self._near = distance < self._limit
-        return self.beside(t, x, tau, made) if self._near else made
+        return self.beside(t, x, tau, made, float(distance)) if self._near else made
+
+    @property
+    def refuses(self) -> bool:
+        """Whether the last rates were near rank loss and not those of a branch: there a projection is hardly a small step."""
+        return bool(self._near) and not self._accepted
+
+    def under_forces(self, t: float, x: Floats, tau: Floats, push: Floats) -> Floats:
+        """d(q, v)/dt under given forces of actuators and along all velocities."""
+        made, distance = self._pushed(t, x, tau, push)
+        self._near = distance < self._limit
+        found = self._found(t, x) if self._near else None
+        if found is None:
+            return made
+        m = self.system.m
+        q, v = found.centre[: m.nq], found.centre[m.nq :]
+        a = found.weights @ self._pushed_accelerations(found, tau, push)
+        return np.concatenate([coordinate_velocities(m, q, v), a])
 
     def step_done(self) -> None:
         """A step is over: where none of its rates was near rank loss, the passage is."""
         if not self._entered:
-            self._accepted, self._refusals = None, 0
+            if self._miss is not None and not self._accepted:
+                self.misses.append(self._miss)
+            self._accepted, self._refusals, self._miss = None, 0, None
         self._entered = False
 
-    def beside(self, t: float, x: Floats, tau: Floats, plain: Floats) -> Floats:
-        """The rates near rank loss; the plain ones where neighbours say nothing."""
+    def finish(self) -> None:
+        """The run is over, and with it a passage."""
+        self._entered = False
+        self.step_done()
+
+    def beside(self, t: float, x: Floats, tau: Floats, plain: Floats, distance: float) -> Floats:
+        """The rates near rank loss, at a `rank_distance`; the plain ones where neighbours say nothing."""
         found = self._found(t, x)
         if found is None:
             return plain
+        self.interpolated.append((t, distance))
         m, n = self.system.m, self.system.m.nq + self.system.m.nv
         q, v, own = found.centre[: m.nq], found.centre[m.nq :], x[n:]
         if self._law is not None:  # not smooth, perhaps: all neighbours have the same forces
@@ -84,6 +124,10 @@ class BranchRates:
         push = np.zeros(m.nv)
         if system.stops:
             push = system.function(equations_of_motion.PUSH)(q, v)
+        return self._pushed_accelerations(found, tau, push)
+
+    def _pushed_accelerations(self, found: Neighbours, tau: Floats, push: Floats) -> Floats:
+        m, system = self.system.m, self.system
         self.neighbours += len(found.t)
         x = found.x
         made: Floats = system.function(equations_of_motion.BRANCH_ACCELERATIONS)(
@@ -102,12 +146,14 @@ class BranchRates:
         if self._accepted is None and found.closed:
             self._accepted = True
         if self._accepted and found.misfit < STICKS * SETTINGS.closes:
-            self.interpolated.append(t)
             return found
-        self.misses.append(Misses(t, found.misfit))
         self._refusals += 1
         if self._accepted is None and self._refusals >= REFUSALS:
             self._accepted = False
+        if found.misfit < (MISSED if self._miss is None else self._miss.misfit):
+            nq = self.system.m.nq
+            pace = max(float(np.abs(x[nq : nq + self.system.m.nv]).max()), 1e-300)
+            self._miss = Miss(t, SETTINGS.reach / pace, found.misfit, found.centre[:nq])
         return None
 
     def rk4_step(self, t: float, h: float, x: Floats, forces: Callable[[int], Floats]) -> Floats:

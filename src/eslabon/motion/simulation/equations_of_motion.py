@@ -27,6 +27,7 @@ from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
 from eslabon.motion.simulation import constraint_projection
+from eslabon.motion.simulation.acting_forces import Acting, Forces, without_coulomb
 from eslabon.motion.simulation.constraint_projection import DISTANCE
 from eslabon.motion.simulation.controller_memory import within
 from eslabon.motion.simulation.joint_stops import Stop, stop_energy, stop_forces
@@ -82,8 +83,13 @@ def pushed_accelerations(
     external: External = None,
     formulation: Formulation | None = None,
     constraints: str | None = None,
+    friction: str = "smooth",
 ) -> list[Expression]:
-    """Forward dynamics under forces along all velocities besides, and the `rank_distance` of the constraints."""
+    """Forward dynamics under forces along all velocities besides, and the `rank_distance` of the constraints.
+
+    Where friction is sharp, that of the joints is among these forces, and left out here.
+    """
+    m = without_coulomb(m) if friction == "sharp" else m
     way = "udwadia_kalaba" if constraints == "udwadia_kalaba" else "multipliers"
     s = _at(m, t, q, v, Method(formulation, way), external)
     if not m.closed:
@@ -122,6 +128,51 @@ def manifold_rates(
     return [made, casadi.fmin(beside, distance)]
 
 
+def pushed_rates(
+    m: Model, t: Expression, x: Expression, tau: Expression, push: Expression, **options: Any
+) -> list[Expression]:
+    """d(q, v)/dt as in `manifold_rates`, under given forces of actuators and along all velocities."""
+
+    def moving(t: Expression, x: Expression, tau: Expression, push: Expression) -> list[Expression]:
+        q, v = x[: m.nq], x[m.nq :]
+        a, distance = pushed_accelerations(m, t, q, v, tau, push, **options)
+        return [casadi.vertcat(coordinate_rates(m, q) @ v, a), distance]
+
+    f = subroutine("rates", moving, 1, x.numel(), m.nu, m.nv)
+    if not m.closed:
+        return list(f(t, x, tau, push))
+    x, beside = constraint_projection.projection(m.with_time(t), x, corrections=1)
+    made, distance = f(t, x, tau, push)
+    return [made, casadi.fmin(beside, distance)]
+
+
+def frozen_forces(
+    m: Model,
+    t: Expression,
+    x: Expression,
+    tau: Expression,
+    modes: Expression,
+    acting: Acting,
+    size: int = 0,
+) -> list[Expression]:
+    """The forces that act, with frozen choices."""
+    return list(acting.frozen(m, t, x, tau, modes))
+
+
+def surfaces(
+    m: Model,
+    t: Expression,
+    x: Expression,
+    tau: Expression,
+    modes: Expression,
+    rates: Expression,
+    acting: Acting,
+    size: int = 0,
+) -> list[Expression]:
+    """The functions whose signs are the modes, and their rates along those of the state."""
+    return acting.surfaces(m, t, x, tau, modes, rates)
+
+
 def rates_jacobian(
     m: Model, t: Expression, x: Expression, tau: Expression, law: Any = None, limit: tuple[float, ...] = (), external: External = None,
     stops: Stops = (),
@@ -133,18 +184,40 @@ def rates_jacobian(
     """
     q, v, own = x[: m.nq], x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]
     given, own_rates = (0, own) if law is None else inlined(law(t, q, v, own))
-    forces, push, N = (
-        within(tau + given, limit),
-        stop_forces(m, q, v, stops),
-        coordinate_rates(m, q),
-    )
-    push = casadi.densify(zeros(m.nv) + push)
+    forces = Forces(tau + given, within(tau + given, limit), stop_forces(m, q, v, stops), own_rates)
+    return _jacobian(m, t, x, forces, external)
+
+
+def frozen_jacobian(
+    m: Model,
+    t: Expression,
+    x: Expression,
+    tau: Expression,
+    modes: Expression,
+    acting: Acting,
+    size: int = 0,
+    external: External = None,
+) -> Expression:
+    """The same with frozen choices."""
+    bare = without_coulomb(m) if acting.friction == "sharp" else m
+    forces = Forces(*inlined(list(acting.frozen(m, t, x, tau, modes))))
+    return _jacobian(bare, t, x, forces, external)
+
+
+def _jacobian(
+    m: Model, t: Expression, x: Expression, forces: Forces, external: External
+) -> Expression:
+    """The derivative of dx/dt by x under forces that are expressions of it."""
+    q, v, own = x[: m.nq], x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]
+    push, N = casadi.densify(zeros(m.nv) + forces.push), coordinate_rates(m, q)
     besides = JointForces(push, casadi.jacobian(push, q) @ N, casadi.jacobian(push, v))
-    found = forward_dynamics_derivatives(_at(m, t, q, v, Method(), external), forces, besides)
+    state = _at(m, t, q, v, Method(), external)
+    found = forward_dynamics_derivatives(state, forces.actuators, besides)
     back = casadi.diag(1 / casadi.sum1(N * N).T) @ N.T
     by_state = casadi.horzcat(found.a_by["q"] @ back, found.a_by["v"], zeros(m.nv, own.numel()))
-    by_forces = found.a_by["tau"] @ casadi.jacobian(casadi.densify(zeros(m.nu) + forces), x)
-    around = casadi.jacobian(N @ v, x), casadi.jacobian(own_rates, x)
+    actuators = casadi.densify(zeros(m.nu) + forces.actuators)
+    by_forces = found.a_by["tau"] @ casadi.jacobian(actuators, x)
+    around = casadi.jacobian(N @ v, x), casadi.jacobian(forces.law_rates, x)
     return casadi.vertcat(around[0], by_state + by_forces, around[1])
 
 
@@ -218,7 +291,7 @@ RATES = Formula("manifold_rates", manifold_rates, *_RATES)
 LOOP_RATES = Formula("loop_manifold_rates", manifold_rates, *_LOOP_RATES, rare=True)
 BRANCH_ACCELERATIONS = Formula(
     "branch_accelerations", pushed_accelerations, (T, Q, V, TAU, Argument("push", _along_v)),
-    (Argument("a", _along_v),), {"formulation": None, "constraints": None}, WRENCH, rare=True,
+    (Argument("a", _along_v),), {"formulation": None, "constraints": None, "friction": "smooth"}, WRENCH, rare=True,
 )  # fmt: skip
 PUSH = Formula(
     "stop_forces", stop_forces, (Q, V), (Argument("push", _along_v),), {"stops": ()}, rare=True
@@ -229,6 +302,57 @@ JACOBIAN = Formula(
     (T, X, TAU),
     (Argument("J", lambda m, **_: size(m, **_) * 2),),
     ACTING,
+    WRENCH,
+)
+
+
+def _forces(m: Model, **_: Any) -> tuple[int]:
+    return (m.nu,)
+
+
+def _state(m: Model, acting: Acting, **_: Any) -> tuple[int]:
+    return size(m, acting.law)
+
+
+def _law_states(m: Model, acting: Acting, **_: Any) -> tuple[int]:
+    return (acting.law.size if acting.law else 0,)
+
+
+MODES = Argument("modes", lambda m, size, **_: (size,))
+_FROZEN: Mapping[str, Any] = {"acting": None, "size": 0}  # how many modes there are
+_STATE = replace(X, shape=_state)
+_PUSHED = {"formulation": None, "constraints": None, "friction": "smooth"}
+_MOVED = (T, Argument("x", size), TAU, Argument("push", _along_v)), (Argument("rates", size),)
+PUSHED_RATES = Formula("pushed_rates", pushed_rates, *_MOVED, _PUSHED, WRENCH)
+LOOP_PUSHED_RATES = Formula(
+    "loop_pushed_rates", pushed_rates, _MOVED[0], (*_MOVED[1], DISTANCE), _PUSHED, WRENCH, rare=True
+)
+FROZEN_FORCES = Formula(
+    "frozen_forces",
+    frozen_forces,
+    (T, _STATE, TAU, MODES),
+    (
+        Argument("commanded", _forces),
+        Argument("actuators", _forces),
+        Argument("push", _along_v),
+        Argument("law_rates", _law_states),
+    ),
+    _FROZEN,
+)
+SURFACES = Formula(
+    "surfaces",
+    surfaces,
+    (T, _STATE, TAU, MODES, Argument("rates", _state)),
+    tuple(Argument(name) for name in ("g", "g_rate")),
+    _FROZEN,
+    rare=True,
+)
+FROZEN_JACOBIAN = Formula(
+    "frozen_jacobian",
+    frozen_jacobian,
+    (T, _STATE, TAU, MODES),
+    (Argument("J", lambda m, **options: _state(m, **options) * 2),),
+    _FROZEN,
     WRENCH,
 )
 MOMENTA = Formula("momenta", momenta, (Q, V), (Argument("p", _along_v),))

@@ -19,6 +19,7 @@ from eslabon.errors import EslabonError
 from eslabon.motion.simulation import equations_of_motion, step_formulas
 from eslabon.motion.simulation.actuation import Control, Table
 from eslabon.motion.simulation.applied_system import System
+from eslabon.motion.simulation.branch_rates import BranchRates
 from eslabon.motion.simulation.controller_memory import Memory, within
 from eslabon.motion.simulation.native_laws import Law
 from eslabon.motion.simulation.near_steps import NearSteps
@@ -63,6 +64,11 @@ class Run:
         self.worst = 0.0  # the largest miss of implicit equations
         self.near = NearSteps(self.system, self.x0.shape[:-1], self.control)
 
+    @property
+    def branches(self) -> dict[tuple[int, ...], BranchRates]:
+        """The rates near rank loss of the trajectories that came there."""
+        return self.near.branches
+
     def integrate(self) -> None:
         """Until the last time, or until no trajectory has finite numbers."""
         for taken in self._taken():
@@ -91,9 +97,9 @@ class Run:
     def outcome(self) -> Outcome:
         """What there is so far."""
         steps, rows = (self.done - 1) * self.every, self.rows[..., : self.done, :]
-        made = Outcome(
-            self.t[: self.done], rows[..., : self.n], steps, steps * self.method.evaluations
-        )
+        neighbours = max((b.neighbours for b in self.branches.values()), default=0)
+        evaluations = steps * self.method.evaluations + neighbours
+        made = Outcome(self.t[: self.done], rows[..., : self.n], steps, evaluations)
         if isinstance(self.control, Called | Sampler):
             return made.remembering(Memory.of(rows[..., self.n :], self.system.m.nu))
         return made._replace(state=rows[..., self.n :])

@@ -81,10 +81,11 @@ class NearSteps:
 
     def rates(self, t: float, x: Floats, tau: Floats, made: Floats, distance: Floats) -> Floats:
         """The rates of a stage under the forces of a Python function."""
-        near = np.asarray(distance) < SETTINGS.near
+        distance = np.asarray(distance)
+        near = distance < SETTINGS.near
         for at in map(tuple, np.argwhere(near)) if near.any() else ():
             own = np.broadcast_to(tau, (*self._batch, self._system.m.nu))[at]
-            made[at] = self.branch(at).beside(t, x[at], own, made[at])
+            made[at] = self.branch(at).beside(t, x[at], own, made[at], float(distance[at]))
         return made
 
     def _step(self, at: tuple[int, ...], number: int, run: Any, x: Floats, u: Floats) -> Floats:

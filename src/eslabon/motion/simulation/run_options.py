@@ -217,6 +217,19 @@ def effort_limits(m: Model, saturate: Any, designs: Designs = DESCRIBED) -> tupl
     return bound
 
 
+def friction_of(m: Model, friction: Any, method: str, constraints: Any) -> str:
+    """How Coulomb friction is written; refused where the choice would change nothing, or cannot be kept."""
+    chosen = choice(friction, "friction", ("smooth", "sharp"))
+    if chosen == "sharp":
+        refuse(all(j.coulomb is None for j in m.joints), f"no joint of {m.name} has Coulomb friction; give one with "
+            "m.with_joint(name, coulomb=...), or leave friction out.")  # fmt: skip
+        refuse(method in step_formulas.METHODS, f"{method} takes fixed steps, and sticking joints need adaptive ones: "
+            "choose another method, or leave friction out.")  # fmt: skip
+        refuse(constraints == "elimination", "sharp friction goes with the constraints 'multipliers' and 'udwadia_kalaba'; "
+            "choose one of these, or leave friction out.")  # fmt: skip
+    return chosen
+
+
 def _efforts(m: Model) -> Any:
     """The effort limits of actuated joints as a column."""
     return casadi.vertcat(*(x for name in m.actuated for x in m.joint(name).effort_limit or ()))

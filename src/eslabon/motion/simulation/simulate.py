@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from eslabon.errors import report_singularity, user_stacklevel
 from eslabon.formulas.formulations.formulation import Formulation
 from eslabon.model import Model
+from eslabon.model.scale import characteristic_length
 from eslabon.motion.signals import Occurrences, Statistics
 from eslabon.motion.simulation import adaptive_steps, fixed_steps, run_options, step_formulas
 from eslabon.motion.simulation.actuation import Control, as_control
@@ -30,10 +31,12 @@ from eslabon.motion.simulation.simulation_errors import (
     SimulationWarning,
     SingularMotionError,
 )
-from eslabon.motion.simulation.singular_passages import Passages
-from eslabon.motion.trajectory import Outcome, Trajectory, columns
+from eslabon.motion.simulation.singular_passages import Passages, lost_ranks
+from eslabon.motion.trajectory import Trajectory, columns
 from eslabon.progress import Progress
 from eslabon.solve.constraints.closure_violation import VIOLATIONS
+
+Run = fixed_steps.Run | adaptive_steps.Run | adaptive_steps.Runs
 
 UNMET = 1e-8  # rad or m: a miss of implicit equations that the user hears of
 
@@ -54,6 +57,7 @@ def simulate(
     hold: bool = False,
     saturate: bool = False,
     stops: bool | Stops = False,
+    friction: str = "smooth",
     rtol: float = 1e-8,
     atol: ArrayLike = 1e-10,
     events: Mapping[str, Event] | Iterable[Event] | Event | None = None,
@@ -90,15 +94,18 @@ def simulate(
     saturate : whether the actuators' forces stay within the effort limits of their joints; `motion.tau_commanded` is what the
         control asked for, `motion.tau` what acted.
     stops : whether joints bounce off their limits: True, or `Stops(stiffness, damping)`.
+    friction : "smooth" takes the joints' Coulomb friction as F tanh(v / 0.001), which creeps where a joint would stick; "sharp"
+        as F sign(v), so that joints stick (adaptive methods only).
     rtol, atol : tolerances of the adaptive methods.
     events : functions of t, q and v whose zeros are looked for, by name or not, with `terminal` and `direction` as in
-        SciPy; for one trajectory by an adaptive method. They are looked at four times a step: what changes its sign twice
-        between two looks is not seen, and a shorter `step` helps.
+        SciPy; for one trajectory by an adaptive method. They are looked at four times a step, and once more where these values
+        bend towards zero; a function that oscillates faster needs a shorter `step`.
     external : wrenches (..., 6) on bodies or frames in their own axes, constant in time.
     parameters : values in place of the model's own, by name, lengths too; arrays are many designs, each with a trajectory of its
         own, which starts from a configuration that closes in it (`m.assemble(..., parameters=...)`).
     singular : what becomes of a motion that passes a singular configuration, where branches of the loops meet: "warn",
-        "error" or "ignore". Momentum carries it on, but another branch would be as good.
+        "error" or "ignore". It goes on along its tangent; another branch would be as good. `motion.statistics.passages` lists
+        them.
     progress : whether to show a bar; if left out, on a terminal and after two seconds.
     threads : how many threads share many trajectories.
 
@@ -124,6 +131,7 @@ def simulate(
     forces = as_control(m, control, times[0], times[-1], hold)
     system = System(
         m, run_options.wrenches(m, external), values, *words, run_options.effort_limits(m, saturate, designs), stopped,
+        run_options.friction_of(m, friction, method, constraints),
     )  # fmt: skip
     x0 = run_options.start(system, forces, q0, v0, times[0])
     forces = forces.over(x0.shape[:-1]) if isinstance(forces, Sampler) else forces
@@ -133,7 +141,7 @@ def simulate(
         run_options.tolerances(rtol, atol, size),
     )
     passages = Passages(m, singular != "ignore", x0.shape[:-1], system.designs)
-    run: fixed_steps.Run | adaptive_steps.Run | adaptive_steps.Runs
+    run: Run
     with Progress(f"simulate {m.name}", progress) as bar:
         if method in step_formulas.METHODS:
             grid = run_options.grid(times, report, longest, every, method)
@@ -151,9 +159,9 @@ def simulate(
             run_options.refuse_for_adaptive(settings, every, hold, x0.ndim > 1)
             runs = adaptive_steps.Runs if x0.ndim > 1 else adaptive_steps.Run
             run = runs(system, forces, x0, times, settings, passages, bar.update)
-        motion = _integrated(
-            run, lambda: _motion(system, forces, method, run.outcome(), bar.seconds)
-        )
+        motion = _integrated(run, lambda: _motion(system, forces, method, run, bar.seconds))
+    if singular == "warn":
+        _warn_of_misses(m, run)
     return _past_singularities(_unbroken(motion), passages, singular)
 
 
@@ -182,10 +190,8 @@ def _integrated(run: Any, motion: Callable[[], Trajectory]) -> Trajectory:
     return made
 
 
-def _motion(
-    system: System, control: Control, method: str, made: Outcome, seconds: float
-) -> Trajectory:
-    m = system.m
+def _motion(system: System, control: Control, method: str, run: Run, seconds: float) -> Trajectory:
+    m, made = system.m, run.outcome()
     q, v = made.x[..., : m.nq], made.x[..., m.nq :]
     state = q[..., :0] if made.state is None else made.state
     asked, tau = made.asked, made.tau
@@ -203,10 +209,13 @@ def _motion(
     events = {
         name: Occurrences(t, x[:, : m.nq], x[:, m.nq : m.nq + m.nv]) for name, (t, x) in made.events.items()
     }  # fmt: skip
-    statistics = Statistics(method, made.steps, made.evaluations, seconds)
+    told = run.passages.told(run.branches)
+    statistics = Statistics(method, made.steps, made.evaluations, seconds, told)
     groups = {
         "q": q, "v": v, "tau": tau, "tau_commanded": asked, "x": state, "closure": closure,
     }  # fmt: skip
+    if made.a is not None:  # where something is held, states alone do not tell accelerations
+        groups["a"] = made.a
     return Trajectory(made.t, groups, columns(m), m.name, events, statistics, system)
 
 
@@ -220,14 +229,37 @@ def _past_singularities(motion: Trajectory, passages: Passages, singular: str) -
     if not passed.any():
         return motion
     many = f" in {int(passed.sum())} of {first.size} trajectories, the first" if first.ndim else ""
+    passage = min(motion.statistics.passages, key=lambda p: p.t)
     sentence = (
-        f"{motion.name} passes a singular configuration, where branches of its loops meet,{many} at t = {first.min():g} s; "
-        "it goes on as its momentum carries it."
+        f"{motion.name} passes a singular configuration, where branches of its loops meet,{many} at t = {first.min():g} s: "
+        f"{_named(passage.loops)} {'loses' if len(passage.loops) == 1 else 'lose'} {passage.ranks} "
+        f"{'rank' if passage.ranks == 1 else 'ranks'} there; it goes on along its tangent."
     )
     if singular == "error":
         raise SingularMotionError(sentence, motion.until(first.min()))
     report_singularity(singular, sentence)
     return motion
+
+
+def _warn_of_misses(m: Model, run: Run) -> None:
+    """Say which lengths decide where a motion turns to another branch, since a singular configuration is missed by little."""
+    misses = [(miss, branch) for branch in run.branches.values() for miss in branch.misses]
+    if not misses:
+        return
+    (t, _, misfit, q), branch = min(misses, key=lambda pair: pair[0].misfit)
+    loops, _ = lost_ranks(m, t, q, branch.system.designs)
+    length = misfit * float(characteristic_length(m.nominal))
+    _warn(
+        f"{m.name} misses a singular configuration at t = {t:g} s, where {_named(loops)} would lose a rank, by {length:.1g} m; "
+        "the motion depends on that length."
+    )
+
+
+def _named(loops: tuple[str, ...]) -> str:
+    """Some names of loops, in a sentence."""
+    if len(loops) > 4:
+        return f"{', '.join(loops[:3])} and {len(loops) - 3} more loops"
+    return " and ".join(filter(None, (", ".join(loops[:-1]), loops[-1])))
 
 
 def _unbroken(motion: Trajectory) -> Trajectory:

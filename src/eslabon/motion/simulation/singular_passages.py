@@ -1,20 +1,24 @@
 """Singular configurations that a motion passes, where branches of the loops meet: looked for on the way from step to
-step, whatever is reported."""
+step, whatever is reported, and told to the user. Nothing of a motion depends on it."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.formulas.kinematics.closure import equations
+from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.formulas.kinematics.symbols import symmetric
 from eslabon.formulas.linear_solvers import factors
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities
+from eslabon.motion.signals import Passage
+from eslabon.motion.simulation.branch_neighbours import RANK_DISTANCE
+from eslabon.motion.simulation.branch_rates import BranchRates
 from eslabon.motion.simulation.constraint_projection import at_time
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.solve.constraints.closed_configurations import CLOSURE
@@ -26,6 +30,8 @@ AIM = 0.05  # the same as far as steps are short enough
 FINE = 0.02  # the same where they seem to have turned over: a singular configuration nearer than half of it counts as passed
 FARTHEST = 100.0  # what moves farther from step to step diverges
 BLOCK = 256  # steps that are looked at together
+LOST = 0.02  # a singular value of J over the largest, below which a rank is lost there
+TAKES_PART = 0.02  # the share of a row in the lost ones with which its loop is named
 
 
 def turn(m: Model, before: Expression, after: Expression) -> Expression:
@@ -49,7 +55,8 @@ TURN = Formula("turn", turn, _ENDS, (Argument("turn", ()),), rare=True)
 
 
 class Passages:
-    """When the trajectories of a run first passed a singular configuration: `first` is (...,), infinite where they did not.
+    """Where the trajectories of a run passed singular configurations: all of them of one trajectory, the first ones of many.
+    `first` is when they did first, (...,), infinite where they did not.
 
     States come step by step with `add`, or many at once with `look`.
     """
@@ -60,6 +67,7 @@ class Passages:
         self._m, self._steps, self._designs = m, list[tuple[float, Floats]](), designs.along()
         self.wanted = wanted and m.closed
         self.first = np.full(batch, np.inf)
+        self.found: list[Passage] = []
 
     def add(self, t: float, x: Floats) -> None:
         """The state after one more step, kept until there are enough to look at."""
@@ -85,20 +93,55 @@ class Passages:
         q = x[..., : self._m.nq]
         ends = q[..., :-1, :], q[..., 1:, :]
         suspect = at_time(self._m, TURN, t[1:], *ends, designs=self._designs, threads=threads) < 0
-        suspect &= np.isinf(self.first)[..., None]
+        if self.first.ndim:
+            suspect &= np.isinf(self.first)[..., None]
         if suspect.any():
-            pairs, found = (
-                np.stack([x[..., :-1, :][suspect], x[..., 1:, :][suspect]]),
-                np.full(suspect.shape, np.inf),
-            )
+            pairs = np.stack([x[..., :-1, :][suspect], x[..., 1:, :][suspect]])
             k, own = np.nonzero(suspect)[-1], self._designs.over(*suspect.shape)[suspect]
-            found[suspect] = _passages(self._m, np.stack([t[k], t[k + 1]]), pairs, own)
-            self.first = np.minimum(self.first, found.min(axis=-1))
+            places = [tuple(at[:-1].tolist()) for at in np.argwhere(suspect)]
+            passed = _passages(self._m, np.stack([t[k], t[k + 1]]), pairs, own)
+            for place, when, q, design in passed:
+                at = places[place]
+                if not self.first.ndim or when < self.first[at]:
+                    self.first[at] = min(when, self.first[at])
+                    lost = lost_ranks(self._m, when, q, design)
+                    self.found.append(Passage(when, *lost, 1.0, 0, at))
+
+    def told(self, branches: Mapping[tuple[int, ...], BranchRates]) -> tuple[Passage, ...]:
+        """The passages, with what the rates of each trajectory tell of those near them; without those that they refused."""
+        for branch in branches.values():
+            branch.finish()
+        self.found = [p for p in self.found if not _missed(p, branches.get(p.trajectory))]
+        if self.first.ndim:  # a pair of states that is looked at later may be the earlier one
+            self.found = [p for p in self.found if p.t == self.first[p.trajectory]]
+        self.first[...] = np.inf
+        for p in self.found:
+            self.first[p.trajectory] = min(p.t, self.first[p.trajectory])
+        return tuple(
+            _with_evaluations(p, self.found, branches.get(p.trajectory)) for p in self.found
+        )
 
 
-def _passages(m: Model, t: Floats, x: Floats, designs: Designs) -> Floats:
-    """When singular configurations are passed between pairs of states (2, pairs, n) at times (2, pairs), infinite where none
-    is. Between near states a motion is nearly a cubic."""
+def _missed(p: Passage, branch: BranchRates | None) -> bool:
+    """Whether the branch did not go through, by a length too small to be seen from step to step."""
+    misses = () if branch is None else branch.misses
+    return any(abs(miss.t - p.t) < miss.within for miss in misses)
+
+
+def _with_evaluations(p: Passage, every: list[Passage], branch: BranchRates | None) -> Passage:
+    """A passage with the interpolated evaluations that are nearer to it than to any other of its trajectory."""
+    if branch is None:
+        return p
+    times = np.array([other.t for other in every if other.trajectory == p.trajectory])
+    own = [d for t, d in branch.interpolated if abs(t - p.t) <= np.abs(times - t).min()]
+    return p._replace(interpolated=len(own), distance=min(own, default=p.distance))
+
+
+def _passages(
+    m: Model, t: Floats, x: Floats, designs: Designs
+) -> list[tuple[int, float, Floats, Designs]]:
+    """The first singular configurations that are passed between pairs of states (2, pairs, n) at times (2, pairs), each with the
+    number of its pair, its time and its design. Between near states a motion is nearly a cubic."""
     from scipy.interpolate import CubicHermiteSpline
 
     q, h = x[..., : m.nq], t[1] - t[0]
@@ -113,7 +156,28 @@ def _passages(m: Model, t: Floats, x: Floats, designs: Designs) -> Floats:
     turned &= np.abs(after - before).max(axis=-1) < NEAR
     own = each.over(*turned.shape)[turned]
     turned[turned] = _turned(m, when[turned], before[turned], after[turned], own)
-    return np.where(turned.any(axis=-1), t[0] + h * s[turned.argmax(axis=-1)], np.inf)
+    found = []
+    for k in np.flatnonzero(turned.any(axis=-1)).tolist():
+        i, design = int(turned[k].argmax()), designs.over(len(h))[k]
+        ends = between[k, i : i + 2]
+        distance = at_time(m, RANK_DISTANCE, t[0, k], ends, designs=design)
+        share = float(distance[0] / distance.sum())  # it falls to zero and rises in proportion
+        place = s[i] + share * (s[i + 1] - s[i])
+        found.append(
+            (k, float(t[0, k] + h[k] * place), (1 - share) * ends[0] + share * ends[1], design)
+        )
+    return found
+
+
+def lost_ranks(m: Model, t: float, q: Floats, design: Designs) -> tuple[tuple[str, ...], int]:
+    """The loops whose rows of J depend on one another at a singular configuration, and how many ranks are lost."""
+    J = at_time(m, CLOSURE, t, q, designs=design)[1]
+    U, size, _ = np.linalg.svd(J)
+    rank = len(partition(m.nominal).rows)
+    ranks = max(int(np.sum(size[:rank] < LOST * size[0])), 1)
+    share = np.sum(U[:, rank - ranks : rank] ** 2, axis=1)
+    names = [name for name, part in zip(row_names(m), share, strict=True) if part > TAKES_PART]
+    return tuple(dict.fromkeys(names)), ranks
 
 
 def _turned(m: Model, t: Floats, before: Floats, after: Floats, designs: Designs) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from eslabon.reproductions.diaz import four_bar, planar_3rrr, table_1
+from eslabon.reproductions.diaz import diaz_planar_3rrr, four_bar, table_1
 from eslabon.reproductions.document import Document, Equation
 from eslabon.reproductions.figures import Picture
 from eslabon.reproductions.report import Report
@@ -59,11 +59,11 @@ TEXT = (
 
 def report() -> Report:
     """Both examples and table 1."""
-    sections = (*four_bar.sections(), *planar_3rrr.sections(), *table_1.sections())
+    sections = (*four_bar.sections(), *diaz_planar_3rrr.sections(), *table_1.sections())
     return Report("diaz", DOCUMENT, TEXT, sections, figures)
 
 
 @cache
 def figures() -> tuple[Picture, ...]:
     """Figures 2 and 4 anew, and the work and closure of both forms."""
-    return four_bar.figure(), planar_3rrr.figure(), table_1.figure()
+    return four_bar.figure(), diaz_planar_3rrr.figure(), table_1.figure()

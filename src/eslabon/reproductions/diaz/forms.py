@@ -11,7 +11,7 @@ import numpy as np
 
 import eslabon as es
 from eslabon.mechanism import Floats
-from eslabon.reproductions.diaz.equations import Loops
+from eslabon.reproductions.diaz.diaz_equations import Loops
 from eslabon.reproductions.verdicts import greatest
 
 Torque = Callable[[float], Any]

@@ -10,7 +10,7 @@ import eslabon as es
 from eslabon.language import phrase
 from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import PAPER, RECOMPUTED, Exhibit, Row, Section
-from eslabon.reproductions.diaz.equations import explicit_error
+from eslabon.reproductions.diaz.diaz_equations import explicit_error
 from eslabon.reproductions.diaz.forms import Answer, Reduced, integrate
 from eslabon.reproductions.figures import ORIGIN, Figure, Panel, moved
 from eslabon.reproductions.verdicts import greatest, number, statement

@@ -10,8 +10,8 @@ import numpy as np
 
 from eslabon.language import phrase
 from eslabon.reproductions.comparison import PAPER, Exhibit, Section
+from eslabon.reproductions.diaz.diaz_planar_3rrr import one_second, push, start
 from eslabon.reproductions.diaz.forms import Augmented, Reduced, integrate
-from eslabon.reproductions.diaz.planar_3rrr import one_second, push, start
 from eslabon.reproductions.figures import Figure, Panel
 from eslabon.reproductions.verdicts import greatest, statement
 

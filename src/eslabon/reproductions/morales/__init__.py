@@ -12,12 +12,13 @@ from eslabon.language import phrase
 from eslabon.reproductions.document import Document, Equation
 from eslabon.reproductions.figures import GraphFigure, Picture
 from eslabon.reproductions.morales import (
-    causal_paths,
     euler_ring,
     geared_link,
     linear_models,
+    morales_causal_paths,
     morales_lagrange,
-    observers,
+    morales_observers,
+    robot_forms,
     steady_states,
 )
 from eslabon.reproductions.morales import junction_structures as junctions
@@ -70,7 +71,7 @@ GRAPHS = (
 )
 INTEGRAL = (
     "Rebuilt from the printed bond numbers, matrices and causal paths, with integral causality preferred: half arrows show where power "
-    "counts as positive, strokes where effort is given."
+    "counts as positive; a stroke stands at the end that receives the effort."
 )
 DERIVATIVE = "The same with derivative causality preferred, as steady states need it; bonds have the numbers of the first graph."
 TEXT = (
@@ -87,12 +88,13 @@ def report() -> Report:
         junctions.puma(),
         junctions.stanford(),
         *morales_lagrange.sections(),
+        *robot_forms.sections(),
         junctions.puma_derivative(),
         junctions.stanford_derivative(),
         *steady_states.sections(),
-        *causal_paths.sections(),
+        *morales_causal_paths.sections(),
         *linear_models.sections(),
-        *observers.sections(),
+        *morales_observers.sections(),
         *geared_link.sections(),
     )
     return Report("morales", DOCUMENT, TEXT, sections, figures)
@@ -103,7 +105,7 @@ def figures() -> tuple[Picture, ...]:
     """The graphs of figures 4.17, 4.20, 4.23 and 4.25, and the curves of figures 4.24, 4.26, 4.27, 5.5, 5.10, 5.13 and 5.16."""
     curves = [
         figure
-        for module in (steady_states, linear_models, observers)
+        for module in (steady_states, linear_models, morales_observers)
         for figure in module.figures()
     ]
     return *graphs(), *curves

@@ -15,7 +15,7 @@ from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.figures import Figure, Panel
 from eslabon.reproductions.verdicts import figures as figures_of
-from eslabon.reproductions.verdicts import greatest, last_unit, number, statement
+from eslabon.reproductions.verdicts import greatest, last_unit, number, resolution, statement
 
 PUMA_A = (
     ("-15.0", "0", "0", "0"),
@@ -276,15 +276,16 @@ def _entries(printed: Any, right: Floats) -> list[tuple[int, int]]:
 
 def _entry(i: int, j: int, printed: str, right: float, reason: str, where: str = "(5.80)") -> Row:
     """An entry whose formula is in question: not a number that a lost digit could spoil."""
-    off = max(0.0, abs(right - float(printed)) - last_unit(printed) / 2)
+    off = abs(right - float(printed))
+    what = f"A({i + 1},{j + 1}) {where}"
     return statement(
-        f"A({i + 1},{j + 1}) {where}", printed, figures_of(right), off, tolerance=0.0, reason=reason
+        what, printed, figures_of(right), off, tolerance=resolution(printed), reason=reason
     )
 
 
 def _from_formulas(what: str, printed: Any, formulas: Floats, noise: Floats) -> Row:
     numbers = np.array([[float(x) for x in row] for row in printed])
-    units = np.array([[last_unit(x) / 2 for x in row] for row in printed])
+    units = np.array([[resolution(x) for x in row] for row in printed])
     off = greatest(np.maximum(0.0, np.abs(formulas - numbers) - units - noise))
     return statement(what, "all entries", "the same", off)
 

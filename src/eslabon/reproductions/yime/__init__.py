@@ -2,7 +2,7 @@
 
 The three examples: five-bar, spatial four-bar, planar 3-RRR. The paper shows its results as curves, which are lost; so
 the compiled dynamics are held against its data and sentences, against values recomputed from its data by other programs,
-and against its own equations followed number by number (`equations`), in which its slips can be put back. L123 is line
+and against its own equations followed number by number (`yime_equations`), in which its slips can be put back. L123 is line
 123 of the scanned text.
 """
 
@@ -14,13 +14,13 @@ from eslabon.reproductions.document import Document, Equation
 from eslabon.reproductions.figures import Picture
 from eslabon.reproductions.report import Report
 from eslabon.reproductions.yime import (
-    five_bar,
     joint_tables,
-    planar_3rrr,
     published_torque,
     slips,
     spatial_four_bar,
     yime_constraints,
+    yime_five_bar,
+    yime_planar_3rrr,
 )
 
 DOCUMENT = Document(
@@ -68,10 +68,10 @@ TEXT = (
 def report() -> Report:
     """The three examples, what the paper says of them, and what is wrong in its formulas."""
     parts = (
-        five_bar,
+        yime_five_bar,
         spatial_four_bar,
         published_torque,
-        planar_3rrr,
+        yime_planar_3rrr,
         joint_tables,
         yime_constraints,
         slips,
@@ -89,8 +89,8 @@ def report() -> Report:
 def figures() -> tuple[Picture, ...]:
     """Figures 4 to 7, 9 to 12 and 14 to 17 anew, and the four torques of the spatial four-bar."""
     return (
-        five_bar.figure(),
+        yime_five_bar.figure(),
         spatial_four_bar.figure(),
-        planar_3rrr.figure(),
+        yime_planar_3rrr.figure(),
         published_torque.figure(),
     )

@@ -13,7 +13,7 @@ from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import Exhibit, Row
 from eslabon.reproductions.figures import Panel
 from eslabon.reproductions.verdicts import greatest, statement
-from eslabon.reproductions.yime.equations import RIGHT, Slips, by_the_paper
+from eslabon.reproductions.yime.yime_equations import RIGHT, Slips, by_the_paper
 
 
 @dataclass(frozen=True)

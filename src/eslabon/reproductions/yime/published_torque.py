@@ -13,7 +13,7 @@ from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import Section
 from eslabon.reproductions.figures import Figure, Panel
 from eslabon.reproductions.verdicts import greatest, number, statement
-from eslabon.reproductions.yime import five_bar, spatial_four_bar
+from eslabon.reproductions.yime import spatial_four_bar, yime_five_bar
 from eslabon.reproductions.yime.motions import Run
 
 PEAKS = (
@@ -102,7 +102,7 @@ def sections() -> tuple[Section, ...]:
 
 def figure() -> Figure:
     """The torques with those mistakes, and the torques of both mechanisms with gravity."""
-    five, t, curves = five_bar.weighed(), spatial_four_bar.motion().t, variants()
+    five, t, curves = yime_five_bar.weighed(), spatial_four_bar.motion().t, variants()
     heavy = five.tau * 1e3
     errors = {
         name: x - curves["right"] for name, x in curves.items()

@@ -6,20 +6,20 @@ import numpy as np
 
 from eslabon.reproductions.comparison import FORMS, Row, Section
 from eslabon.reproductions.verdicts import erratum
-from eslabon.reproductions.yime import five_bar, planar_3rrr, spatial_four_bar
-from eslabon.reproductions.yime.equations import Slips
+from eslabon.reproductions.yime import spatial_four_bar, yime_five_bar, yime_planar_3rrr
 from eslabon.reproductions.yime.motions import Run
+from eslabon.reproductions.yime.yime_equations import Slips
 
 ACCELERATIONS, TORQUES = 0, 1  # which of the two departures is shown
 RHO = "Of the torques. The 3-RRR section has the sign right (L1055)."
 
 
 def sections() -> tuple[Section, ...]:
-    five, four, three = five_bar.motion(), spatial_four_bar.motion(), planar_3rrr.motion()
+    five, four, three = yime_five_bar.motion(), spatial_four_bar.motion(), yime_planar_3rrr.motion()
     rows = (
         put_back("five-bar: rho (L661)", "Φp⁻¹ Φa", "-Φp⁻¹ Φa", five, Slips(rho=1.0), TORQUES, RHO),
         put_back("four-bar: rho (L844)", "Φp⁻¹ Φa", "-Φp⁻¹ Φa", four, Slips(rho=1.0), TORQUES, RHO),
-        put_back("five-bar: weight (43), L518", "F_ext - F_g", "F_ext + F_g", five_bar.weighed(), Slips(weight=-1.0), TORQUES,
+        put_back("five-bar: weight (43), L518", "F_ext - F_g", "F_ext + F_g", yime_five_bar.weighed(), Slips(weight=-1.0), TORQUES,
                  "Of the torques with g = 9.81 along -y: the motors would press the links down, not hold them."),
         put_back("five-bar: A_c (L629-649)", "no speeds", "times the two speeds", five, Slips(rates=False), ACCELERATIONS,
                  "Of the accelerations."),

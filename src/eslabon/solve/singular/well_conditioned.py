@@ -27,23 +27,24 @@ class SearchSettings:
     ----------
     samples : configurations that are compared first.
     starts : the best of them, from each of which a search begins.
+    halving : rounds, after each of which the worse half of the searches ends, down to a quarter.
     rounds, trials : of each search at most, and configurations that are tried in a round.
     distance : how far off these are at first, in rad or metres over L.
     growth, decay : of the distance after a round that found a better one, and after one that did not.
     least : the distance at which a search ends.
-    polished, polish : the best of these, and the steps of the simplex search from each.
+    polish : steps of the simplex search from the best of these.
     seed : of the directions that are tried.
     """
 
     samples: int = 1000
     starts: int = 12
+    halving: int = 20
     rounds: int = 120
     trials: int = 16
     distance: float = 0.3
     growth: float = 1.4
     decay: float = 0.8
     least: float = 1e-5
-    polished: int = 3
     polish: int = 200
     seed: int = 0
 
@@ -70,9 +71,7 @@ def well_conditioned(m: Model, frame: str | None = None, *, limits: bool = True)
     q = search.samples()
     best = q[stable_order(-search.value(q))[: SETTINGS.starts]]
     best = search.improved(best)
-    best = best[stable_order(-search.value(best))[: SETTINGS.polished]]
-    ends = np.stack([search.polished(x) for x in best])
-    return ends[stable_order(-search.value(ends))[0]]
+    return search.polished(best[stable_order(-search.value(best))[0]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +118,14 @@ class _Search:
         return closed_near(self.m, made) if self.m.closed else self.ranges.admitted(made)
 
     def improved(self, q: Floats) -> Floats:
-        """Searches in random directions, each with its own step, from all starts at once."""
+        """Searches in random directions, each with its own step, from all starts at once; those that
+        fall behind end."""
         rng = np.random.default_rng(SETTINGS.seed)
         q, best, far = q.copy(), self.value(q), np.full(len(q), SETTINGS.distance)
-        for _ in range(SETTINGS.rounds):
+        for number in range(1, SETTINGS.rounds + 1):
+            if number % SETTINGS.halving == 0 and len(q) > SETTINGS.starts // 4:
+                left = stable_order(-best)[: len(q) // 2]
+                q, best, far = q[left], best[left], far[left]
             lanes = np.flatnonzero(far > SETTINGS.least)
             if not len(lanes):
                 break

@@ -53,9 +53,7 @@ def bond_graph(subject: Subject, page: Section) -> None:
             return
         drawn = graph._repr_svg_()
         assert drawn is not None  # a mechanism that moves has bonds
-        caption = (
-            "Half arrows show where power counts as positive, strokes which side sets the effort."
-        )
+        caption = "Half arrows show where power counts as positive; a stroke stands at the end that receives the effort."
         page.picture(drawn, caption, wide=sum(kinds.values()) > WIDE)
 
 

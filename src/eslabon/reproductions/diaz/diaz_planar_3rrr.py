@@ -10,7 +10,7 @@ import eslabon as es
 from eslabon.language import phrase
 from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import PAPER, RECOMPUTED, Exhibit, Row, Section
-from eslabon.reproductions.diaz.equations import Loops, cut, explicit_error
+from eslabon.reproductions.diaz.diaz_equations import Loops, cut, explicit_error
 from eslabon.reproductions.diaz.forms import Answer, Augmented, Reduced, integrate
 from eslabon.reproductions.figures import Figure, Panel, moved, three_legs
 from eslabon.reproductions.verdicts import erratum, greatest, number, numbers, statement
