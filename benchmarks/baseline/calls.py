@@ -1036,14 +1036,12 @@ CURVES: dict[str, Callable[[], Any]] = {
     "evenly": lambda: es.paths.evenly(es.paths.spline([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 1]],
     3)),
     "point": lambda: es.paths.point([1, 2, 3]),
-    "sphere_cylinder": lambda: es.paths.sphere_cylinder(1.0, 0.4),
     "curve": lambda: es.paths.curve(lambda s: (s, s**2, s**3)),
 }  # fmt: skip
 LAWS: dict[str, Callable[[], Any]] = {
     "cycloidal": lambda: es.paths.cycloidal(2.0), "quintic": lambda: es.paths.quintic(2.0),
     "septic": lambda: es.paths.septic(2.0),
     "trapezoidal": lambda: es.paths.trapezoidal(2.0),
-    "splined_cycloid": lambda: es.paths.splined_cycloid(2.0),
     "spline_law": lambda: es.paths.spline_law([0.0, 0.5, 2.0], [0.0, 0.3, 1.0]),
 }  # fmt: skip
 ORIENTATIONS: dict[str, Callable[[], Any]] = {

@@ -177,10 +177,10 @@ def test_motions_of_simulations_and_of_paths_are_played():
 @pytest.mark.parametrize(
     ("motion", "sentence"),
     [
-        (3, "is no motion"),
-        (([0.0, 1.0], np.zeros((3, 2))), "one motion"),
-        (([1.0, 0.0], np.zeros((2, 2))), "do not increase"),
-        (([0.0], np.zeros((1, 3))), "2"),
+        (3, "a motion is a Trajectory"),
+        (([0.0, 1.0], np.zeros((3, 2))), "a row of q for each"),
+        (([1.0, 0.0], np.zeros((2, 2))), "two or more, and increase"),
+        (([0.0], np.zeros((1, 3))), "two or more"),
     ],
 )
 def test_what_is_no_motion_is_refused(motion, sentence):
@@ -190,7 +190,7 @@ def test_what_is_no_motion_is_refused(motion, sentence):
 
 def test_a_motion_of_another_mechanism_is_refused():
     with pytest.raises(es.InputError, match="another mechanism"):
-        clips(es.load("five_bar"), ([0.0], [[1.0, 2.0, 3.0, 4.0]]))
+        clips(es.load("five_bar"), ([0.0, 1.0], [[1.0, 2.0, 3.0, 4.0]] * 2))
 
 
 def test_mode_shapes_are_closed_and_come_again():

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.arguments import Floats, count, finite, known_words
+from eslabon.arguments import Floats, count, finite, flag, known_words, names
 from eslabon.errors import AssemblyError, InputError, ModelError
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
@@ -81,6 +81,7 @@ def as_trajectory(
     <Trajectory of five_bar: the actuated coordinates, 0 to 1 s, 11 times, samples>
     """
     as_model(m)
+    need, on_loops = names(need, "need"), flag(on_loops, "on_loops")
     made = _trajectory(m, motion, count(samples, "samples", 2), need)
     made = _with_rates(made, need)
     if missing := [word for word in need if word not in made.groups and word != "a"]:
@@ -139,8 +140,8 @@ def _whole(m: Model, number: int) -> bool:
 
 def _turning(m: Model, whole: bool) -> list[str]:
     """The joints with coordinates that are parts of a quaternion."""
-    names = [j.name for j in m.joints] if whole else m.actuated
-    return [name for name in names if m.joint(name).kind.has_quaternion]
+    own = [j.name for j in m.joints] if whole else m.actuated
+    return [name for name in own if m.joint(name).kind.has_quaternion]
 
 
 def _require_rates(m: Model, whole: bool, hint: str) -> None:

@@ -284,11 +284,11 @@ class Trajectory(Signals):
     def at_symbol(self, t: Any, q: Any = None, v: Any = None) -> State:
         """q, v and a at a symbolic time; with the state q, v of a mechanism those of all its joints: what
         the motion does not tell is as it is."""
-        given, m = self._in_time.symbols(t), self.m
+        given, m = self._in_time.symbols(_symbols(t, "t", 1)), self.m
         if q is None or self.whole or m is None:
             return given
         places, own = list(m.actuated_coordinates), list(m.actuated_velocities)
-        qd, vd, ad = casadi.SX(q), casadi.SX(v), casadi.SX.zeros(m.nv)
+        qd, vd, ad = _symbols(q, "q", m.nq), _symbols(v, "v", m.nv), casadi.SX.zeros(m.nv)
         qd[places], vd[own], ad[own] = given.q, given.v, given.a
         return State(qd, vd, ad)
 
@@ -478,6 +478,19 @@ class Trajectory(Signals):
         ['q1 [rad]']
         """
         return figure(self, what=what, joints=joints, theme=theme, path=path)
+
+
+def _symbols(x: Any, name: str, size: int) -> Any:
+    """A column of so many symbols of CasADi."""
+    try:
+        made = casadi.SX(x)
+    except Exception:
+        made = None
+    if made is None or made.shape != (size, 1):
+        raise InputError(
+            f"{name} is a column of {size} symbol{'s' * (size > 1)} of CasADi (SX); it is {format_value(x)}."
+        )
+    return made
 
 
 def _read_only(x: Floats) -> Floats:

@@ -328,8 +328,8 @@ def view(
     ----------
     mechanisms : one, several, a list of them, or a dict of them by name.
     q : where to start, a configuration (nq,); of several mechanisms, by name. The closed home if left out.
-    motion : what to play: a `Trajectory`, the joint motion of `follow`, arrays (t, q), or several of these by name; for several
-        mechanisms a dict by the mechanism's name.
+    motion : what to play: a motion in any form of `es.as_trajectory`, such as a `Trajectory` or arrays (t, q), or several of these
+        by name; for several mechanisms a dict by the mechanism's name.
     frame : the frame, or body, that is led by hand and judged by the conditions; of several mechanisms, by name. The first
         one if left out.
     port : of the loopback address; any that is free if left out. The view cannot be reached from other machines.

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eslabon.arguments import Floats, finite, states
+from eslabon.arguments import Floats
 from eslabon.drawing.between_rows import configurations_at
-from eslabon.errors import EslabonError, InputError, format_value
+from eslabon.errors import EslabonError, InputError
+from eslabon.motion.motion_forms import as_trajectory, require_span
 from eslabon.solve.constraints.closed_configurations import residuals_at
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Clip:
 
 
 def clips(m: Mechanism, given: Any) -> list[Clip]:
-    """What a user gave to be played: a motion, arrays (t, q), or several of them by name.
+    """What a user gave to be played: a motion in any form of `es.as_trajectory`, or several by name.
 
     >>> import eslabon as es
     >>> m = es.load("double_pendulum")
@@ -51,28 +52,19 @@ def clips(m: Mechanism, given: Any) -> list[Clip]:
     """
     if given is None:
         return []
-    named = given if isinstance(given, Mapping) else {"motion": given}
+    named = given if isinstance(given, Mapping) and "q" not in given else {"motion": given}
     return [_clip(m, str(name), motion) for name, motion in named.items()]
 
 
-def _clip(m: Mechanism, name: str, motion: Any) -> Clip:
-    pair = (
-        motion
-        if isinstance(motion, tuple | list)
-        else (getattr(motion, "t", None), getattr(motion, "q", None))
-    )
-    if len(pair) != 2 or pair[0] is None or pair[1] is None:
+def _clip(m: Mechanism, name: str, given: Any) -> Clip:
+    motion = as_trajectory(m, given, need=("q",), on_loops=False)
+    if not motion.whole:
+        motion = as_trajectory(m, motion).completed()
+    if motion.batch:
         raise InputError(
-            f"'{name}' is to be played, but {format_value(motion)} is no motion: give one with times, or (t, q)."
+            f"'{name}' is one motion to be played; pick one of {motion!r}, as motion[0]."
         )
-    t, q = finite(pair[0], f"the times of '{name}'"), states(pair[1], "q", m.nq, m.name)
-    if q.ndim != 2 or t.shape != q.shape[:1] or not len(t):
-        raise InputError(
-            f"'{name}' is one motion, t (times,) and q (times, {m.nq}); t has shape {t.shape} and q {q.shape}. "
-            "Pick one of many, as motion[0]."
-        )
-    if (np.diff(t) <= 0).any():
-        raise InputError(f"the times of '{name}' do not increase.")
+    t, q = require_span(motion).t, motion.q
     if m.closed and not m.rheonomic and (left := np.abs(residuals_at(m, q)).max()) > 1e-4:
         raise InputError(
             f"'{name}' violates loop closure of {m.name} by {left:.3g} (rad, or lengths of its size); is it of another mechanism?"

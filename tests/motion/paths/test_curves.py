@@ -10,6 +10,7 @@ from batches import each
 from eslabon import paths
 from eslabon.motion.paths.space_curve import Curve
 from eslabon.numerics.scalars import cos, sin
+from eslabon.reproductions.rojas.path_program import sphere_cylinder
 from motion.paths.differences import away_from, derivative
 
 POINTS = np.array(
@@ -23,12 +24,6 @@ GIVEN = paths.curve(
     lambda u: (u, u**2, u**3),
     0.5,
     2.0,
-    derivatives=[
-        lambda u: (1, 2 * u, 3 * u**2),
-        lambda u: (0, 2, 6 * u),
-        lambda u: (0, 0, 6),
-        lambda u: (0, 0, 0),
-    ],
     name="cubic",
 )
 CURVES = [
@@ -41,7 +36,7 @@ CURVES = [
     paths.spline(POINTS, degree=3),
     paths.spline(POINTS, periodic=True),
     paths.spline(POINTS, degree=3, periodic=True),
-    paths.sphere_cylinder(0.5, 0.2),
+    sphere_cylinder(0.5, 0.2),
     KNOT,
     GIVEN,
     KNOT.part(0.2, 0.7),
@@ -159,7 +154,7 @@ def test_even_a_cusp_has_a_length():
 
 def test_curvature_does_not_depend_on_how_fast_a_curve_is_run():
     u = np.linspace(0.1, 0.9, 9)
-    for curve in (KNOT.part(0.0, 0.4), paths.sphere_cylinder(0.5, 0.2)):
+    for curve in (KNOT.part(0.0, 0.4), sphere_cylinder(0.5, 0.2)):
         even = paths.evenly(curve)
         s = curve.travelled(u) / curve.length
         assert even(s) == pytest.approx(curve(u), abs=1e-12)
@@ -189,14 +184,14 @@ def test_rates_of_curvature_and_torsion_by_differences(curve: Curve):
 
 def test_the_curve_of_rojas_lies_on_its_sphere_and_cylinder():
     a, b = 0.3, 0.7
-    x, y, z = paths.sphere_cylinder(a, b)(np.linspace(0, 1, 60)).T
+    x, y, z = sphere_cylinder(a, b)(np.linspace(0, 1, 60)).T
     assert x**2 + z**2 == pytest.approx(np.full(60, a**2), rel=1e-14)
     assert (x - a) ** 2 + (y + b) ** 2 + z**2 == pytest.approx(np.full(60, 16 * a**2), rel=1e-14)
 
 
 def test_the_accelerations_printed_by_rojas():
     """3.6: p̈_y = a/√D (sin β β̈ + (14 cos β - cos² β - 1) β̇²/D), D = 14 - 2 cos β."""
-    a, curve, law = 0.3, paths.sphere_cylinder(0.3, 0.7), paths.cycloidal(60.0)
+    a, curve, law = 0.3, sphere_cylinder(0.3, 0.7), paths.cycloidal(60.0)
     t = np.linspace(0, 60, 121)
     beta, rate, change = (2 * np.pi * law(t, k) for k in range(3))
     D = 14 - 2 * np.cos(beta)
@@ -254,28 +249,14 @@ def test_a_formula_may_be_written_with_numpy_casadi_or_our_own_functions():
     assert paths.curve(lambda u: (u, 0, 1.5))(0.5).tolist() == [0.5, 0, 1.5]
 
 
-def test_given_derivatives_are_used_and_missed():
-    s = np.linspace(0, 1, 5)
-    traced = paths.curve(lambda u: (u, u**2, u**3), 0.5, 2.0)
-    for order in range(5):
-        assert GIVEN(s, order) == pytest.approx(traced(s, order), abs=1e-13)
-    two = paths.curve(
-        lambda u: (u, u**2, 0), derivatives=[lambda u: (1, 2 * u, 0), lambda u: (0, 2, 0)]
-    )
-    assert paths.along(two, paths.quintic(1.0)).acceleration(0.5).shape == (6,)
-    with pytest.raises(paths.PathError, match="was given 2 derivatives and derivative 3 is needed"):
-        paths.minimal(two)(0.5)
-
-
 @pytest.mark.parametrize(
     "given",
     [None, "abc", 5, (1j, 0, 0), (None, 0, 0), ("a", "b", "c"), ([[1], [2, 3]], 0, 0)],
     ids=str,
 )
 def test_whatever_a_users_function_gives(given):
-    for derivatives in (None, []):
-        with pytest.raises(paths.PathError, match="the curve's function"):
-            paths.curve(lambda u: given, derivatives=derivatives)
+    with pytest.raises(paths.PathError, match="the curve's function"):
+        paths.curve(lambda u: given)
 
 
 def test_chains_are_continuous_and_know_their_joints():

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eslabon import paths
+from eslabon.reproductions.rojas.path_program import splined_cycloid
 from motion.paths.differences import away_from, derivative
 
-SMOOTH = [paths.cycloidal(1.7), paths.quintic(1.7), paths.septic(1.7), paths.splined_cycloid(1.7)]
+SMOOTH = [paths.cycloidal(1.7), paths.quintic(1.7), paths.septic(1.7), splined_cycloid(1.7)]
 LAWS = [
     *SMOOTH,
     paths.trapezoidal(1.7),
@@ -84,7 +85,7 @@ def test_a_trapezium_has_constant_acceleration_velocity_and_deceleration():
 )
 def test_the_splined_cycloid_gives_rojas_printed_motion(t, printed):
     """Tables 5.4.1 and 5.6.1 print five decimals."""
-    law = paths.splined_cycloid(1.0)
+    law = splined_cycloid(1.0)
     assert [law(t, order) for order in (0, 1, 2)] == pytest.approx(printed, abs=5e-6)
 
 
@@ -93,7 +94,7 @@ def test_the_splined_cycloid_gives_the_joint_angle_that_tells_it_from_the_cycloi
     wrist = 1.33125 - 0.41
     splined, pure = (
         math.degrees(math.atan2(law(0.05), wrist))
-        for law in (paths.splined_cycloid(1), paths.cycloidal(1))
+        for law in (splined_cycloid(1), paths.cycloidal(1))
     )
     assert splined == pytest.approx(0.05073, abs=5e-6)
     assert pure == pytest.approx(0.05090, abs=5e-6)
@@ -101,15 +102,14 @@ def test_the_splined_cycloid_gives_the_joint_angle_that_tells_it_from_the_cycloi
 
 def test_the_splined_cycloid_meets_its_definition_at_the_nodes_and_becomes_the_cycloid():
     tau, h = np.linspace(0, 1, 21), 0.05
-    law = paths.splined_cycloid(1.0)
+    law = splined_cycloid(1.0)
     assert law(tau, 1) == pytest.approx(1 - np.cos(2 * np.pi * tau), abs=1e-14)
     assert law(tau, 2) == pytest.approx(
         2 / h * np.tan(np.pi * h) * np.sin(2 * np.pi * tau), abs=1e-13
     )
     t = np.linspace(0, 1, 301)
     errors = [
-        np.abs(paths.splined_cycloid(1.0, n)(t) - paths.cycloidal(1.0)(t)).max()
-        for n in (21, 41, 81)
+        np.abs(splined_cycloid(1.0, n)(t) - paths.cycloidal(1.0)(t)).max() for n in (21, 41, 81)
     ]
     assert errors[0] / errors[1] == pytest.approx(16, rel=0.05)  # as a cubic spline should, with h⁴
     assert errors[1] / errors[2] == pytest.approx(16, rel=0.05)

@@ -10,6 +10,7 @@ import pytest
 import eslabon as es
 from batches import each
 from eslabon import paths
+from eslabon.reproductions.rojas.path_program import splined_cycloid
 
 LAW = paths.quintic(1.0)
 LINE = paths.line([0, 0, 0], [1, 0, 0])
@@ -27,7 +28,7 @@ MISTAKES = {
     "the duration needs numbers": lambda: paths.cycloidal("long"),
     "fraction of the duration is at most 0.5; it is 0.7": lambda: paths.trapezoidal(1.0, 0.7),
     "fraction must be greater than zero": lambda: paths.trapezoidal(1.0, 0),
-    "at least four nodes": lambda: paths.splined_cycloid(1.0, 3),
+    "at least four nodes": lambda: splined_cycloid(1.0, 3),
     "order 0 to 3; order is 4": lambda: LAW(0.5, 4),
     "t holds a number that is not finite (the first at index 1)": lambda: LAW([0, NAN]),
     "times must increase; after 2 comes 1": lambda: paths.spline_law([0, 2, 1], [0, 0.5, 1]),
@@ -82,13 +83,13 @@ MISTAKES = {
     "needs two different ends; both are 0.5": lambda: LINE.part(0.5, 0.5),
     "the range of the curve is empty": lambda: paths.curve(lambda u: (u, u, u), 1, 1),
     "must give three components; it gives 2": lambda: paths.curve(lambda u: (u, u)),
-    "must give three components; it gives 4": lambda: paths.curve(
-        lambda u: (u,) * 4, derivatives=[]
-    ),
+    "must give three components; it gives 4": lambda: paths.curve(lambda u: (u,) * 4),
     "no formula that can be differentiated (": lambda: paths.curve(
         lambda u: (u, math.cos(u), 0) if u > 0 else (u, 0, 0)
     ),
-    "if it is no formula, give its derivatives": lambda: paths.curve(lambda u: (float(u), 0, 0)),
+    "if it is no formula, lay a spline through its points": lambda: paths.curve(
+        lambda u: (float(u), 0, 0)
+    ),
     "gives no finite point at u = 0.5": lambda: paths.curve(lambda u: (u, 1 / (u - 0.5), 0)),
     "at least one curve": lambda: paths.chain(),
     "curve 1 of the chain starts 1 m from the end of curve 0": lambda: paths.chain(LINE, LINE),

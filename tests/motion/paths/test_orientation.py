@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 from eslabon import paths
 from eslabon.motion.paths.frame_orientation import Orientation
 from eslabon.numerics import rotation_about, rotation_x, rotation_z
+from eslabon.reproductions.rojas.path_program import sphere_cylinder
 from motion.paths.differences import angular, away_from, derivative
 from randomness import seeded
 
@@ -16,7 +17,7 @@ GIVEN = Rotation.random(5, rng=seeded("orientations")).as_matrix()
 KNOT = paths.curve(
     lambda u: (np.sin(u) + 2 * np.sin(2 * u), np.cos(u) - 2 * np.cos(2 * u), -np.sin(3 * u)), 0, 6
 )
-ROJAS = paths.sphere_cylinder(0.5, 0.2)
+ROJAS = sphere_cylinder(0.5, 0.2)
 HELIX = paths.helix([1, 2, 3], [2, 2, 5], [1, 1, 2], angle=5.0, pitch=0.4)
 SPLINE = paths.spline(seeded("spline").normal(size=(6, 3)))
 # An S with an inflection in the middle, and a curve with a straight part between two bends out of one plane.

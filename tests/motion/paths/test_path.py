@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 import eslabon as es
 from eslabon import paths
 from eslabon.numerics import pose, rotation_x, rotation_z
+from eslabon.reproductions.rojas.path_program import sphere_cylinder, splined_cycloid
 from motion.paths.differences import angular, away_from, derivative
 from randomness import examples, seeded
 
@@ -18,14 +19,14 @@ POSES = np.array([pose(R, p) for R, p in zip(TURNS, PLACES, strict=True)])
 # Rojas' straight move of the T3 robot (2.5 of the notes).
 T3 = paths.along(
     paths.line([1.33125, 0, 1.79875], [1.33125, 1, 1.79875]),
-    paths.splined_cycloid(1.0),
+    splined_cycloid(1.0),
     [[0, 1, 0], [0, 0, -1], [-1, 0, 0]],
 )
 ARC = paths.along(paths.arc([0, 0, 0], [1, 0, 0], [0, 0, 1], 2.0), paths.cycloidal(1.5), "minimal")
 PATHS = {
     "T3": T3,
     "arc": ARC,
-    "Rojas": paths.along(paths.sphere_cylinder(0.3, 0.7), paths.cycloidal(2.0), "frenet"),
+    "Rojas": paths.along(sphere_cylinder(0.3, 0.7), paths.cycloidal(2.0), "frenet"),
     "spline": paths.along(paths.spline(PLACES), paths.septic(2.0), TURNS),
     "two poses": paths.pose_path(POSES[:2], paths.quintic(1.2)),
     "poses": paths.pose_path(POSES, paths.quintic(2.0)),

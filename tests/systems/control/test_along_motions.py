@@ -8,6 +8,7 @@ from scipy.optimize import linear_sum_assignment
 
 import eslabon as es
 from eslabon import paths
+from eslabon.reproductions.rojas.path_program import splined_cycloid
 
 C = es.control
 
@@ -38,7 +39,7 @@ def test_modal_control_along_the_straight_line_of_rojas() -> None:
     """Psi = sqrt(1/2), Omega = 1: all poles at -0.7071 +- 0.7071i along the whole move (Rojas, 5.6)."""
     m = es.load("rojas_t3")
     start, end = ([1.33125, y, 1.79875] for y in (0.0, 1.0))
-    path = paths.along(paths.line(start, end), paths.splined_cycloid(1.0), ORIENTATION)
+    path = paths.along(paths.line(start, end), splined_cycloid(1.0), ORIENTATION)
     guess = np.radians([0.0, 90.0, -135.0, 45.0, 90.0, 90.0])
     joints = m.follow(path, guess, times=np.linspace(0.0, 1.0, 41))
     law = C.modal(m, joints, frequency=1.0, damping=np.sqrt(0.5), times=np.linspace(0.0, 1.0, 21))

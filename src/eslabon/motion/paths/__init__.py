@@ -16,7 +16,6 @@ from eslabon.motion.paths.curve_kinds import (
     helix,
     line,
     point,
-    sphere_cylinder,
     spline,
 )
 from eslabon.motion.paths.frame_orientation import (
@@ -37,7 +36,6 @@ from eslabon.motion.paths.time_laws import (
     quintic,
     septic,
     spline_law,
-    splined_cycloid,
     trapezoidal,
 )
 
@@ -69,10 +67,8 @@ __all__ = [
     "quintic",
     "rounded",
     "septic",
-    "sphere_cylinder",
     "spline",
     "spline_law",
-    "splined_cycloid",
     "trapezoidal",
     "turning",
 ]

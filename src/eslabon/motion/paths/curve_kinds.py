@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import pi
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import flag, floats
-from eslabon.errors import format_value
+from eslabon.arguments import flag
 from eslabon.motion.paths import path_arguments
 from eslabon.motion.paths.path_arguments import SAME, Floats, PathError
 from eslabon.motion.paths.space_curve import HIGHEST_ORDER, Curve
 from eslabon.motion.paths.splines import chords, interpolate
-from eslabon.numerics.scalars import casadi, cos, sin, sqrt
+from eslabon.numerics.scalars import casadi
 
 
 def line(start: ArrayLike, end: ArrayLike) -> Curve:
@@ -187,7 +186,6 @@ def curve(
     function: Components,
     start: float = 0.0,
     end: float = 1.0,
-    derivatives: Sequence[Components] | None = None,
     name: str = "curve",
 ) -> Curve:
     """The curve of any formula.
@@ -199,9 +197,6 @@ def curve(
         (`np.cos(u)`) or CasADi's; exact derivatives come from its graph.
     start, end : float
         The range of u.
-    derivatives : sequence of callables, optional
-        The derivatives of p by u, each giving three components, for a function that is not a formula. All are then
-        called with NumPy arrays. A path needs two, the minimal frame three, the Frenet frame four.
     name : str
         What to call it.
 
@@ -212,24 +207,9 @@ def curve(
     a, b = path_arguments.numbers([start, end], "the range of the curve")
     if a == b:
         raise PathError(f"the range of the curve is empty: it starts and ends at {a:g}.")
-    if derivatives is not None and not (
-        isinstance(derivatives, list | tuple) and all(map(callable, derivatives))
-    ):
-        raise PathError(
-            f"derivatives are functions, as in derivatives=[dp, ddp]; it is {format_value(derivatives)}."
-        )
-    known = (
-        _traced(function)
-        if derivatives is None
-        else tuple(_sampled(f) for f in (function, *derivatives))
-    )
+    known = _traced(function)
 
     def derivative(s: Floats, order: int) -> Floats:
-        if order >= len(known):
-            raise PathError(
-                f"the {name} was given {len(known) - 1} derivatives and derivative {order} is needed; give more, or leave "
-                "derivatives out and let them be found."
-            )
         return np.asarray((b - a) ** order * known[order](a + (b - a) * s))
 
     made = Curve(name, derivative)
@@ -238,7 +218,7 @@ def curve(
     if broken.size:
         raise PathError(
             f"the {name}'s function gives no finite point at u = {a + (b - a) * broken[0]:.6g}; if it is no formula, "
-            "give its derivatives."
+            "lay a spline through its points."
         )
     return made
 
@@ -258,7 +238,7 @@ def _traced(function: Components) -> tuple[Sampled, ...]:
     except Exception as error:
         raise PathError(
             f"the curve's function is no formula that can be differentiated ({type(error).__name__}: {error}); write "
-            "it with NumPy functions of one number, or give derivatives=."
+            "it with NumPy functions of one number, or lay a spline through its points."
         ) from error
     _require_three(count)
     found = []
@@ -277,45 +257,6 @@ def _evaluated(compiled: Any) -> Sampled:
     return sampled
 
 
-def _sampled(function: Components) -> Sampled:
-    def sampled(u: Floats) -> Floats:
-        try:
-            components = [floats(c, "the curve's function") for c in function(u)]
-        except (TypeError, ValueError) as error:
-            raise PathError(
-                f"the curve's function must give three components, real numbers; {error}"
-            ) from None
-        _require_three(len(components))
-        return np.stack(np.broadcast_arrays(*components, u)[:3], axis=-1)
-
-    return sampled
-
-
 def _require_three(count: int) -> None:
     if count != 3:
         raise PathError(f"the curve's function must give three components; it gives {count}.")
-
-
-def sphere_cylinder(a: float, b: float) -> Curve:
-    """The upper branch of the meeting of a sphere and a cylinder, once round (Rojas, 3.6):
-    p = (-a cos β, a √(14 - 2 cos β) - b, a sin β), β from 0 to 2π.
-
-    The sphere has its centre at (a, -b, 0) and radius 4a; the cylinder is x² + z² = a².
-
-    >>> sphere_cylinder(0.1, 0.2)(0.5).round(12)
-    array([0.1, 0.2, 0. ])
-    """
-    radius, drop = (
-        path_arguments.positive(a, "the cylinder's radius"),
-        path_arguments.number(b, "the sphere's drop"),
-    )
-    return curve(
-        lambda beta: (
-            -radius * cos(beta),
-            radius * sqrt(14 - 2 * cos(beta)) - drop,
-            radius * sin(beta),
-        ),
-        0.0,
-        2 * pi,
-        name="sphere-cylinder curve",
-    )

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import MAX_COUNT
 from eslabon.displays import displayed
 from eslabon.motion.paths.path_arguments import (
     Floats,
@@ -192,7 +191,7 @@ def _power_series(*coefficients: float) -> Piecewise:
     return Piecewise(PPoly(np.array(coefficients[::-1])[:, None], [0.0, 1.0]))
 
 
-def _integrated(knots: Floats, values: Floats, times: int) -> Piecewise:
+def integrated_polygon(knots: Floats, values: Floats, times: int) -> Piecewise:
     """The polygon through values at knots, integrated from zero."""
     from scipy.interpolate import PPoly
 
@@ -253,26 +252,7 @@ def trapezoidal(duration: float, fraction: float = 0.25) -> Law:
         )
     knots = np.unique([0.0, fraction, 1.0 - fraction, 1.0])
     velocities = np.minimum(1.0, np.minimum(knots, 1.0 - knots) / fraction) / (1.0 - fraction)
-    return Law("trapezoidal", duration_of(duration), _integrated(knots, velocities, 1))
-
-
-def splined_cycloid(duration: float, nodes: int = 21) -> Law:
-    """The cycloid as Rojas' program carries it: a cubic spline whose nodal velocities are the cycloid's.
-
-    The acceleration is the polygon through (2/h) tan(πh) sin(2πτ) at the nodes, h apart; its integral is exactly
-    1 - cos(2πτ) there. The thesis does not print its law β(t). This one is inferred from its tables (4.4.1, 5.4.1):
-    with 21 nodes it gives their y = .00082, .04894, 1.95774 at t = 0.05 and the joint angle that goes with it.
-
-    >>> law = splined_cycloid(1.0)
-    >>> [round(float(law(0.05, order)), 5) for order in (0, 1, 2)]
-    [0.00082, 0.04894, 1.95774]
-    """
-    whole(
-        nodes, 4, MAX_COUNT, "the splined cycloid needs at least four nodes, a whole number; nodes"
-    )
-    tau, h = np.linspace(0.0, 1.0, nodes), 1.0 / (nodes - 1)
-    accelerations = (2 / h) * np.tan(pi * h) * np.sin(2 * pi * tau)
-    return Law("splined cycloid", duration_of(duration), _integrated(tau, accelerations, 2))
+    return Law("trapezoidal", duration_of(duration), integrated_polygon(knots, velocities, 1))
 
 
 def spline_law(times: ArrayLike, values: ArrayLike, degree: int = 3, ends: str = "clamped") -> Law:

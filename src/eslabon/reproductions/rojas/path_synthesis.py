@@ -10,6 +10,7 @@ import numpy as np
 
 from eslabon.motion import paths
 from eslabon.reproductions.figures import Drawing, Figure, Panel
+from eslabon.reproductions.rojas.path_program import sphere_cylinder, splined_cycloid
 
 DURATION = 60.0  # seconds for a turn (L1437)
 CAPTION = (
@@ -22,8 +23,8 @@ AXES = 0.7  # length of the drawn axes
 
 def figure() -> Figure:
     """Of figures 3.6.1 to 3.6.8 what does not depend on the robot."""
-    curve = paths.sphere_cylinder(1.0, 0.0)
-    path = paths.along(curve, paths.splined_cycloid(DURATION), "frenet")
+    curve = sphere_cylinder(1.0, 0.0)
+    path = paths.along(curve, splined_cycloid(DURATION), "frenet")
     t, s = np.linspace(0, DURATION, 241), np.linspace(0, 1, 241)
     poses = path.pose(t)
     spin = np.einsum("kji,kj->ki", poses[:, :3, :3], path.twist(t)[:, :3])

@@ -14,6 +14,7 @@ from eslabon.language import phrase
 from eslabon.mechanism import Floats
 from eslabon.motion import paths
 from eslabon.reproductions.comparison import FORMS, THESIS, Exhibit, Row, Section
+from eslabon.reproductions.rojas.path_program import splined_cycloid
 from eslabon.reproductions.rojas.tables import (
     CENTRES,
     LENGTHS,
@@ -61,7 +62,7 @@ def robot(gravity: float = -9.81) -> es.Mechanism:
 
 def law() -> Any:
     """The motion law beta(t), which the thesis does not print: inferred from y, y', y'' at the two instants."""
-    return paths.splined_cycloid(1.0)
+    return splined_cycloid(1.0)
 
 
 @dataclass(frozen=True)
