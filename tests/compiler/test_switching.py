@@ -99,3 +99,14 @@ def test_the_level_of_a_floor_moves_with_its_modes():
     np.testing.assert_array_equal(modes, [1, -1, 4])
     np.testing.assert_array_equal(s.settled(np.array([-1.0, -1.0, 4.0])), [1, -1, 3])
     assert float(s.function(4.0, np.array([0.5, -1.0, 4.0]))) == 3.75  # between 3 and 4
+
+
+def test_the_place_within_a_row_goes_with_the_row():
+    """Linear interpolation by floor: the row and the place within it are those of the time, with no surface at all."""
+    t = casadi.SX.sym("t")
+    table = np.array([[1.0, 1.0], [2.0, -3.0], [-1.0, 0.5]])
+    k = casadi.floor(t)
+    row = row_of(table, k)
+    s = switching(casadi.Function("f", [t], [row[0] + (t - k) * row[1] + casadi.fabs(t - 0.5)]))
+    assert s.names == ("fabs of (t-0.5)",)
+    assert float(s.function(1.25, 1)) == pytest.approx(2.0 - 0.75 + 0.75)

@@ -11,7 +11,8 @@ Filippov's convex combination does. Every discontinuous choice is affine in its 
 `floor` has two surfaces, the next whole numbers below and above its argument, and a level behind the modes: the whole
 number itself. When its argument passes one of the two, the level moves (`Switching.settled`).
 
-Choices that only select the row of a table (`operators.row_of`) stay as they are: tables interpolate what is smooth.
+Choices that select the row of a table (`operators.row_of`) stay as they are, wherever else they are used: tables interpolate
+what is smooth, and the place within a row goes with the row.
 """
 
 from __future__ import annotations
@@ -184,6 +185,7 @@ class _Frozen:
 
     def _read(self, f: Any) -> None:
         nodes, own = f.instructions_sx().elements(), [nonzeros([x]) for x in f.sx_in()]
+        selecting = _selecting(f, nodes)
         made: list[dict[int, Expression]] = [{} for _ in range(f.n_out())]
         slot: dict[int, _Value] = {}
         for k in range(f.n_instructions()):
@@ -201,7 +203,8 @@ class _Frozen:
                 results = self._row(nodes[k].which_function(), [slot[s] for s in source])
                 slot.update(zip(target, results, strict=True))
             else:
-                slot[target[0]] = self._computation(operation, nodes[k], [slot[s] for s in source])
+                given = [slot[s] for s in source]
+                slot[target[0]] = self._computation(operation, nodes[k], given, k in selecting)
         self.outputs = [
             casadi.SX(
                 f.sparsity_out(k), casadi.vertcat(casadi.SX(0, 1), *(x[n] for n in range(len(x))))
@@ -217,11 +220,13 @@ class _Frozen:
             self._values[number] = _Value(casadi.SX(plain), casadi.SX(frozen), changed, number)
         return self._values[number]
 
-    def _computation(self, operation: int, node: Any, arguments: list[_Value]) -> _Value:
+    def _computation(
+        self, operation: int, node: Any, arguments: list[_Value], plain: bool = False
+    ) -> _Value:
         key = (operation, *(a.number for a in arguments))
         if key in self._numbers:
             return self._values[self._numbers[key]]
-        if operation in self._choosing:
+        if operation in self._choosing and not plain:
             return self._value(node, self._choosing[operation](*arguments), True, key)
         if not any(a.changed for a in arguments):
             return self._value(node, node, False, key)
@@ -344,6 +349,38 @@ class _Frozen:
         return self._computation(
             operation, compute(operation, *(a.plain for a in arguments)), list(arguments)
         )
+
+
+def _selecting(f: Any, nodes: list[Any]) -> set[int]:
+    """The instructions on which the number of a table's row depends, and all that compute the same."""
+    numbers: dict[Any, int] = {}
+    computes: list[int] = []  # by instruction
+    arguments: dict[int, list[int]] = {}  # by number
+    slot: dict[int, int] = {}
+    waiting: list[int] = []
+    for k in range(f.n_instructions()):
+        operation, source = f.instruction_id(k), f.instruction_input(k)
+        if operation == casadi.OP_CONST:
+            key: Any = ("const", f.instruction_constant(k).hex())
+        elif operation == casadi.OP_INPUT:
+            key = ("input", *source)
+        elif operation == casadi.OP_CALL:
+            key = ("row", hash(nodes[k].which_function()), *(slot[s] for s in source))
+            waiting.append(slot[source[-1]])
+        else:
+            key = (operation, *(slot[s] for s in source))
+        number = numbers.setdefault(key, len(numbers))
+        computes.append(number)
+        if operation not in (casadi.OP_CONST, casadi.OP_INPUT):
+            arguments[number] = [slot[s] for s in source]
+        if operation != casadi.OP_OUTPUT:
+            slot.update(dict.fromkeys(f.instruction_output(k), number))
+    found: set[int] = set()
+    while waiting:
+        if (number := waiting.pop()) not in found:
+            found.add(number)
+            waiting += arguments.get(number, [])
+    return {k for k, number in enumerate(computes) if number in found}
 
 
 def _combined(operation: int, arguments: list[Expression]) -> Expression:

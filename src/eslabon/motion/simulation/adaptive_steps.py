@@ -233,8 +233,10 @@ class Run:
             return None
         begin, end, dense = solver.t_old, solver.t, self._dense(solver)
 
-        def state(t: float) -> Floats:
-            return np.array(solver.y) if t == end else np.array(dense(t))
+        def state(t: Any) -> Floats:
+            x = np.array(dense(t).T)
+            x[np.asarray(t) == end] = solver.y
+            return x
 
         while (found := modes.first_switch(begin, end, state)) is not None:
             t, surface = found
@@ -451,9 +453,10 @@ class _Bound:
     def rates(self, t: float, x: Floats, modes: Floats) -> Floats:
         return self.counted(t, x, self.known(t, x), modes)
 
-    def surfaces(self, t: float, x: Floats, modes: Floats, rates: Floats) -> tuple[Floats, Floats]:
-        x = self.forces_of.system.projected(x, t)
-        return self.forces_of.surfaces(t, x, self.known(t, x), modes, rates)
+    def surfaces(self, t: Any, x: Floats, modes: Floats, rates: Floats) -> tuple[Floats, Floats]:
+        x = self.forces_of.system.projected(x, t) if self.forces_of.system.m.closed else x
+        tau = self.known(t, x) if np.ndim(t) == 0 else np.array(list(map(self.known, t, x)))
+        return self.forces_of.surfaces(t, x, tau, modes, rates)
 
     def choices(self, t: float, x: Floats) -> Floats:
         return self.forces_of.choices(t, x, self.known(t, x))

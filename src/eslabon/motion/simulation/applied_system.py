@@ -11,7 +11,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula, requested
+from eslabon.compiler.formula import Formula, remembered, requested
 from eslabon.compiler.switching import Switching
 from eslabon.errors import ModelError
 from eslabon.formulas.formulations.formulation import Formulation
@@ -101,13 +101,19 @@ class System:
         acting = Acting(law, self.limit if limited else (), self.stops, self.friction)
         if acting == Acting():
             return None
-        symbols = {name: casadi.SX.sym(name) for name in (*self.parameters, *self.m.varied)}
-        found, free = acting.switching(self.m.with_symbols(symbols) if symbols else self.m)
-        if not found.names:
+        names = (*self.parameters, *self.m.varied)
+
+        def found() -> tuple[Switching, tuple[str, ...]]:
+            symbols = {name: casadi.SX.sym(name) for name in names}
+            made, free = acting.switching(self.m.with_symbols(symbols) if symbols else self.m)
+            return made, tuple(str(s) for column in free for s in casadi.symvar(column))
+
+        switching, parameters = remembered(self.m, ("switching", acting, names), found)
+        if not switching.names:
             return None
         values: dict[str, Any] = {**self.m.parameters, **self.parameters}
-        given = [float(values[str(s)]) for column in free for s in casadi.symvar(column)]
-        return SwitchedForces(self, acting, found, np.array(given))
+        given = np.array([float(values[name]) for name in parameters])
+        return SwitchedForces(self, acting, switching, given)
 
     def pushed_rates(self) -> Callable[..., Any]:
         """d(q, v)/dt of t, (q, v) and the forces of actuators and along all velocities; of a mechanism with loops also the

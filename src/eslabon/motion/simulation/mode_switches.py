@@ -10,10 +10,11 @@ back. Held surfaces slide: their modes, between -1 and 1, solve the linear syste
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class SwitchedRates(Protocol):
     def names(self) -> tuple[str, ...]: ...
     def rates(self, t: float, x: Floats, modes: Floats) -> Floats: ...
     def surfaces(
-        self, t: float, x: Floats, modes: Floats, rates: Floats
+        self, t: Any, x: Floats, modes: Floats, rates: Floats
     ) -> tuple[Floats, Floats]: ...
     def choices(self, t: float, x: Floats) -> Floats: ...
     def settled(self, modes: Floats) -> Floats: ...
@@ -136,7 +137,7 @@ class Modes:
         if self.held:
             return self._sliding(t, x, self.modes, self.held)[1]
         made = self.system.rates(t, x, self.modes)
-        if not np.isfinite(made).all() and np.isfinite(x).all():
+        if not math.isfinite(made.sum()) and np.isfinite(x).all():
             made = self.system.rates(t, x, self.system.choices(t, x))
         return made
 
@@ -181,15 +182,19 @@ class Modes:
     # -- looking ------------------------------------------------------------------------------------------------
 
     def first_switch(
-        self, begin: float, end: float, state: Callable[[float], Floats]
+        self, begin: float, end: float, state: Callable[[Any], Floats]
     ) -> tuple[float, int] | None:
-        """When the first mode changes along a step, and which; None if none does."""
+        """When the first mode changes along a step, and which; None if none does. `state` gives the state, or several."""
 
         def value(t: float) -> Floats:
             return self._margins(t, state(t))
 
-        times = np.linspace(begin, end, PARTS + 1).tolist()
-        looks = [Look(t, value(t)) for t in times]
+        times = np.linspace(begin, end, PARTS + 1)
+        if self.held:
+            looks = [Look(t, value(t)) for t in times.tolist()]
+        else:
+            together = self._margins(times, state(times))
+            looks = [Look(t, x) for t, x in zip(times.tolist(), together, strict=True)]
         here = [k for k in self._fresh if not looks[0].values[k] > 0]
         looks[0].values[here] = np.finfo(
             float
@@ -207,14 +212,18 @@ class Modes:
             default=None,
         )
 
-    def _margins(self, t: float, x: Floats) -> Floats:
+    def _margins(self, t: Any, x: Floats) -> Floats:
         """Positive as long as the modes hold: sigma g of surfaces, and of held ones what their modes have left."""
         modes = self.at(t, x)
-        g = self.system.surfaces(t, x, modes, np.zeros_like(x))[0]
+        g = self.system.surfaces(t, x, modes, np.zeros(x.shape[-1]))[0]
         sigma = modes[: self._count]
-        margins = np.where(sigma == 0, np.where(g == 0, np.inf, -1.0), sigma * g)
-        margins[self.held] = 1 + 2 * SLACK - np.abs(sigma[self.held])
-        return np.where(margins == 0, np.finfo(float).tiny, margins)
+        margins = sigma * g
+        if not sigma.all():
+            margins = np.where(sigma == 0, np.where(g == 0, np.inf, -1.0), margins)
+        if self.held:
+            margins[self.held] = 1 + 2 * SLACK - np.abs(sigma[self.held])
+        margins[margins == 0] = np.finfo(float).tiny
+        return margins
 
     def _neutral(self, sigma: Floats) -> set[int]:
         """Surfaces on which the state rests without being held: nothing there moves it to either side."""
