@@ -41,14 +41,27 @@ def output_names(g: Graph) -> tuple[str, ...]:
 def rates(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
     """x', and what algebraic loops that are not linear leave unsolved."""
     e = Evaluation.of_state(g, x, u, t)
-    return [e.rates, e.residual, size_of(e.rates)]
+    return e.loops.settled([e.rates, e.residual, size_of(e.rates)])
+
+
+def rates_derivative(
+    g: Graph, by: str | Expression, x: Expression, u: Expression, t: Expression
+) -> list[Expression] | None:
+    """The derivatives of x' through algebraic loops; None where there are none."""
+    e = Evaluation.of_state(g, x, u, t)
+    e.rates  # noqa: B018 - which meets the loops
+    if not e.loops.made:
+        return None
+    v = {"x": x, "u": u, "t": t}[by] if isinstance(by, str) else by
+    made = e.jacobian(e.rates, v)
+    return e.loops.settled([casadi.densify(made), e.residual, size_of(made)])
 
 
 def outputs(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
     """What the detectors measure."""
     e = Evaluation.of_state(g, x, u, t)
     y = e.combined(e.structure.matrix["y"])
-    return [y, e.residual, size_of(y)]
+    return e.loops.settled([y, e.residual, size_of(y)])
 
 
 def bond_variables(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
@@ -56,15 +69,15 @@ def bond_variables(g: Graph, x: Expression, u: Expression, t: Expression) -> lis
     e = Evaluation.of_state(g, x, u, t)
     rows = [casadi.vertcat(*(e.structure.rows[b, letter] for b in g.bonds)) for letter in "ef"]
     made = [e.combined(own) for own in rows]
-    return [*made, e.residual, size_of(*made)]
+    return e.loops.settled([*made, e.residual, size_of(*made)])
 
 
 def linearization(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
     """A, B, C, D of the exact Jacobian, dependent storages included."""
     e = Evaluation.of_state(g, x, u, t)
     y = e.combined(e.structure.matrix["y"])
-    made = [casadi.densify(casadi.jacobian(f, v)) for f in (e.rates, y) for v in (x, u)]
-    return [*made, e.residual, size_of(*made)]
+    made = [casadi.densify(e.jacobian(f, v)) for f in (e.rates, y) for v in (x, u)]
+    return e.loops.settled([*made, e.residual, size_of(*made)])
 
 
 def size_of(*values: Expression) -> Expression:
@@ -76,7 +89,8 @@ def size_of(*values: Expression) -> Expression:
 
 def jacobian(g: Graph, x: Expression, u: Expression, t: Expression) -> Expression:
     """The derivative of x' by x, for implicit methods of integration."""
-    return casadi.densify(casadi.jacobian(Evaluation.of_state(g, x, u, t).rates, x))
+    e = Evaluation.of_state(g, x, u, t)
+    return e.loops.settled([casadi.densify(e.jacobian(e.rates, x))])[0]
 
 
 def statics(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
@@ -84,19 +98,17 @@ def statics(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expre
     e = Evaluation.of_state(g, x, u, t, still=True)
     made = []
     for y in (e.forces, casadi.vertcat(x, e.xd)):
-        made += [y, casadi.jacobian(y, x), casadi.jacobian(y, u)]
-    return [casadi.densify(matrix) for matrix in made]
+        made += [y, e.jacobian(y, x), e.jacobian(y, u)]
+    return e.loops.settled([casadi.densify(matrix) for matrix in made])
 
 
 def structure_block(
     g: Graph, x: Expression, u: Expression, t: Expression, preference: str, block: str
 ) -> Expression:
     """A block of the junction structure at a state."""
-    return casadi.densify(
-        Evaluation.of_state(g, x, u, t).filled(
-            getattr(junction_structure(g.nominal, preference), block)
-        )
-    )
+    e = Evaluation.of_state(g, x, u, t)
+    made = e.filled(getattr(junction_structure(g.nominal, preference), block))
+    return e.loops.settled([casadi.densify(made)])[0]
 
 
 def fields(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
@@ -115,10 +127,9 @@ def fields(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expres
     except SingularError:
         raise ModelError(f"{g.name} has storages in derivative causality whose matrices are singular, so that F_d has no "
             "numbers; its E still follows from the rates.") from None  # fmt: skip
-    change = casadi.jacobian(casadi.vec(Z1), casadi.vertcat(x, t)) @ casadi.vertcat(e.rates, 1)
-    return [
-        casadi.densify(matrix) for matrix in (F, Fd, L, E, M, casadi.reshape(change, *Z1.shape))
-    ]
+    change = e.jacobian(casadi.vec(Z1), casadi.vertcat(x, t)) @ casadi.vertcat(e.rates, 1)
+    made = (F, Fd, L, E, M, casadi.reshape(change, *Z1.shape))
+    return e.loops.settled([casadi.densify(matrix) for matrix in made])
 
 
 def derivative_fields(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
@@ -144,7 +155,7 @@ def derivative_fields(g: Graph, x: Expression, u: Expression, t: Expression) -> 
     )
     M = solve(casadi.SX.eye(L.shape[0]) - casadi.mtimes(L, J["J22"]), L)
     star = [J[f"J1{k}"] + casadi.mtimes([J["J12"], M, J[f"J2{k}"]]) for k in (1, 3)]
-    return [casadi.densify(matrix) for matrix in (L, M, *star)]
+    return e.loops.settled(d.loops.settled([casadi.densify(matrix) for matrix in (L, M, *star)]))
 
 
 def stacked_rows(e: Evaluation, names: tuple[str, ...]) -> Expression:
@@ -157,19 +168,21 @@ def dependence(g: Graph, x: Expression, u: Expression, t: Expression) -> Express
     """E of E x' = S11 z + S12 D_out + S13 u + ...: 1 - S14 dx_d/dx, with all that x_d depends on, and - S14 dx_d/dx for sinks."""
     e = Evaluation.of_state(g, x, u, t)
     S14 = e.filled(e.structure.block("x_rate", "xd_rate"))
-    return casadi.densify(e.own_rates - casadi.mtimes(S14, casadi.jacobian(e.xd, x)))
+    made = casadi.densify(e.own_rates - casadi.mtimes(S14, e.jacobian(e.xd, x)))
+    return e.loops.settled([made])[0]
 
 
 def affine(g: Graph, x: Expression, t: Expression) -> list[Expression]:
     """f and g of x' = f(x) + g(x) u."""
     u = casadi.SX.sym("u", len(input_names(g)))
-    made = Evaluation.of_state(g, x, u, t).rates
-    gain = casadi.jacobian(made, u)
-    if casadi.depends_on(gain, u):
+    e = Evaluation.of_state(g, x, u, t)
+    made, gain = e.rates, e.jacobian(e.rates, u)
+    if casadi.depends_on(gain, casadi.vertcat(u, e.loops.w)) and casadi.sparsify(gain).nnz():
         raise ModelError(
             f"{g.name}: x' is not f(x) + g(x) u, as a law makes the inputs appear in it otherwise."
         )
-    return [casadi.substitute(made, u, casadi.SX.zeros(u.shape[0])), casadi.densify(gain)]
+    without = casadi.substitute(e.loops.settled([made])[0], u, casadi.SX.zeros(u.shape[0]))
+    return [without, *e.loops.settled([casadi.densify(gain)])]
 
 
 def storages(g: Graph) -> tuple[Element, ...]:
@@ -223,7 +236,12 @@ X, U, T = Argument("x", _n, "states"), Argument("u", _nu, "inputs"), Argument("t
 SOLVED = Argument("algebraic_loop", (), bound=("<=", UNSOLVED))
 FINITE = Argument("size", (), bound=("<", math.inf))
 RATES = Formula(
-    "bond_graph_rates", rates, (X, U, T), (Argument("rates", _n),), checks=(SOLVED, FINITE)
+    "bond_graph_rates",
+    rates,
+    (X, U, T),
+    (Argument("rates", _n),),
+    checks=(SOLVED, FINITE),
+    derivative=rates_derivative,
 )
 OUTPUTS = Formula(
     "bond_graph_outputs",

@@ -70,13 +70,13 @@ def coefficients(g: Graph, x: Expression, u: Expression, t: Expression) -> Expre
     made = e.filled(stacked([value for _, value in _coefficients(g.nominal)]))
     held = stacked([e.variable((g.ports[s.name][0].bond.name, "f")) for s in sinks(g)])
     v, moving = casadi.SX.sym("v", x.shape[0]), casadi.vertcat(e.xd, held)
-    change = casadi.mtimes(casadi.jacobian(moving, x), v) + casadi.jacobian(moving, t)
+    change = casadi.mtimes(e.jacobian(moving, x), v) + e.jacobian(moving, t)
     slopes = (
-        casadi.substitute(casadi.jacobian(change, x), v, e.rates)
+        casadi.substitute(e.jacobian(change, x), v, e.rates)
         if moving.numel()
         else casadi.SX(0, x.shape[0])
     )
-    return casadi.densify(casadi.vertcat(made, casadi.vec(slopes.T)))
+    return e.loops.settled([casadi.densify(casadi.vertcat(made, casadi.vec(slopes.T)))])[0]
 
 
 def sinks(g: Graph) -> list[Element]:

@@ -93,6 +93,11 @@ def _motion(
     inertia = casadi.inv(F)
     S14 = e.filled(e.structure.block("x_rate", "xd_rate"))
     E = e.own_rates - casadi.mtimes(S14, casadi.jacobian(e.xd, x))
+    e.forces  # noqa: B018 - which meets algebraic loops
+    if e.loops.made:
+        raise ModelError(
+            f"{g.name}: its equations are not M(q) f' + terms of second degree in the flows f; the law of a resistor is not linear."
+        )
     left = e.forces + casadi.mtimes(S14, casadi.jacobian(e.xd, t))
     change = e.forces[other]  # of displacements, on which no storage in derivative causality acts
     if E[other, :].nnz() != len(other):

@@ -256,7 +256,8 @@ def factors(g: Graph, x: Expression, u: Expression, t: Expression, preference: s
     """The factors of all edges at a state, in the order of the edges."""
     e = Evaluation.of_state(g, x, u, t)
     made = [step.factor for _, _, step in signal_flow(g.nominal, preference).edges(data="step")]
-    return casadi.densify(e.filled(casadi.vertcat(casadi.SX(0, 1), *made)))
+    found = casadi.densify(e.filled(casadi.vertcat(casadi.SX(0, 1), *made)))
+    return e.loops.settled([found])[0]
 
 
 def _edges(g: Graph, preference: str) -> tuple[int]:

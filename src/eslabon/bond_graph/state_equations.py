@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any
 
 from eslabon.bond_graph import laws
+from eslabon.bond_graph.algebraic_loops import Loops
 from eslabon.bond_graph.causality import Storage, causality
 from eslabon.bond_graph.definitions import Reader
 from eslabon.bond_graph.elements import (
@@ -34,7 +35,7 @@ from eslabon.bond_graph.junction_structure import Variable, junction_structure, 
 from eslabon.errors import ModelError
 from eslabon.numerics.scalars import Expression, casadi
 
-NEWTON = 12  # iterations for an algebraic loop through laws that are not linear
+TINY = 1e-300
 
 
 class Evaluation:
@@ -61,7 +62,8 @@ class Evaluation:
         self.steady = still or all(s.name in energy for s in self.causality.derivative)
         self._signals: dict[str, Expression] = {}
         self._pending: list[str] = []
-        self.residual = casadi.SX(0)  # of algebraic loops solved by iteration
+        self.loops = Loops()  # through laws that are not linear
+        self.residual = casadi.SX(0)  # what they leave
         self.sinks = [k for k, x in enumerate(self.structure.sources) if x.kind == EFFORT_SINK]
         self.multiplier_symbols = casadi.SX.sym("multiplier", len(self.sinks))
 
@@ -220,6 +222,7 @@ class Evaluation:
             self.structure.causality.preference,
             self.steady,
         )
+        trial.loops = self.loops
         vars(trial)["_coupled"] = {name: w[k] for k, name in enumerate(names)}
         rest = casadi.vertcat(*(w[k] - trial.answered(name) for k, name in enumerate(names)))
         slope = casadi.jacobian(rest, w)
@@ -349,16 +352,17 @@ class Evaluation:
             raise ModelError(
                 f"{self.g.name}: the algebraic loop through {names} has no solution."
             ) from None
-        linear = not casadi.depends_on(slope, D)
-        found: Expression = casadi.densify(d)
-        for _ in range(1 if linear else NEWTON):
-            found = casadi.densify(found - casadi.substitute(step, D, found))
-        if not linear:
-            left = casadi.substitute(residual, D, found)
-            self.residual += casadi.norm_1(left) / (
-                1 + casadi.norm_1(d)
-            )  # a sum lets no NaN through
-        return casadi.substitute(answer, D, found)
+        if not casadi.depends_on(slope, D):
+            found = casadi.densify(
+                casadi.densify(d) - casadi.substitute(step, D, casadi.densify(d))
+            )
+            return casadi.substitute(answer, D, found)
+        self.loops.add(D, casadi.densify(residual), casadi.densify(d))
+        terms = sum(casadi.norm_1(casadi.densify(x)) for x in (D, d, casadi.mtimes(S, answer)))
+        self.residual += casadi.norm_1(casadi.densify(residual)) / (
+            TINY + terms
+        )  # a sum lets no NaN through
+        return answer
 
     def _refuse_rates_at_resistors(self) -> None:
         if self.structure.block("D_in", "xd_rate").nnz() and not self.steady:
@@ -449,7 +453,7 @@ class Evaluation:
         S14 = self.in_rates("xd_rate")
         self._refuse_input_rates(S14)
         E = self.own_rates[open_ones, open_ones] - casadi.mtimes(
-            S14[open_ones, :], casadi.jacobian(self.xd, self.x[open_ones])
+            S14[open_ones, :], self.jacobian(self.xd, self.x)[:, open_ones]
         )
         return casadi.sparsify(E), self.forces[open_ones] + casadi.mtimes(
             S14[open_ones, :], self._drift(self.xd, rates)
@@ -466,14 +470,23 @@ class Evaluation:
         _, known = self._implicit()
         if not y.numel():
             return y
-        made = (
-            casadi.jtimes(casadi.densify(y), self.t, casadi.SX(1))
-            if casadi.depends_on(y, self.t)
-            else 0 * y
-        )
-        return (
-            made + casadi.jtimes(casadi.densify(y), self.x[known], rates[known]) if known else made
-        )
+        made = self._by_time(y)
+        if not known:
+            return made
+        if self.loops.made:
+            return made + casadi.mtimes(self.jacobian(y, self.x)[:, known], rates[known])
+        return made + casadi.jtimes(casadi.densify(y), self.x[known], rates[known])
+
+    def _by_time(self, y: Expression) -> Expression:
+        if self.loops.made:
+            return casadi.densify(self.jacobian(y, self.t))
+        if not casadi.depends_on(y, self.t):
+            return 0 * y
+        return casadi.jtimes(casadi.densify(y), self.t, casadi.SX(1))
+
+    def jacobian(self, y: Expression, v: Expression) -> Expression:
+        """The derivative of y by v, through algebraic loops too."""
+        return self.loops.jacobian(y, v)
 
     @property
     def _definite(self) -> bool:
@@ -501,7 +514,7 @@ class Evaluation:
         flows = casadi.vertcat(*(self.variable((name, "f")) for name in places))
         G, C = (
             casadi.jacobian(right, self.multiplier_symbols),
-            casadi.jacobian(flows, self.x[open_ones]),
+            self.jacobian(flows, self.x)[:, open_ones],
         )
         if casadi.depends_on(G, self.multiplier_symbols) or casadi.depends_on(
             flows, self.multiplier_symbols
@@ -527,7 +540,7 @@ class Evaluation:
 
     def _refuse_input_rates(self, block: Expression) -> None:
         """Where the rate of an input would be needed."""
-        by_u = casadi.jacobian(self.xd, self.u_given)
+        by_u = self.jacobian(self.xd, self.u_given)
         if not casadi.mtimes(block, by_u).nnz():
             return
         inputs = [x.name for x in self.structure.sources if x.is_input]
@@ -551,12 +564,11 @@ class Evaluation:
 
     def rate_along(self, y: Expression, rates: Expression) -> Expression:
         """The rate of what depends on states and the time."""
-        made = casadi.jtimes(casadi.densify(y), self.x, rates) if y.numel() else y
-        return (
-            made + casadi.jtimes(casadi.densify(y), self.t, casadi.SX(1))
-            if casadi.depends_on(y, self.t)
-            else made
-        )
+        if not y.numel():
+            return y
+        if self.loops.made:
+            return casadi.mtimes(self.jacobian(y, self.x), rates) + self._by_time(y)
+        return casadi.jtimes(casadi.densify(y), self.x, rates) + self._by_time(y)
 
     def combined(self, rows: Expression) -> Expression:
         """Rows of the junction structure times what fields and sources give."""

@@ -33,7 +33,8 @@ def energies(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expr
     """What each linear storage holds, nothing for others; and the energy variables of the others."""
     e = Evaluation.of_state(g, x, u, t)
     linear = [casadi.SX(0) if x.law is not None else e.held_by(x) for x in storages(g)]
-    return [stacked(linear), stacked([e.energies(x)[0] for x in with_laws(g)])]
+    own = [e.energies(x)[0] for x in with_laws(g)]
+    return e.loops.settled([stacked(linear), stacked(own)])
 
 
 def co_energies(g: Graph, energy: Expression) -> Expression:
