@@ -360,3 +360,23 @@ MISTAKES = [
 def test_mistakes_get_a_sentence(call, sentence):
     with pytest.raises(es.EslabonError, match=sentence):
         call()
+
+
+def test_a_tiny_mechanism_is_simulated_as_exactly_as_a_large_one():
+    """A slider-crank of nanometres without gravity turns as one of metres does: no length is absolute."""
+
+    def turned(size):
+        b = es.Builder(f"crank_{size:g}".replace("-", "m"), gravity=(0, 0, 0))
+        b.body("crank", 1.0, (size / 2, 0, 0), (0, size**2 / 12, size**2 / 12))
+        b.body("rod", 1.0, (size, 0, 0), (0, size**2 / 3, size**2 / 3))
+        b.body("slider", 1.0, (0, 0, 0), (0, size**2 / 100, size**2 / 100))
+        b.joint("turn", "revolute", "ground", "crank")
+        b.joint("pin", "revolute", "crank", "rod", at=(size, 0, 0))
+        b.joint("slide", "prismatic", "ground", "slider", axis="x")
+        b.loop("end", "revolute", "rod", "slider", first=(2 * size, 0, 0))
+        m = b.actuate("turn").build()
+        q, v, _ = m.complete([0.5], [3.0], [0.0], guess=[0.5, -0.8, 2.8 * size])
+        motion = m.simulate(q, v, 2.0)
+        return motion["turn"].q[-1], motion["slide"].q[-1] / size
+
+    assert np.allclose(turned(1e-9), turned(1.0), rtol=0, atol=1e-6)

@@ -18,7 +18,8 @@ from eslabon.formulas.formulations.formulation import Formulation
 from eslabon.formulas.motion_state import chosen_formulation
 from eslabon.formulas.structure import Partition
 from eslabon.model import Model, as_model
-from eslabon.model.configuration import normalize
+from eslabon.model.configuration import coordinate_units, normalize, velocity_units
+from eslabon.model.scale import characteristic_length
 from eslabon.motion.simulation import adaptive_steps, step_formulas
 from eslabon.motion.simulation.actuation import Control, Table
 from eslabon.motion.simulation.adaptive_steps import Event
@@ -35,6 +36,7 @@ from eslabon.solve.constraints.massless_motions import refuse_massless, refuse_m
 from eslabon.solve.designs import DESCRIBED, Designs, designs_of, symbols_in
 
 MOST = 10**8  # rows of a motion
+ATOL = 1e-10  # rad, or over the characteristic length
 
 
 def refuse(condition: bool, sentence: str) -> None:
@@ -77,14 +79,25 @@ def times_of(t: ArrayLike) -> tuple[Floats, bool]:
     return times, len(times) > 2
 
 
-def tolerances(rtol: Any, atol: Any, size: int) -> tuple[float, Floats]:
-    """Relative and absolute, which may be one for each number of a state."""
-    relative, absolute = positive(rtol, "rtol"), frozen(finite(atol, "atol"))
+def tolerances(m: Model, rtol: Any, atol: Any, size: int) -> tuple[float, Floats]:
+    """Relative and absolute, which may be one for each number of a state. Left out, lengths count by that of the mechanism."""
+    given = _usual_atol(m, size) if atol is None else finite(atol, "atol")
+    relative, absolute = positive(rtol, "rtol"), frozen(given)
     refuse(not 1e-15 <= relative < 1, f"rtol lies between 1e-15 and 1; it is {format_value(rtol)}.")
     refuse(bool((absolute < 0).any()), f"atol is not less than zero; it is {format_value(atol)}.")
     refuse(absolute.shape not in ((), (size,)), f"atol is one number, or {size} for the coordinates, velocities and states of a law; "
         f"its shape is {absolute.shape}.")  # fmt: skip
     return relative, absolute
+
+
+def _usual_atol(m: Model, size: int) -> Floats:
+    """`ATOL` for angles and what a law remembers, for lengths times the characteristic length."""
+    lengths = [unit in ("m", "m/s") for unit in (*coordinate_units(m), *velocity_units(m))]
+    if not any(lengths):
+        return np.array(ATOL)
+    atol = np.full(size, ATOL)
+    atol[: len(lengths)][lengths] *= float(characteristic_length(m.nominal))
+    return atol
 
 
 def step_of(step: Any, times: Floats) -> float | None:

@@ -59,7 +59,7 @@ def simulate(
     stops: bool | Stops = False,
     friction: str = "smooth",
     rtol: float = 1e-8,
-    atol: ArrayLike = 1e-10,
+    atol: ArrayLike | None = None,
     events: Mapping[str, Event] | Iterable[Event] | Event | None = None,
     external: Mapping[str, ArrayLike] | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
@@ -96,7 +96,8 @@ def simulate(
     stops : whether joints bounce off their limits: True, or `Stops(stiffness, damping)`.
     friction : "smooth" takes the joints' Coulomb friction as F tanh(v / 0.001), which creeps where a joint would stick; "sharp"
         as F sign(v), so that joints stick (adaptive methods only).
-    rtol, atol : tolerances of the adaptive methods.
+    rtol, atol : tolerances of the adaptive methods; atol is one number or one for each of the state. Left out it is 1e-10, for
+        lengths times the characteristic length of the mechanism.
     events : functions of t, q and v whose zeros are looked for, by name or not, with `terminal` and `direction` as in
         SciPy; for one trajectory by an adaptive method. They are looked at four times a step, and once more where these values
         bend towards zero; a function that oscillates faster needs a shorter `step`.
@@ -138,7 +139,7 @@ def simulate(
     size = m.nq + m.nv + (forces.size if isinstance(forces, Law) else 0)
     named, tolerances = (
         run_options.events_of(events, method),
-        run_options.tolerances(rtol, atol, size),
+        run_options.tolerances(m, rtol, atol, size),
     )
     passages = Passages(m, singular != "ignore", x0.shape[:-1], system.designs)
     run: Run
