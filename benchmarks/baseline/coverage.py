@@ -36,6 +36,12 @@ EXCEPTIONS: dict[str, str] = {
     **{f"{owner}.from_description": "it makes one of its description, as `load` does"
        for owner in ("Mechanism", "BondGraph")},
     "BondGraph.symbols": "none, unless `with_symbols` put some in",
+    "BondGraph.definitions": "expressions inside of values, which numbers show",
+    "BondGraph.has_closures": "for checks of states, with `check_state`",
+    "BondGraph.check_state": "for verbs, which refuse in its words",
+    "BondGraph.values_with": "for checks of parameters",
+    **{f"BondGraph.{name}": "letters; tests compare their numbers with C (s 1 - A)^-1 B + D and with poles"
+       for name in ("transfer_function", "characteristic_function")},
     "BondGraph.flat": "what `bonds` and `elements` are made of",
     "BondGraph.nominal": "the graph without symbols",
     "BondGraph.with_symbols": "for expressions inside of formulas",

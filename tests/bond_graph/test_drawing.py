@@ -60,7 +60,7 @@ def element_places(g, p):
     return dict(zip(g.elements, [np.array(x.at) for x in items(p, "element")], strict=True))
 
 
-@pytest.mark.parametrize("name", ["planar_3rrr", "four_bar_spring"])
+@pytest.mark.parametrize("name", ["elbow", "four_bar_spring"])
 def test_the_bond_graph_of_a_mechanism_is_drawn(name):
     """Fields, multiport transformers and residual sinks; many bonds between few elements."""
     g = es.load(name).bond_graph()

@@ -340,7 +340,7 @@ def test_what_no_design_can_do_is_said(five_bar):
         ({"objective": lambda s: float(s.tau[0])}, "is traced with CasADi symbols, and that failed"),
         ({"summary": "mean"}, "peak_torque is a number already"),
         ({"motion": None}, "peak_torque is asked along a motion"),
-        ({"motion": 7}, "motion is a path of the actuated joints"),
+        ({"motion": 7}, "a motion is a Trajectory"),
         ({"motion": es.paths.joint_path([[0.0], [1.0]], es.paths.quintic(1.0))}, "the motion has 1 coordinates"),
         ({"frame": "point"}, "the motion of joints needs neither"),
         ({"motion": LINE, "part": "orientation"}, "cannot follow the path"),

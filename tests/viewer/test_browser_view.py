@@ -214,7 +214,7 @@ def test_several_mechanisms_stand_side_by_side():
         ((es.load("elbow"),), {"port": "a"}, "whole number"),
         ((es.load("elbow"),), {"frame": "tol"}, "did you mean 'tool'"),
         ((es.load("elbow"), es.load("elbow")), {"q": [0.0, 0.0]}, "dict by their names"),
-        ((es.load("elbow"),), {"motion": 3}, "is no motion"),
+        ((es.load("elbow"),), {"motion": 3}, "a motion is a Trajectory"),
         ((es.load("elbow"),), {"dark": 3}, "dark"),
     ],
 )

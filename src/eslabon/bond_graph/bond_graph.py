@@ -491,6 +491,31 @@ class BondGraph(Graph):
 
         return causal_loops(self, **options)
 
+    def transfer_function(self, source: str, output: str) -> Any:
+        """The transfer function from an input to an effort or a flow in letters, by Mason's rule: a SymPy expression.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph("rc", {"V": "Se", "j": "1", "R": "R: R", "C": "C: C"}, ["V -> j -> R", "j -> C"], {"R": 2.0, "C": 3.0})
+        >>> g.transfer_function("e1", "e3")
+        1/(C*R*s + 1)
+        """
+        from eslabon.bond_graph.transfer_functions import transfer_function
+
+        return transfer_function(self, source, output)
+
+    def characteristic_function(self) -> Any:
+        """Mason's determinant det(1 - G(s)) in letters, 1 less the loops' gains plus the products of those that do not touch;
+        it vanishes at the poles.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph("rc", {"V": "Se", "j": "1", "R": "R: R", "C": "C: C"}, ["V -> j -> R", "j -> C"], {"R": 2.0, "C": 3.0})
+        >>> g.characteristic_function()
+        (C*R*s + 1)/(C*R*s)
+        """
+        from eslabon.bond_graph.transfer_functions import characteristic
+
+        return characteristic(self)
+
     def nonlinear_paths(self) -> tuple[CausalPath, ...]:
         """The paths between storages through elements modulated by states (Morales, procedure 5.1, step 1).
 

@@ -15,6 +15,7 @@ from eslabon.pages import paragraph, table
 from eslabon.pages.notebook import beside, cell, drawn, folded, framed, in_time, source_text, titled
 from eslabon.sheets import Sheet
 from eslabon.solve.singular.manipulability import Manipulability
+from eslabon.systems.linear.modes import Mode
 
 
 def notebook_html(answer: object) -> str | None:
@@ -61,6 +62,12 @@ def _(answer: Trajectory) -> Iterable[str]:
 def _(answer: Manipulability) -> Iterable[str]:
     blocks = tuple(map(block_html, answer.contents()))
     return (beside(*drawn(answer.plot), *blocks),) if answer.lengths.ndim == 1 else blocks
+
+
+@pieces.register
+def _(answer: Mode) -> Iterable[str]:
+    picture = drawn(lambda: answer.plot(size=(4.6, 3.6), title=""))
+    return (beside(*picture, *map(block_html, answer.contents())),)
 
 
 @singledispatch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -35,6 +35,9 @@ class Ranges:
     lower: Floats  # the limits, infinite where there are none
     upper: Floats
     size: float  # a length that stands for the stroke of a slide without limits
+    wound: tuple[
+        tuple[int, float, float], ...
+    ] = ()  # angles whose turns count, and where they are searched
 
     @staticmethod
     @per_model
@@ -45,7 +48,15 @@ class Ranges:
     def unlimited(self) -> Ranges:
         """The same coordinates without limits."""
         none = np.full(len(self.lower), np.inf)
-        return Ranges(self.m, -none, none, self.size)
+        return replace(self, lower=-none, upper=none)
+
+    def winding(self, wound: tuple[tuple[int, float, float], ...]) -> Ranges:
+        """The same where whole turns of some angles count, as those of joints with springs: (coordinate, lower, upper)."""
+        return replace(self, wound=wound)
+
+    @cached_property
+    def _counting(self) -> list[int]:
+        return [k for k, _, _ in self.wound]
 
     @cached_property
     def are_limited(self) -> bool:
@@ -55,7 +66,9 @@ class Ranges:
     @cached_property
     def turning(self) -> NDArray[np.bool_]:
         """The coordinates for which a whole turn changes nothing."""
-        return periodic(self.m)
+        turning = periodic(self.m)
+        turning[self._counting] = False
+        return turning
 
     @cached_property
     def lengths(self) -> NDArray[np.bool_]:
@@ -112,6 +125,8 @@ class Ranges:
             self.upper,
             np.where(np.isfinite(self.lower), low + 2 * half, half),
         )
+        for k, lower, upper in self.wound:
+            low[k], high[k] = max(self.lower[k], lower), min(self.upper[k], upper)
         # Limits wider than a turn repeat themselves.
         high = np.where(self.turning, np.minimum(high, low + TURN), high)
         return self.admitted(low + (high - low) * fractions)
@@ -119,7 +134,11 @@ class Ranges:
     def apart(self, first: Floats, second: Floats) -> Floats:
         """The largest difference of two configurations in any velocity, whole turns and signs of quaternions aside."""
         first, second = np.broadcast_arrays(first, second)
-        return np.abs(difference(self.m, first, second)).max(axis=-1, initial=0.0)
+        apart = np.abs(difference(self.m, first, second)).max(axis=-1, initial=0.0)
+        if not self.wound:
+            return np.asarray(apart)
+        own = np.abs(first - second)[..., self._counting].max(axis=-1)
+        return np.asarray(np.maximum(apart, own))
 
     def first_passed(self, q: Floats) -> int | None:
         """The row of a motion `(rows, nq)` at which a joint first is beyond its limits, if there is one."""

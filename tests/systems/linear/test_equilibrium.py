@@ -543,3 +543,18 @@ def test_many_are_one_table():
     assert len(list(eq)) == 4
     with pytest.raises(es.InputError, match="one equilibrium"):
         eq[0][0]
+
+
+def test_a_spring_that_winds_has_all_its_equilibria():
+    """k theta + m g l sin(theta) = 0 has 21 roots, up to ten turns of the spring to either side together."""
+    k, weight = 0.3, 9.81
+    b = es.Builder("wound", gravity=(0, -weight, 0)).body(
+        "bob", mass=1.0, com=(0, -1.0, 0), inertia=(0, 0, 0)
+    )
+    m = b.joint("hinge", "revolute", "ground", "bob", stiffness=k).build()
+    found = np.sort(m.equilibrium(all=True).q[:, 0])
+    x = np.linspace(-40, 40, 800_002)
+    force = k * x + weight * np.sin(x)
+    assert len(found) == np.count_nonzero(force[1:] * force[:-1] < 0) == 21
+    np.testing.assert_allclose(k * found + weight * np.sin(found), 0, atol=1e-7)
+    np.testing.assert_allclose(found, -found[::-1], atol=1e-8)

@@ -15,17 +15,27 @@ from eslabon.motion.paths.joint_path import JointPath
 from eslabon.motion.trajectory import Trajectory
 from eslabon.show.plots import (
     bond_graph_rendering,
+    contributions_plot,
     ellipsoid_plot,
+    estimates_plot,
+    excitation_plot,
+    identification_plot,
     linear_model_plot,
     motion_plot,
     path_plot,
+    response_plot,
     workspace_map_plot,
     workspace_plot,
 )
 from eslabon.solve.singular.manipulability import Manipulability
 from eslabon.solve.workspace.sampled_workspace import Workspace
 from eslabon.solve.workspace.workspace_map import WorkspaceMap
+from eslabon.systems.control.estimates import Estimates
+from eslabon.systems.identification.excitation import Excitation
+from eslabon.systems.identification.identification import Identification
+from eslabon.systems.linear.contributions import Contributions
 from eslabon.systems.linear.linear_model import LinearModel
+from eslabon.systems.linear.perturbed_response import Response
 
 
 @singledispatch
@@ -35,6 +45,11 @@ def figure(answer: object, **options: Any) -> Any:
 
 
 figure.register(Graph, bond_graph_rendering.figure)
+figure.register(Contributions, contributions_plot.figure)
+figure.register(Estimates, estimates_plot.figure)
+figure.register(Excitation, excitation_plot.figure)
+figure.register(Identification, identification_plot.figure)
+figure.register(Response, response_plot.figure)
 figure.register(LinearModel, linear_model_plot.figure)
 figure.register(FramePath, path_plot.figure)
 figure.register(JointPath, path_plot.joint_figure)

@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eslabon.answers import Answer, Block, Panel, figure
 from eslabon.arguments import Floats, number
-from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, format_value
 from eslabon.model import Model
 from eslabon.model.configuration import coordinates, difference, velocity_units
-from eslabon.pages.notebook import in_time
-from eslabon.plotting import axis_label, curves, panels, saved
 
 if TYPE_CHECKING:
     from eslabon.motion.trajectory import Trajectory
 
 POSITION = {"rad/s": "rad", "m/s": "m"}  # the units that go with a velocity's
-TITLES = {"rad": "angles", "m": "positions", "rad/s": "angular rates", "m/s": "speeds"}
 # What a run adds to an observer's law: options of `simulate.sampled`.
 SENSING = ("noise", "velocity_noise", "force_noise", "seed", "quantisation", "rate_limit")
 
@@ -44,9 +41,8 @@ def at_samples(motion: Trajectory, period: float) -> Samples:
     )
 
 
-@displayed
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimates:
+class Estimates(Answer):
     """Estimates in time, with the truth and the error x - x_hat: each (..., times, states).
 
     `covariance` is the one that the filter itself gives its errors, (..., times, states, states), and `deviation` the standard
@@ -100,15 +96,15 @@ class Estimates:
     def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure: in the left column states, true and estimated, in the right one errors, in three standard
         deviations if the filter gives them."""
-        return saved(_figure(self, theme), path)
+        return figure(self, theme=theme, path=path)
 
-    def _pieces(self) -> Iterator[str]:
+    def contents(self) -> Iterator[Block]:
+        """The errors in time, those of the first trajectory; a panel for each unit."""
         first = (0,) * (self.error.ndim - 2)
-        curves = (
-            (f"error of {name}", unit, self.error[first][:, k])
-            for k, (name, unit) in enumerate(zip(self.states, self.units, strict=True))
-        )
-        yield in_time(self.t, curves)
+        for unit in dict.fromkeys(self.units):
+            places = [k for k, own in enumerate(self.units) if own == unit]
+            curves = {self.states[k]: self.error[first][:, k] for k in places}
+            yield Panel(f"errors of estimates [{unit}]", self.t, curves, unit)
 
     def __repr__(self) -> str:
         many = f"{int(np.prod(self.x.shape[:-2])):,} trajectories, " if self.x.ndim > 2 else ""
@@ -128,49 +124,3 @@ def positions(m: Model, q: Floats) -> Floats:
         if not joint.kind.has_quaternion:
             made[..., m.velocities[joint.name]] = coordinates(m, q, joint)
     return made
-
-
-def _figure(e: Estimates, theme: str | None) -> Any:
-    units = list(dict.fromkeys(e.units))
-    made, axes = panels(
-        2 * len(units), theme=theme, title=repr(e)[1:-1], bottom=axis_label("t", "s")
-    )
-    for unit, left, right in zip(units, axes[::2], axes[1::2], strict=True):
-        places = [k for k, u in enumerate(e.units) if u == unit]
-        colours = {e.states[k]: made.theme.curve(n)["color"] for n, k in enumerate(places)}
-        _states(left, e, places, colours, f"{TITLES[unit]}: true, and dashed as estimated", unit)
-        _errors(right, e, places, colours, unit)
-    return made
-
-
-def _states(
-    ax: Any, e: Estimates, places: list[int], colours: dict[str, str], title: str, unit: str
-) -> None:
-    """Each state as it is, and dashed as estimated: that they coincide is what is looked for."""
-    true, estimated = ({e.states[k]: x[..., k] for k in places} for x in (e.x, e.x_hat))
-    styles = {name: {"color": colour, "linestyle": (0, (5, 2))} for name, colour in colours.items()}
-    curves(
-        ax,
-        e.t,
-        true,
-        styles={name: {"color": colour, "alpha": 0.55} for name, colour in colours.items()},
-    )
-    curves(ax, e.t, estimated, unit=unit, title=title, styles=styles, where="none")
-
-
-def _errors(ax: Any, e: Estimates, places: list[int], colours: dict[str, str], unit: str) -> None:
-    bands = ", dotted: three standard deviations" if e.deviation is not None else ""
-    curves(
-        ax, e.t, {e.states[k]: e.error[..., k] for k in places}, unit=unit, title=f"errors{bands}"
-    )
-    if e.deviation is None:
-        return
-    for k in places:
-        band = 3 * e.deviation[..., k].reshape(-1, len(e.t)).mean(axis=0)
-        ax.plot(
-            e.t,
-            np.stack([band, -band], axis=1),
-            color=colours[e.states[k]],
-            linewidth=0.8,
-            linestyle=":",
-        )

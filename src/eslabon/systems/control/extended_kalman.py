@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.answers import Answer
 from eslabon.arguments import Floats, choice, count, finite, known_words, positive, states
 from eslabon.compiler.evaluate import evaluate
-from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, format_value
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, normalize
@@ -47,9 +47,8 @@ if TYPE_CHECKING:
 THROUGH = ("forces", "accelerations", "states")
 
 
-@displayed
 @dataclass(frozen=True, eq=False, repr=False)
-class ExtendedKalmanFilter:
+class ExtendedKalmanFilter(Answer):
     """A filter of the nonlinear mechanism; see `extended_kalman_filter`.
 
     Attributes
@@ -230,9 +229,8 @@ class ExtendedKalmanFilter:
         return f"<extended Kalman filter of {self.m.name}: {len(self.states)} states from {', '.join(self.outputs)}, every {self.period:g} s>"
 
 
-@displayed
 @dataclass(frozen=True, eq=False, repr=False)
-class FollowedState:
+class FollowedState(Answer):
     """Estimated configurations, velocities and covariances at times: (..., times, nq), (..., times, nv), (..., times, 2n, 2n)."""
 
     filter: ExtendedKalmanFilter

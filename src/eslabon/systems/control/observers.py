@@ -200,7 +200,8 @@ def luenberger(
 
 def _plant(system: Any, period: float | None) -> LinearSystem:
     """The system to be observed, in the time of the observer."""
-    plant = LinearSystem.from_any(system)
+    need = "AC" if isinstance(system, LinearSystem) else "ABC"  # what has no inputs is observed too
+    plant = LinearSystem.from_any(system, need)
     return plant if period is None else plant.sampled(period)
 
 

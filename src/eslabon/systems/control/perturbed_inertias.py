@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eslabon.answers import answer
 from eslabon.arguments import MAX_SEED, Floats, count, positive
-from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError
 from eslabon.model import Body, Model, as_model
 from eslabon.model.parameter_expressions import parameter
 
 
-@displayed(line=True)
+@answer
 class Perturbed(NamedTuple):
     """A mechanism with a parameter for each body's inertia, and random values of these, (samples,) each, by name.
 
@@ -26,6 +26,10 @@ class Perturbed(NamedTuple):
 
     m: Model
     parameters: dict[str, Floats]
+
+    def __repr__(self) -> str:
+        samples = len(next(iter(self.parameters.values()), ()))
+        return f"<Perturbed: {self.m.name}, {len(self.parameters)} inertias, {samples} samples>"
 
 
 def perturbed(m: Model, tolerance: float, samples: int, seed: int = 0) -> Perturbed:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.answers import Answer
 from eslabon.arguments import Floats, finite
 from eslabon.compiler.evaluate import evaluate, function_of
 from eslabon.compiler.formula import requested
-from eslabon.displays import displayed
 from eslabon.errors import InputError, SingularityError, format_value
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
@@ -135,9 +135,8 @@ def _joint_scales(m: Model, terms: Terms, several: list[Equations]) -> Floats:
 # -- the solution -----------------------------------------------------------------------------------------------------
 
 
-@displayed
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Answer):
     """beta - beta_0 and its covariance; `information` is a matrix R with R (beta - beta_0) = z in units of its errors, a row
     for each direction that is excited; sigma (rows,) are the errors' standard deviations of the equations."""
 

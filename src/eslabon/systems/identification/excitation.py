@@ -15,20 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eslabon.answers import Answer, Block, Panel, figure
 from eslabon.arguments import MAX_SEED, Floats, choice, count, finite, flag, known_words, positive
 from eslabon.compiler.evaluate import evaluate
-from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError, ModelError, SingularityError, format_value
 from eslabon.model import Joint, Model, as_model
 from eslabon.model.configuration import (
     values_by_joint,
-    velocity_columns,
     velocity_names,
     velocity_units,
 )
 from eslabon.motion.paths import JointPath
-from eslabon.pages.notebook import in_time
-from eslabon.plotting import by_unit, saved, time_figure
 from eslabon.solve.assembly import assemble, complete
 from eslabon.solve.constraints.closed_configurations import generic
 from eslabon.solve.constraints.constraint_structure import structure
@@ -139,9 +136,8 @@ class Cost:
 # -- the motion -------------------------------------------------------------------------------------------------------
 
 
-@displayed
 @dataclass(frozen=True, eq=False, repr=False)
-class Excitation:
+class Excitation(Answer):
     """A motion for identification: the path of the independent coordinates, the condition number of the scaled regressor along
     it, and that of the random series of the same kind from which the search began.
 
@@ -184,13 +180,11 @@ class Excitation:
         """The actuators' forces that the motion takes by the model, (n, nu), at increasing times."""
         return model_forces(self.m, *self.states(t))
 
-    def _pieces(self) -> Iterator[str]:
+    def contents(self) -> Iterator[Block]:
+        """Coordinates and velocities in time."""
         t = np.linspace(0.0, self.duration, 201)
-        q, v, _ = self.path(t)
-        own = [
-            (word, k, x) for word, x in (("q", q), ("v", v)) for k in range(len(self.coordinates))
-        ]
-        yield in_time(t, ((f"{word} {self.coordinates[k]}", "", x[:, k]) for word, k, x in own))
+        for title, x in zip(("coordinates", "velocities"), self.path(t), strict=False):
+            yield Panel(title, t, dict(zip(self.coordinates, x.T, strict=True)))
 
     def __repr__(self) -> str:
         return (
@@ -200,20 +194,7 @@ class Excitation:
 
     def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure of coordinates, velocities and accelerations in time."""
-        t, *values = self.path.sample(n=401)
-        columns = [velocity_columns(self.m)[k] for k in independent(self.m)]
-        across = len({c.unit for c in columns})
-        words = (("coordinates", ""), ("velocities", "/s"), ("accelerations", "/s²"))
-        drawn = [
-            panel
-            for (word, per), x in zip(words, values, strict=True)
-            for panel in by_unit(
-                word, [(str(c), c.unit.removesuffix("/s") + per) for c in columns], x
-            )
-        ]
-        return saved(
-            time_figure(t, drawn, theme=theme, across=across, title=repr(self)[1:-1]), path
-        )
+        return figure(self, theme=theme, path=path)
 
 
 def excitation(

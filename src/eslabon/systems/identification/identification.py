@@ -10,16 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eslabon.answers import Answer, Block, Column, Message, Table, answer, figure
 from eslabon.arguments import Floats, flag, positive
 from eslabon.compiler.evaluate import evaluate
-from eslabon.displays import displayed
 from eslabon.errors import InputError, format_value
 from eslabon.model import Model, as_model
-from eslabon.model.configuration import velocity_columns, velocity_names
-from eslabon.motion.trajectory import FORCE
-from eslabon.pages import paragraph, table
-from eslabon.plotting import axis_label, curves, panels, saved
-from eslabon.sheets import Sheet
+from eslabon.model.configuration import velocity_names
 from eslabon.systems.identification.base_parameters import base_parameters
 from eslabon.systems.identification.consistency import Masses, Task, consistent_parameters
 from eslabon.systems.identification.estimation import (
@@ -55,7 +51,7 @@ class Settings(NamedTuple):
     guess: Any
 
 
-@displayed
+@answer
 class CrossValidation(NamedTuple):
     """How well identified parameters predict the forces of another motion: for each equation the root mean square of the
     measured force and of the error, and their ratio.
@@ -75,10 +71,11 @@ class CrossValidation(NamedTuple):
     error: Floats
     relative: Floats
 
-    def _pieces(self) -> Iterator[str]:
+    def contents(self) -> Iterator[Block]:
+        """Force and error of each equation."""
+        names = ("coordinate", "force, root mean square", "error, root mean square", "relative")
         rows = zip(self.coordinates, self.force, self.error, self.relative, strict=True)
-        columns = ("coordinate", "force, root mean square", "error, root mean square", "relative")
-        yield table(Sheet("", columns, [(name, *map(float, numbers)) for name, *numbers in rows]))
+        yield Table(tuple(map(Column, names)), [(name, *map(float, x)) for name, *x in rows])
 
     def __repr__(self) -> str:
         rows = zip(self.coordinates, self.force, self.error, self.relative, strict=True)
@@ -88,9 +85,8 @@ class CrossValidation(NamedTuple):
         return "\n".join([f"<CrossValidation: errors up to {self.relative.max():.2%}>", *lines])
 
 
-@displayed
 @dataclass(frozen=True, eq=False, repr=False)
-class Identification:
+class Identification(Answer):
     """Base parameters found from recorded motions.
 
     Attributes
@@ -230,18 +226,13 @@ class Identification:
             f"; {guess}" if guess else ""
         )
 
-    def _pieces(self) -> Iterator[str]:
+    def contents(self) -> Iterator[Block]:
+        """The verdict, and the parameters with their errors."""
+        yield Message("{verdict}.", verdict=f"{self.verdict[0].upper()}{self.verdict[1:]}")
+        names = ("value", "standard error", "of the model before")
+        columns = (Column("combination of parameters", kind="prose"), *map(Column, names))
         rows = zip(self.names, self.values, self.standard_errors, self.base.values, strict=True)
-        yield paragraph(f"{self.verdict[0].upper()}{self.verdict[1:]}.")
-        columns = ("combination of parameters", "value", "standard error", "of the model before")
-        yield table(
-            Sheet(
-                "",
-                columns,
-                [(name, *map(float, numbers)) for name, *numbers in rows],
-                prose=columns[:1],
-            )
-        )
+        yield Table(columns, [(name, *map(float, x)) for name, *x in rows])
 
     def __repr__(self) -> str:
         samples = sum(len(e.t) for e in self.several)
@@ -299,29 +290,10 @@ class Identification:
 
     def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure: for each equation the measured force, the model's and what is left; motions one after another."""
-        columns = [velocity_columns(self.m)[k] for k in independent(self.m)]
-        title = f"{self.m.name}: forces as measured and as identified"
-        figure, axes = panels(
-            len(columns),
-            across=1,
-            size=(7.5, 1.9),
-            theme=theme,
-            title=title,
-            bottom=axis_label("t", "s"),
-        )
-        t, measured, left = self._in_time()
-        styles = {"measured": {"color": figure.theme.quiet, "linewidth": 2.4, "alpha": 0.6}}
-        for k, (ax, column) in enumerate(zip(axes, columns, strict=True)):
-            both = {
-                "measured": measured[:, k],
-                "identified": measured[:, k] - left[:, k],
-                "residual": left[:, k],
-            }
-            curves(ax, t, both, unit=FORCE[column.unit], title=str(column), styles=styles)
-        return saved(figure, path)
+        return figure(self, theme=theme, path=path)
 
-    def _in_time(self) -> tuple[Floats, Floats, Floats]:
-        """Times, measured forces and residuals of all motions one after another, a gap between them."""
+    def in_time(self) -> tuple[Floats, Floats, Floats]:
+        """Times, measured forces and residuals of all motions, one after another, a gap between them."""
         rows, start = [], 0.0
         for e, r in zip(self.several, self.residuals, strict=True):
             t = e.t - e.t[0] + start

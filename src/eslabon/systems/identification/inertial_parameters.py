@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eslabon.answers import Answer, Block, Column, Table
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
-from eslabon.displays import displayed
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import normalize
-from eslabon.pages import table
-from eslabon.sheets import Sheet
 
 RANK = 1e-8  # of a column of unit length: what is left of a dependent one, or of one that no measurement could tell from others
 NAMES = ("m", "mx", "my", "mz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
@@ -41,9 +39,8 @@ def parameter_names(m: Model) -> list[str]:
     return [f"{name}({body.name})" for body in m.bodies for name in NAMES]
 
 
-@displayed
 @dataclass(frozen=True, repr=False)
-class BaseParameters:
+class BaseParameters(Answer):
     """The fewest combinations of parameters that give every joint force: `values = regrouping @ pi`.
 
     The regressor's columns in `columns` times `values` are the joint forces; `expressions` says each value in words. Of a
@@ -65,16 +62,13 @@ class BaseParameters:
     def __len__(self) -> int:
         return len(self.columns)
 
-    def _pieces(self) -> Iterator[str]:
-        rows = [(word, float(x)) for word, x in zip(self.expressions, self.values, strict=True)]
-        yield table(
-            Sheet(
-                "",
-                ("combination of inertial parameters", "value [SI]"),
-                rows,
-                prose=("combination of inertial parameters",),
-            )
+    def contents(self) -> Iterator[Block]:
+        """The parameters in words, and their values."""
+        columns = (
+            Column("combination of inertial parameters", kind="prose"),
+            Column("value", "SI"),
         )
+        yield Table(columns, list(zip(self.expressions, map(float, self.values), strict=True)))
 
     def __repr__(self) -> str:
         return f"<BaseParameters: {len(self)} of {self.regrouping.shape[1]} parameters; see .expressions>"

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eslabon.answers import answer
 from eslabon.arguments import Floats
-from eslabon.displays import displayed
 from eslabon.formulas.applied_loads import CREEP
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
@@ -31,7 +31,7 @@ WORDS = {
 }  # fmt: skip
 
 
-@displayed
+@answer
 class ResidualTest(NamedTuple):
     """What the residuals of one equation say of the model."""
 

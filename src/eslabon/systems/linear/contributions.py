@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.answers import Answer, figure
 from eslabon.arguments import Floats, instance, known_words
 from eslabon.compiler.formula import Argument
-from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.formulas.derivatives.body_contributions import linear_contributions
 from eslabon.formulas.inputs import TAU, WRENCH, Q, V
@@ -19,15 +19,13 @@ from eslabon.formulas.motion_state import StateFunction
 from eslabon.formulas.quantities import Checks, Quantity
 from eslabon.formulas.structure import Partition
 from eslabon.model import Model
-from eslabon.plotting import legend, panel_title, panels, saved
 from eslabon.systems.linear.linear_model import LinearModel
 
 MATRICES = ("U", "V", "W")
 
 
-@displayed
 @dataclass(frozen=True, eq=False, repr=False)
-class Contributions:
+class Contributions(Answer):
     """U, V and W of a linear model as sums over their sources.
 
     Attributes
@@ -104,7 +102,7 @@ class Contributions:
     def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure: for U, V and W a bar for each source, as long as its largest entry; of W also that of its weight
         alone."""
-        return saved(_figure(self, theme), path)
+        return figure(self, theme=theme, path=path)
 
     def __repr__(self) -> str:
         shape = self.U.shape[:-3]
@@ -187,35 +185,3 @@ def _text(names: Iterable[str], columns: Iterable[str], rows: Iterable[Iterable[
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in cells
     )
     return "\n".join(line.rstrip() for line in lines)
-
-
-def _sizes(values: Floats) -> Floats:
-    """The largest entry of each source."""
-    sizes: Floats = np.abs(values).max(axis=(-2, -1), initial=0.0)
-    return sizes
-
-
-def _figure(c: Contributions, theme: str | None) -> Any:
-    if c.U.ndim > 3:
-        raise InputError(f"{c!r}: choose one state first, as contributions[3], then plot it.")
-    size, title = (3.8, 1.3 + 0.32 * len(c.sources)), f"{c.name}: contributions to the linear model"
-    made, axes = panels(
-        len(MATRICES), across=len(MATRICES), size=size, theme=theme, title=title, shared=False
-    )
-    both = made.theme.curves[:2]
-    for ax, name, values in zip(axes, MATRICES, (c.U, c.V, c.W), strict=True):
-        ax.barh(range(len(c.sources)), _sizes(values), color=both[0], height=0.7, label="all of it")
-        if name == "W":
-            ax.barh(
-                range(len(c.weight)),
-                _sizes(c.weight),
-                color=both[1],
-                height=0.25,
-                label="its weight alone",
-            )
-            legend(ax)
-        panel_title(ax, f"largest entry of {name}")
-        ax.set_yticks(range(len(c.sources)), c.sources if ax is axes[0] else [""] * len(c.sources))
-        ax.grid(False, axis="y")
-        ax.invert_yaxis()
-    return made

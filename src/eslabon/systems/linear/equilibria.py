@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eslabon.displays import displayed
+from eslabon.answers import Answer, Block, Column, Message, Table
 from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, velocity_names
-from eslabon.pages import paragraph, table
-from eslabon.sheets import Sheet
 
 Floats = NDArray[np.float64]
 
@@ -22,9 +20,8 @@ ROWS, COLUMNS = 12, 8  # of a table
 MOST = 40  # rows, and columns, of one in a notebook
 
 
-@displayed
 @dataclass(frozen=True, eq=False, repr=False)
-class Equilibrium:
+class Equilibrium(Answer):
     """An equilibrium or a steady motion; or many, with leading axes, of which `eq[k]` is one. `m.linearize(eq.q, eq.v, eq.tau)`
     is the linear model about it.
 
@@ -101,13 +98,17 @@ class Equilibrium:
         )
         return self[np.array(order, dtype=int)]
 
-    def _pieces(self) -> Iterator[str]:
+    def contents(self) -> Iterator[Block]:
+        """A row for each equilibrium."""
         if len(self.batch) <= 1:
             heads, columns = _columns(self, MOST)
             rows = list(zip(*columns, strict=True))
-            yield table(Sheet("", tuple(heads), rows[:MOST]))
+            yield Table(tuple(map(Column, heads)), rows[:MOST])
             if len(rows) > MOST:
-                yield paragraph(f"and {len(rows) - MOST} more", "es-caption")
+                yield Message("and {n} more", n=len(rows) - MOST)
+
+    def __str__(self) -> str:
+        return repr(self)
 
     def __repr__(self) -> str:
         return _table(self)

@@ -45,6 +45,9 @@ RESTARTS = 200
 TOGETHER = 64  # lanes of a search
 SAME = 1e-5  # radians, or metres: two configurations nearer than that are one
 SHIFT = 0.05  # radians, or parts of the mechanism's size, along a direction without stiffness
+WINDING_SAMPLES = 64  # configurations at which forces that wind a spring are looked at
+WINDING_SHARE = 1.2  # of the largest of these forces
+MAX_WINDING = 200.0  # radians that a spring is wound at most in a search
 NEUTRAL = 1e-8  # of the largest stiffness: a direction without any
 SINGULAR = 1e-6  # of the largest singular value: nearer to a singular configuration, linear models say nothing
 UNSTEADY = 1e-6  # of forces, in a radian of the motion
@@ -66,7 +69,8 @@ def equilibrium(
     v : constant velocities of cyclic coordinates by name, or (..., nv), for a steady motion. All others are at rest.
     guess : where the search begins; home if left out. Of what Newton's method and the way downhill lead to, the nearer is given.
     all : find every equilibrium, stable ones first and then by energy, from `restarts` configurations spread over the
-        joints' ranges; whole turns and signs of quaternions make no other equilibrium. Of a continuum one is given.
+        joints' ranges; whole turns, of joints without a spring, and signs of quaternions make no other equilibrium. Of a
+        continuum one is given. It is a search: more `restarts` may find more.
     limits : whether what is beyond the joints' limits is left out.
     restarts : how many other starts are tried where the guess leads nowhere.
     weights : what each actuator's force costs where several can hold the same (actuation redundancy).
@@ -144,11 +148,9 @@ class _Search:
         strict: bool,
     ) -> None:
         self.m, self.given, self.system, self.strict = m, given, given.system, strict
-        self.ranges, self.restarts, self.weights = (
-            ranges if limits else ranges.unlimited,
-            restarts,
-            weights,
-        )
+        ranges = ranges if limits else ranges.unlimited
+        self.ranges = ranges.winding(_wound(m, given.system, ranges))
+        self.restarts, self.weights = restarts, weights
         self.reference = _reference(given.system, given.q)
 
     # -- the three questions -------------------------------------------------------------------------------------------
@@ -430,6 +432,28 @@ def _free(m: Model, J: Floats) -> tuple[Floats, Any]:
     ranks = (size > SINGULAR * size.max(axis=-1, keepdims=True)).sum(axis=-1)
     full = max(rank_at(m, generic(m)), int(ranks.max(initial=0)))
     return np.swapaxes(Vt[:, full:], 1, 2), ranks < full
+
+
+def _wound(m: Model, system: Steady, ranges: Ranges) -> tuple[tuple[int, float, float], ...]:
+    """The angles whose joints have springs, which a whole turn winds, and how far other forces can wind them about their rest."""
+    springs = [
+        (m.coordinates[j.name].start + k, m.velocities[j.name].start + k, float(own), float(rest))
+        for j in m.joints
+        if j.stiffness is not None and j.nq == j.nv
+        for k, (own, rest) in enumerate(zip(j.stiffness, j.rest or (0.0,) * j.nv, strict=True))
+    ]
+    springs = [x for x in springs if ranges.turning[x[0]] and x[2] > 0]
+    if not springs:
+        return ()
+    q = ranges.spread(WINDING_SAMPLES)
+    of = system.of(np.zeros(len(q), dtype=int))
+    g = of.call(FORCES, q, of.v, of.tau)[0]
+    made = []
+    for c, v, stiffness, rest in springs:
+        others = np.abs(g[:, v] - stiffness * (q[:, c] - rest)).max()
+        reach = min(max(WINDING_SHARE * others / stiffness, np.pi), MAX_WINDING)
+        made.append((c, rest - reach, rest + reach))
+    return tuple(made)
 
 
 def _reference(system: Steady, q: Floats) -> Floats:

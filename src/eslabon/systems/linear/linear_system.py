@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.answers import Answer, Block, Column, Message, Table, cell_text, matrix_table
-from eslabon.arguments import Floats, finite, positive
+from eslabon.arguments import Floats, choice, finite, positive
 from eslabon.errors import InputError, MissingDependencyError, format_value
 from eslabon.numerics.tolerances import COINCIDENT, ROUND_OFF
 from eslabon.systems.linear.numerical_failures import explained
 
+NEEDS = ("AB", "AC", "ABC")  # what a design takes: inputs, outputs, or both
 SIGNALS = (("states", "x"), ("inputs", "u"), ("outputs", "y"))
 
 
@@ -64,6 +65,7 @@ class LinearSystem(Answer):
         >>> LinearSystem.from_any(([[0.0]], [[1.0]]), need="AB").states
         ('x1',)
         """
+        choice(need, "need", NEEDS)
         if isinstance(system, LinearSystem):
             made = system
         elif all(hasattr(system, letter) for letter in need):
@@ -137,12 +139,22 @@ class LinearSystem(Answer):
         decaying = np.all(rates < (0.0 if self.period is None else 1.0), axis=-1)
         return np.asarray(decaying) if self.batch else bool(decaying)
 
-    def combination(self, weights: Any) -> str:
-        """A combination of states in a sentence, its largest terms only."""
-        size = np.abs(weights).max()
+    def combination(self, weights: ArrayLike) -> str:
+        """A combination of states in a sentence, its largest terms only.
+
+        >>> import eslabon as es
+        >>> es.load("cart_pole").linearize([0.0, 0.0]).combination([1.0, 0.0, -0.5, 0.0])
+        "x - 0.5 x'"
+        """
+        values = finite(weights, "weights")
+        if values.shape != (len(self.states),):
+            raise InputError(
+                f"weights have shape {values.shape}; one for each of the {len(self.states)} states is expected."
+            )
+        size = np.abs(values).max()
         terms = [
             (weight / size, name)
-            for weight, name in zip(weights, self.states, strict=True)
+            for weight, name in zip(values, self.states, strict=True)
             if abs(weight) > 0.05 * size
         ]
         texts = [
@@ -177,7 +189,11 @@ class LinearSystem(Answer):
         >>> double_integrator.closed_by([[2.0, 3.0]]).poles.real
         array([-1., -2.])
         """
-        gains = np.asarray(K, dtype=float)
+        gains, shape = finite(K, "K"), (len(self.inputs), len(self.states))
+        if gains.shape != shape:
+            raise InputError(
+                f"K has shape {gains.shape}; {shape} is expected: a row for each input, a column for each state."
+            )
         A, C = self.A - self.B @ gains, self.C - self.D @ gains
         return LinearSystem(
             A, self.B, C, self.D, self.states, self.inputs, self.outputs, self.period, self.name

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eslabon.answers import Answer
 from eslabon.arguments import Floats, choice, names
-from eslabon.displays import displayed
 from eslabon.errors import SINGULAR_CHOICES, ModelError, report_singularity
 from eslabon.model import Model
 from eslabon.systems.linear.linearize import linearize
@@ -27,9 +27,8 @@ ROUND_OFF = 1e-12  # of A
 NOTHING = 1e-6  # of the largest change: a repeated pole that does not part
 
 
-@displayed
 @dataclass(frozen=True, eq=False, repr=False)
-class ModeDerivatives:
+class ModeDerivatives(Answer):
     """How the poles of a linear model, or of many, change with a parameter, in the order of `modes.poles`.
 
     Attributes

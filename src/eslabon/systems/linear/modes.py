@@ -18,15 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eslabon.answers import Answer, Block, Column, Table, quantities_table
 from eslabon.arguments import Floats, count, positive
 from eslabon.compiler.evaluate import evaluate
-from eslabon.displays import displayed
 from eslabon.errors import AssemblyError, InputError
 from eslabon.model.configuration import integrate, normalize, velocity_names
 from eslabon.model.scale import velocity_scales
-from eslabon.pages import table
-from eslabon.pages.notebook import attributes, beside, drawn
-from eslabon.sheets import Sheet
 from eslabon.solve.constraints.closed_configurations import CLOSURE
 from eslabon.systems.linear.linear_model import LinearModel
 
@@ -50,9 +47,8 @@ OSCILLATION, DECAY, GROWTH, RIGID_BODY, NEUTRAL = (
 )
 
 
-@displayed(also=("frequency", "hertz", "damping", "time_constant"))
 @dataclass(frozen=True, eq=False, repr=False)
-class Mode:
+class Mode(Answer):
     """One mode: a pair of conjugate poles, or a real one.
 
     Attributes
@@ -161,8 +157,20 @@ class Mode:
             self._model(), q, **{"title": f"{self.lm.name}, mode of {_told(self)}", **options}
         )
 
-    def _pieces(self) -> Iterator[str]:
-        yield beside(*drawn(lambda: self.plot(size=(4.6, 3.6), title="")), *attributes(self))
+    def contents(self) -> Iterator[Block]:
+        """Pole, frequency and damping, and how much each state takes part."""
+        yield quantities_table(
+            [
+                (Column("kind"), self.kind),
+                (Column("pole", "1/s"), self.pole),
+                (Column("frequency", "rad/s"), self.frequency),
+                (Column("frequency", "Hz"), self.hertz),
+                (Column("damping ratio"), self.damping),
+                (Column("time constant", "s"), self.time_constant),
+                (Column("shape"), self.shape),
+                (Column("participation"), self.participation),
+            ]
+        )
 
     def _model(self) -> Any:
         """The mechanism with the parameters that it was linearized with."""
@@ -173,8 +181,7 @@ class Mode:
         return f"<Mode of {self.lm.name}: {self.kind}, {_told(self)}>"
 
 
-@displayed
-class Modes:
+class Modes(Answer):
     """The modes of a linear model, slowest first; of many models, arrays with their leading axes, and `modes[k]` are those of
     one. Of one model `modes[k]` is a `Mode`, a conjugate pair being one.
 
@@ -297,11 +304,14 @@ class Modes:
     def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
 
-    def _pieces(self) -> Iterator[str]:
-        if self.batch:
-            return
-        heads, *rows = _rows(self.lm, self._listed)
-        yield table(Sheet("", tuple(heads), rows).for_people())
+    def contents(self) -> Iterator[Block]:
+        """A row for each mode of one model."""
+        if not self.batch:
+            heads, *rows = _rows(self.lm, self._listed)
+            yield Table(tuple(map(Column, heads)), rows)
+
+    def __str__(self) -> str:
+        return repr(self)
 
     def __repr__(self) -> str:
         if self.batch:

@@ -14,25 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from eslabon.answers import Answer, figure
 from eslabon.arguments import Floats, finite, states
-from eslabon.displays import displayed
 from eslabon.errors import InputError, format_value
 from eslabon.model import Model, as_model
-from eslabon.model.configuration import difference, velocity_names, velocity_units
+from eslabon.model.configuration import difference, velocity_names
 from eslabon.motion.motion_forms import as_trajectory, require_span
-from eslabon.motion.trajectory import FORCE
-from eslabon.plotting import axis_label, curves, panels, saved
 from eslabon.systems.linear.linear_model import LinearModel
 from eslabon.systems.linear.linearize import linearize
 
 TERMS = ("W dq", "V dv", "U da")
-ROUND_OFF = 1e-12  # of the largest force of all coordinates
 COLUMNS = (*TERMS, "linear", "true", "linear - true")
 
 
-@displayed
 @dataclass(frozen=True, eq=False, repr=False)
-class Response:
+class Response(Answer):
     """The forces of a perturbed motion less those of the nominal one: linear, term by term, and true.
 
     Arrays are `(..., n)`, in the independent coordinates of the linear model, with the leading axes of the motions.
@@ -140,7 +136,7 @@ class Response:
 
     def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
         """A matplotlib figure: for each coordinate the true and the linear response, and what is left between them."""
-        return saved(_figure(self, theme), path)
+        return figure(self, theme=theme, path=path)
 
     def __repr__(self) -> str:
         shape = self.dq.shape[:-1]
@@ -240,32 +236,3 @@ def _times(t: Any, nominal: Any, perturbed: Any, shape: tuple[int, ...]) -> Floa
                 "the nominal and the perturbed motion are given at different times; give both at the same."
             )
     return known[0]
-
-
-def _unit(r: Response, coordinate: str) -> str:
-    """That of the force along a coordinate."""
-    m = r.model.layout.model
-    return FORCE[velocity_units(m)[velocity_names(m).index(coordinate)]]
-
-
-# -- the figure -------------------------------------------------------------------------------------------------------
-
-
-def _figure(r: Response, theme: str | None) -> Any:
-    if r.t is None or r.dq.ndim != 2:
-        raise InputError(f"{r!r} is drawn over time: of one trajectory with its times.")
-    largest = float(np.abs([r.true, r.linear]).max(initial=0.0))
-    title = f"{r.model.name}: forces of the perturbed motion less the nominal"
-    made, axes = panels(
-        len(r.coordinates), size=(5.4, 2.4), theme=theme, title=title, bottom=axis_label("t", "s")
-    )
-    styles = {
-        "true": {"linewidth": 2.6},
-        "linear": {"linestyle": (0, (5, 2)), "color": made.theme.ink},
-    }
-    for k, (ax, name) in enumerate(zip(axes, r.coordinates, strict=True)):
-        values = {"true": r.true[:, k], "linear": r.linear[:, k], "linear - true": r.residual[:, k]}
-        curves(ax, r.t, values, unit=_unit(r, name), title=name, styles=styles)
-        if max(np.abs(x[:, k]).max(initial=0.0) for x in (r.true, r.linear)) < ROUND_OFF * largest:
-            ax.set_ylim(-1e-3 * largest, 1e-3 * largest)  # nothing, and not its digits
-    return made
