@@ -79,10 +79,9 @@ def times_of(t: ArrayLike) -> tuple[Floats, bool]:
     return times, len(times) > 2
 
 
-def tolerances(m: Model, rtol: Any, atol: Any, size: int) -> tuple[float, Floats]:
-    """Relative and absolute, which may be one for each number of a state. Left out, lengths count by that of the mechanism."""
-    given = _usual_atol(m, size) if atol is None else finite(atol, "atol")
-    relative, absolute = positive(rtol, "rtol"), frozen(given)
+def tolerances(rtol: Any, atol: Any, size: int) -> tuple[float, Floats]:
+    """Check the relative and the absolute tolerance, which may be one for each number of a state."""
+    relative, absolute = positive(rtol, "rtol"), frozen(finite(atol, "atol"))
     refuse(not 1e-15 <= relative < 1, f"rtol lies between 1e-15 and 1; it is {format_value(rtol)}.")
     refuse(bool((absolute < 0).any()), f"atol is not less than zero; it is {format_value(atol)}.")
     refuse(absolute.shape not in ((), (size,)), f"atol is one number, or {size} for the coordinates, velocities and states of a law; "
@@ -90,8 +89,8 @@ def tolerances(m: Model, rtol: Any, atol: Any, size: int) -> tuple[float, Floats
     return relative, absolute
 
 
-def _usual_atol(m: Model, size: int) -> Floats:
-    """`ATOL` for angles and what a law remembers, for lengths times the characteristic length."""
+def default_atol(m: Model, size: int) -> Floats:
+    """The absolute tolerance where none is given: `ATOL` for angles and what a law remembers, for lengths times the characteristic length."""
     lengths = [unit in ("m", "m/s") for unit in (*coordinate_units(m), *velocity_units(m))]
     if not any(lengths):
         return np.array(ATOL)

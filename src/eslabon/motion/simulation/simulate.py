@@ -139,7 +139,9 @@ def simulate(
     size = m.nq + m.nv + (forces.size if isinstance(forces, Law) else 0)
     named, tolerances = (
         run_options.events_of(events, method),
-        run_options.tolerances(m, rtol, atol, size),
+        run_options.tolerances(
+            rtol, run_options.default_atol(m, size) if atol is None else atol, size
+        ),
     )
     passages = Passages(m, singular != "ignore", x0.shape[:-1], system.designs)
     run: Run
