@@ -379,4 +379,4 @@ def test_a_tiny_mechanism_is_simulated_as_exactly_as_a_large_one():
         motion = m.simulate(q, v, 2.0)
         return motion["turn"].q[-1], motion["slide"].q[-1] / size
 
-    assert np.allclose(turned(1e-9), turned(1.0), rtol=0, atol=1e-6)
+    assert np.allclose(turned(1e-9), turned(1.0), rtol=0, atol=1e-11)
