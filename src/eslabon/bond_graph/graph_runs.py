@@ -188,7 +188,8 @@ def simulate(
             raise InputError(
                 f"{method} takes one state at the start; many go together with method='rk4' and a step."
             )
-        relative, absolute = tolerances(rtol, atol, start.shape[-1])
+        owner: Any = g  # asked for its units where atol is left out, which it is not here
+        relative, absolute = tolerances(owner, rtol, finite(atol, "atol"), start.shape[-1])
         moments, x = _adaptive(
             g,
             start,
