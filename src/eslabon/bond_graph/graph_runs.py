@@ -188,8 +188,7 @@ def simulate(
             raise InputError(
                 f"{method} takes one state at the start; many go together with method='rk4' and a step."
             )
-        owner: Any = g  # asked for its units where atol is left out, which it is not here
-        relative, absolute = tolerances(owner, rtol, finite(atol, "atol"), start.shape[-1])
+        relative, absolute = tolerances(rtol, atol, start.shape[-1])
         moments, x = _adaptive(
             g,
             start,
