@@ -183,12 +183,12 @@ class Reader:
     def _value(self, name: str, own: dict[str, Any]) -> Any:
         if name in own:
             return own[name]
-        if name not in self.definitions.made:
+        if name not in self.definitions:
             return self.lookup(name)
         pending = [name]
         while pending:  # an explicit stack, as chains are long
             each = pending[-1]
-            known, item = self._memory(each, own), self.definitions.made[each]
+            known, item = self._memory(each, own), self.definitions[each]
             if each in known:
                 pending.pop()
                 continue
@@ -198,7 +198,7 @@ class Reader:
             lacking = [
                 n
                 for n in item.names()
-                if n not in own and n in self.definitions.made and n not in self._memory(n, own)
+                if n not in own and n in self.definitions and n not in self._memory(n, own)
             ]
             if lacking:
                 pending += lacking
@@ -214,25 +214,25 @@ class Reader:
         """The value of a name whose own definitions are known already."""
         if name in own:
             return own[name]
-        if name in self.definitions.made:
+        if name in self.definitions:
             return self._known[name]
         return self.lookup(name)
 
 
-class Chain:
+class Chain(FrozenDict[str, Number]):
     """Definitions in an order in which each follows those that it is made of."""
 
     def __init__(self, made: Mapping[str, Number]) -> None:
-        self.made = FrozenDict(made)
+        super().__init__(made)
         self._base: dict[str, frozenset[str]] = {}
-        for name in [n for n in dependency_order(self.made) if n in self.made]:
+        for name in [n for n in dependency_order(self) if n in self]:
             own = {
                 n
-                for leaf in leaves(self.made[name])
+                for leaf in leaves(self[name])
                 if isinstance(leaf, ParameterExpression)
                 for n in leaf.names()
             }
-            inner = [n for n in own if n in self.made]
+            inner = [n for n in own if n in self]
             self._base[name] = frozenset(own - set(inner)).union(*(self._base[n] for n in inner))
 
     def base(self, name: str) -> frozenset[str]:
@@ -245,7 +245,5 @@ class Chain:
         for leaf in leaves(item):
             if isinstance(leaf, ParameterExpression):
                 for name in leaf.names():
-                    found |= dict.fromkeys(
-                        sorted(self._base[name]) if name in self.made else [name]
-                    )
+                    found |= dict.fromkeys(sorted(self._base[name]) if name in self else [name])
         return list(found)

@@ -98,7 +98,7 @@ class Graph(Parametric[Description]):
         """Named expressions that others use.
 
         >>> import eslabon as es
-        >>> es.load("five_bar").bond_graph().definitions.made != {}
+        >>> len(es.load("five_bar").bond_graph().definitions) > 0
         True
         """
         return Chain(dict(self.flat.definitions))

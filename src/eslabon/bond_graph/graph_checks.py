@@ -209,7 +209,7 @@ def _check_names(d: Description) -> None:
             _names(parameters[name]), parameters, f"parameter '{name}' uses the unknown parameter"
         )
     definitions = Chain(dict(d.definitions))
-    for name, expression in definitions.made.items():
+    for name, expression in definitions.items():
         if name in known:
             raise ModelError(
                 f"definition '{name}' has the name of a variable of bond {known[name][1].name}; choose another."

@@ -382,14 +382,14 @@ def _choosing(g: Graph) -> str:
         if any(
             "sign(" in str(leaf) for item in (x.value, x.law, x.inverse) for leaf in leaves(item)
         )
-        or any("sign(" in str(g.definitions.made[n]) for n in _named(g, x))
+        or any("sign(" in str(g.definitions[n]) for n in _named(g, x))
     ]
     return ", ".join(f"'{name}'" for name in found)
 
 
 def _named(g: Graph, x: Element) -> set[str]:
     """The definitions that an element uses, and those that these use."""
-    made, pending = g.definitions.made, [x.value, x.law, x.inverse]
+    made, pending = g.definitions, [x.value, x.law, x.inverse]
     found: set[str] = set()
     while pending:
         for leaf in leaves(pending.pop()):

@@ -59,8 +59,8 @@ def _copy(g: Graph, made: Rewriting, ending: str) -> None:
     ]
     for old, new in zip(g.flat.bonds, bonds, strict=True):
         names |= {old.signal_name(letter): new.signal_name(letter) for letter in "efpq"}
-    names |= {name: f"{name}{ending}" for name in g.definitions.made}
-    for name, expression in g.definitions.made.items():
+    names |= {name: f"{name}{ending}" for name in g.definitions}
+    for name, expression in g.definitions.items():
         made.definitions[names[name]] = rename_parameters(expression, names)
     for x in g.elements.values():
         copied = replace(

@@ -115,13 +115,17 @@ class Signals(Answer):
         return self._some(index)
 
     def _column(self, name: str) -> Floats:
-        if name in self.groups:
+        if self._has(name):
             return self.groups[name]
         named = {str(c): (g, k) for g, own in self.columns.items() for k, c in enumerate(own)}
         if name not in named:
             raise InputError(f"{self!r} has no column {name!r}{suggest(name, named)}")
         group, k = named[name]
         return self.groups[group][..., k]
+
+    def _has(self, group: str) -> bool:
+        """Whether a group has numbers; without a law's states, say, a motion has no x."""
+        return group in self.groups and bool(self.groups[group].size)
 
     def _some(self, index: Any) -> Self:
         axes = len(self.batch)

@@ -339,7 +339,7 @@ class Trajectory(Signals):
         return JointSignals(self.t, own("q", self.q), own("v", self.v), own("a", self.a), tau)
 
     def _column(self, name: str) -> Any:
-        return self.groups[name] if name in self.groups else self.joint(name)
+        return self.groups[name] if self._has(name) else self.joint(name)
 
     def _some(self, index: Any) -> Self:
         part = super()._some(index)
