@@ -24,7 +24,7 @@ IN_SDIST = (
     "conftest.py",
     "tests/facts.py",
 )
-LARGEST_WHEEL = 5_000_000  # bytes: the package is text
+LARGEST_WHEEL = 6_000_000  # bytes: the package is text
 
 
 def names_in(file: Path) -> set[str]:

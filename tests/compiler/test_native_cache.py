@@ -534,7 +534,7 @@ def test_code_is_as_old_as_its_formula_and_no_older(folder: Path, tmp_path: Path
     number, *made = energy.split()
     assert made == ["traced", "compiled"]
     # A fresh copy elsewhere, in which a wing above has another comment, and one that only shows another colour.
-    with open(second / "eslabon" / "control" / "__init__.py", "a") as file:
+    with open(second / "eslabon" / "systems" / "control" / "__init__.py", "a") as file:
         file.write("# a comment\n")
     with open(second / "eslabon" / "language.py", "a") as file:
         file.write("# another word\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -68,14 +68,13 @@ class Statistics(Answer):
 class Signals(Answer):
     """Quantities in time by groups, each `(..., times, columns)`, or `(..., times)` for one number.
 
-    Groups are attributes too: `signals.q` is `signals.groups["q"]`. Arrays cannot be written to: copy
-    them to change them.
+    Arrays cannot be written to: copy them to change them.
 
     >>> import numpy as np
     >>> t = np.linspace(0.0, 1.0, 5)
     >>> heat = SignalColumn("oven", "", "K")
     >>> signals = Signals(t, {"T": 300 + t[:, None]}, {"T": (heat,)}, "oven")
-    >>> signals.until(0.5).T[-1], signals["oven"].shape
+    >>> signals.until(0.5)["T"][-1], signals["oven"].shape
     (array([300.5]), (5,))
     """
 
@@ -85,19 +84,16 @@ class Signals(Answer):
     name: str
     events: Mapping[str, Occurrences] = field(default_factory=dict)
     statistics: Statistics = Statistics("samples")
-    OTHERS: ClassVar[tuple[str, ...]] = ()  # groups without columns that such signals may hold
 
     def __post_init__(self) -> None:
         for x in (self.t, *self.groups.values(), *(x for e in self.events.values() for x in e)):
             x.flags.writeable = False
 
-    def __getattr__(self, name: str) -> Any:
-        groups = vars(self).get("groups", {})
-        if name in groups:
-            return groups[name]
-        if name not in (*vars(self).get("columns", ()), *self.OTHERS):
-            raise AttributeError(f"{type(self).__name__} has no {name!r}{suggest(name, groups)}")
-        raise MissingSignalError(f"{self!r} holds no {name}.")
+    def group(self, name: str) -> Floats:
+        """The numbers of a group."""
+        if name not in self.groups:
+            raise MissingSignalError(f"{self!r} holds no {name}.")
+        return self.groups[name]
 
     @cached_property
     def batch(self) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -120,15 +120,55 @@ class Trajectory(Signals):
     system: System | None = None  # what moves; None for a motion from a file
     source: TimeFunction | None = None  # the motion at any time, where it is known exactly
 
-    OTHERS: ClassVar[tuple[str, ...]] = (
-        "x",
-        "closure",
-        "distance",
-        "angle",
-        "slip",
-        "condition",
-        "energy",
-    )
+    @property
+    def q(self) -> Floats:
+        """The coordinates, (..., times, nq)."""
+        return self.group("q")
+
+    @property
+    def v(self) -> Floats:
+        """The velocities, (..., times, nv)."""
+        return self.group("v")
+
+    @property
+    def tau(self) -> Floats:
+        """The actuators' forces that acted, (..., times, nu)."""
+        return self.group("tau")
+
+    @property
+    def tau_commanded(self) -> Floats:
+        """The forces that the control asked for, (..., times, nu)."""
+        return self.group("tau_commanded")
+
+    @property
+    def x(self) -> Floats:
+        """The states of a law, (..., times, states)."""
+        return self.group("x")
+
+    @property
+    def closure(self) -> Floats:
+        """The constraint violation of the loops, radians or metres over the characteristic length, (..., times)."""
+        return self.group("closure")
+
+    @property
+    def distance(self) -> Floats:
+        """The distances from a followed path in m, (times,)."""
+        return self.group("distance")
+
+    @property
+    def angle(self) -> Floats:
+        """The angles from a followed path in rad, (times,)."""
+        return self.group("angle")
+
+    @property
+    def slip(self) -> Floats:
+        """The rates of a followed path that cannot be had, (times,)."""
+        return self.group("slip")
+
+    @property
+    def condition(self) -> Floats:
+        """The condition numbers along a followed path, (times,)."""
+        return self.group("condition")
 
     @property
     def m(self) -> Model | None:
