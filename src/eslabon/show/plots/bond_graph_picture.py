@@ -203,7 +203,7 @@ def _entry(value: object) -> str:
 def _sized(g: Graph, x: Element) -> list[str]:
     """The size of a matrix too large to be written, and the variables that it depends on."""
     size, names = "×".join(map(str, x.shape)), ", ".join(variables(g, x))
-    return wrapped(f"{size} of {names}" if names else size)
+    return wrapped(f"{size} ({names})" if names else size)  # the same in every language
 
 
 def _with_number(g: Graph, x: Element, value: ParameterExpression) -> str:
