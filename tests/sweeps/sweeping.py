@@ -43,9 +43,9 @@ def count_compilations() -> None:
 
 
 def _counted(load):
-    def counted(key):
+    def counted(key, *more, **others):
         COMPILED[key] += 1
-        return load(key)
+        return load(key, *more, **others)
 
     return counted
 
