@@ -75,6 +75,21 @@ EXPECTED = {
                 "Stanford: V, first row (4.167)": DAMAGED,
             },
         ),
+        "4.3.5 PUMA: states and non-states": (
+            16,
+            {"x1' (4.61)": DAMAGED, "name of z4 (4.62)": WRONG},
+        ),
+        "4.3.6 PUMA: the form of robots": (
+            11,
+            dict.fromkeys(("M' - 2 C (4.112)", "V, second row of (4.115)"), WRONG),
+        ),
+        "4.3.8 Stanford: the form of robots": (
+            8,
+            dict.fromkeys(
+                (f"V of joint {k} (4.{n})" for k, n in ((2, 175), (1, 176), (3, 177))), WRONG
+            ),
+        ),
+        "5.3 Linearized junction structures": (20, {"-h9 of S11 (5.51)": WRONG}),
         "4.4.3 PUMA: the junction structure J": (
             19,
             {

@@ -227,4 +227,8 @@ def test_motions_without_end_or_actuators() -> None:
         C.modal(elbow, lambda t: [t, t], 1.0)
     with pytest.raises(es.InputError, match="times are two or more"):
         C.modal(elbow, lambda t: [t, t], 1.0, times=[0.0])
-    assert C.modal(elbow, lambda t: [t, t], 1.0, times=[0.0, 0.5, 1.0]).data["Kp"].shape == (3, 2, 2)
+    assert C.modal(elbow, lambda t: [t, t], 1.0, times=[0.0, 0.5, 1.0]).data["Kp"].shape == (
+        3,
+        2,
+        2,
+    )
