@@ -211,7 +211,7 @@ class Graph(Parametric[Description]):
         >>> es.BondGraph.load("morales_puma").values_with({"R1": 0.5})["R1"]
         0.5
         """
-        values = {**self.parameters, **self._symbols, **given}
+        values = {**self.parameters, **self._symbols, **mapping(given, "given")}
         for name in dependency_order(self._definitions):
             definition = self._definitions[name]
             if isinstance(definition, ParameterExpression) and name not in values:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from eslabon.answers import Answer, Block, Panel
-from eslabon.arguments import Floats, floats
+from eslabon.arguments import Floats, floats, text
 from eslabon.displays import displayed
 from eslabon.errors import InputError, ModelError, format_value, suggest
 from eslabon.model.configuration import SignalColumn
@@ -91,7 +91,7 @@ class Signals(Answer):
 
     def group(self, name: str) -> Floats:
         """The numbers of a group."""
-        if name not in self.groups:
+        if text(name, "name") not in self.groups:
             raise MissingSignalError(f"{self!r} holds no {name}.")
         return self.groups[name]
 

@@ -50,6 +50,14 @@ class AssemblyModes(Answer):
     names: tuple[str, ...]
 
     def contents(self) -> Iterator[Block]:
+        """The modes in rows, and what their count proves.
+
+        >>> import eslabon as es
+        >>> modes = es.load("five_bar").assembly_modes([2.0, 1.0], report=True)
+        >>> table, message = modes.contents()
+        >>> len(table.rows)
+        2
+        """
         yield Table(tuple(map(Column, self.names)), [tuple(row) for row in self.q])
         yield Message(
             "{modes} modes were found from {starts} starts; a search does not prove that there are no more.",

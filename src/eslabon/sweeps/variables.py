@@ -79,7 +79,13 @@ class Variable:
         return self.distribution.values if isinstance(self.distribution, Levels) else None
 
     def on_grid(self, points: int) -> Floats:
-        """Values for a grid: its levels, or so many from end to end; of a distribution without ends equally likely ones."""
+        """Values for a grid: its levels, or so many from end to end; of a distribution without ends equally likely ones.
+
+        >>> import eslabon as es
+        >>> m, (L2,) = variables_of(es.load("five_bar"), {"L2": "3..6 cm"})
+        >>> L2.on_grid(3)
+        array([0.03 , 0.045, 0.06 ])
+        """
         points = count(points, "the points of a grid", 1)
         if self.levels is not None:
             return np.array(self.levels)
@@ -117,7 +123,13 @@ class Variable:
         return self.std**2
 
     def describe(self) -> str:
-        """All that its values depend on, digit for digit, the same in any process."""
+        """All that its values depend on, digit for digit, the same in any process.
+
+        >>> import eslabon as es
+        >>> m, (L2,) = variables_of(es.load("five_bar"), {"L2": "3..6 cm"})
+        >>> L2.describe()
+        'L2 [m] = ...'
+        """
         return f"{self.name} [{self.unit}] = {self.distribution.describe()}"
 
     def __repr__(self) -> str:

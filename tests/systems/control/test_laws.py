@@ -133,6 +133,43 @@ def test_laws_give_numbers_and_expressions(rng: np.random.Generator) -> None:
     assert repr(law) == "<computed_torque of puma560: 6 actuators>"
 
 
+def test_a_law_in_symbols_takes_columns_or_lists_of_them_and_numbers() -> None:
+    m = es.load("elbow")
+    t, q = casadi.SX.sym("t"), casadi.SX.sym("q", 2)
+    law = C.law(m, lambda t, q, v: 10 * (1 - q) - v)
+    wanted = law(0.0, [0.5, 0.2], [1.0, 2.0])
+    for given in (q, [q[0], q[1]], (q[0], 0.2), np.array([q[0], q[1]], dtype=object)):
+        found = casadi.Function("f", [q], [law(0.0, given, [1.0, 2.0])])
+        np.testing.assert_allclose(np.array(found([0.5, 0.2])).ravel(), wanted, rtol=1e-15)
+    found = casadi.Function("f", [t], [law(t, [0.5, 0.2], [1.0, 2.0])])
+    np.testing.assert_allclose(np.array(found(0.0)).ravel(), wanted, rtol=1e-15)
+    summed = C.law(m, lambda t, q, v, x: (x - v, q), state=[1.0, 2.0])
+    tau, rates = summed(t, q, [0.0, 0.0])  # from the states at the start
+    np.testing.assert_array_equal(np.array(casadi.DM(tau)).ravel(), [1.0, 2.0])
+    assert casadi.is_equal(rates, q)
+
+
+X = casadi.SX.sym("x", 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((X, [0.0, 0.0], [0.0, 0.0]), "t is 2x1; a law is asked at one time."),
+        ((0.0, casadi.SX.sym("q", 3), [0.0, 0.0]), "q is 3x1; elbow has 2 coordinates."),
+        ((0.0, X, [0.0]), "v is 1x1; elbow has 2 velocities."),
+        ((0.0, X, np.zeros((2, 2, 2))), "v is a column of symbols or numbers"),
+        ((0.0, X, ["text", X]), "v is a column of symbols or numbers"),
+        ((0.0, X, "text"), "v holds text; real numbers are expected."),
+        ((0.0, X, [0.0, 0.0], 1.0), "the law has no states; x is 1.0."),
+    ],
+)
+def test_a_law_in_symbols_refuses_other_shapes(given: tuple[Any, ...], message: str) -> None:
+    law = C.law(es.load("elbow"), lambda t, q, v: 10 * (1 - q) - v)
+    with pytest.raises(es.InputError, match=message):
+        law(*given)
+
+
 def test_a_batch_is_its_single_runs_with_other_inertias_too() -> None:
     m = es.load("five_bar")
     law = C.computed_torque(m, [2.1, 1.1], frequency=10.0)

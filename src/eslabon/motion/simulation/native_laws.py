@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.arguments import Floats, finite
+from eslabon.arguments import Floats, finite, has_symbols, is_symbolic
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.compiler.program import Program
@@ -136,12 +136,36 @@ class Law:
         return self.state.shape[-1]
 
     def __call__(self, t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
-        given = (t, q, v, x) if self.size else (t, q, v)
-        made = self.graph.function(*given)
+        made = self.graph.function(*symbolic_state(self.graph.m, self.size, t, q, v, x))
         return made if self.size else (made, x)
 
     def __repr__(self) -> str:
         return f"Law({self.digest})"
+
+
+def symbolic_state(m: Model, size: int, t: Any, q: Any, v: Any, x: Any) -> list[Any]:
+    """What a law is called with, each a column of CasADi's: t, q and v, and the law's states if it has some."""
+    given = [
+        (t, "t", 1, "a law is asked at one time"),
+        (q, "q", m.nq, f"{m.name} has {m.nq} coordinates"),
+    ]
+    given += [(v, "v", m.nv, f"{m.name} has {m.nv} velocities")]
+    given += [(x, "x", size, f"the law has {size} states")] if size else []
+    return [_symbolic_column(*own) for own in given]
+
+
+def _symbolic_column(value: Any, name: str, size: int, wanted: str) -> Any:
+    """Symbols, or symbols among numbers, or numbers, as a column of so many."""
+    made = value
+    if not is_symbolic(value):
+        try:
+            listed = has_symbols(value)
+            made = casadi.SX(casadi.vertcat(*value) if listed else finite(value, name))
+        except NotImplementedError:  # of CasADi: more than two axes, or objects among the symbols
+            raise InputError(f"{name} is a column of symbols or numbers; {wanted}.") from None
+    if made.shape != (size, 1):
+        raise InputError(f"{name} is {'x'.join(map(str, made.shape))}; {wanted}.")
+    return made
 
 
 def columns(law: Callable[..., Any], symbols: Sequence[Any], states: bool) -> list[Any]:

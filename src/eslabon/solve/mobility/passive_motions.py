@@ -56,6 +56,13 @@ class Passive(Answer):
     motion: Subgroup
 
     def contents(self) -> Iterator[Block]:
+        """The motion in a sentence.
+
+        >>> import eslabon as es
+        >>> (spin,) = es.load("rssr").mobility().passive
+        >>> len(list(spin.contents()))
+        1
+        """
         yield Message(str(self))
 
     def __str__(self) -> str:

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from eslabon.answers import Answer, Block, Column, quantities_table
 from eslabon.arguments import finite, has_symbols, positive, states, text
 from eslabon.compiler.source_digest import code_digest
-from eslabon.errors import InputError
+from eslabon.errors import InputError, format_value
 from eslabon.model import Model, as_model
-from eslabon.motion.simulation.native_laws import Law, Traced, columns, law_at
+from eslabon.motion.simulation.native_laws import Law, Traced, columns, law_at, symbolic_state
 from eslabon.motion.simulation.sampled_laws import Sampled, sampled
 from eslabon.numerics.scalars import casadi
 
@@ -64,8 +64,16 @@ class ControlLaw(Answer, Traced):
 
     def __call__(self, *arguments: Any) -> Any:
         if has_symbols(*arguments):
-            return self.law(*arguments)
+            return self._in_symbols(*arguments)
         return self.at(*arguments)
+
+    def _in_symbols(self, t: Any, q: Any, v: Any, x: Any = None) -> Any:
+        """What `at` gives, as expressions."""
+        size = 0 if self.state is None else self.state.shape[-1]
+        if x is not None and not size:
+            raise InputError(f"the {self.title} has no states; x is {format_value(x)}.")
+        own = self.state if x is None else x
+        return self.law(*symbolic_state(self.m, size, t, q, v, own))
 
     def at(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None) -> Any:
         """The actuators' forces at states `(..., nq)` and `(..., nv)`, and the rates of the law's states if it has some."""

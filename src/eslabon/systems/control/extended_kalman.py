@@ -203,7 +203,9 @@ class ExtendedKalmanFilter(Answer):
                 f"{motion!r} was not driven by this filter's law: it has {motion.x.shape[-1]} states of a law, not {expected}."
             )
         samples = at_samples(motion, self.period)
-        return self._followed(samples.t, samples.x[..., size : 2 * size]).beside(samples)
+        return self._followed(samples.t, samples.x[..., size : 2 * size])._beside(
+            samples.q, samples.v
+        )
 
     def _followed(self, t: Floats, x: Floats) -> FollowedState:
         m = self.m
@@ -240,15 +242,42 @@ class FollowedState(Answer):
     covariance: Floats
 
     def beside(self, motion: Any) -> Estimates:
-        """With the truth: anything with q and v at the same times."""
+        """With the truth: the motion at the same times, in any form that `es.as_trajectory` takes.
+
+        >>> import eslabon as es
+        >>> m = es.load("elbow")
+        >>> motion = m.simulate([0.1, 0.2], None, 0.1, method="rk4", step=0.01)
+        >>> kalman = es.control.extended_kalman_filter(m, process=1e-4, measurement=1e-6, period=0.01)
+        >>> found = kalman.follow(motion.t, motion.q, q0=[0.0, 0.0], covariance=0.1)
+        >>> found.beside(motion)
+        <Estimates of elbow: 4 states, 0 to 0.1 s>
+        """
+        truth = as_trajectory(self.filter.m, motion, need=("q", "v"))
+        if (
+            not truth.whole
+            or truth.t.shape != self.t.shape
+            or np.abs(truth.t - self.t).max() > 1e-6 * self.filter.period
+        ):
+            raise InputError(
+                f"{truth!r} is not the motion of all joints at the {len(self.t)} times of the estimates; "
+                "simulate it at these times."
+            )
+        try:
+            np.broadcast_shapes(truth.q.shape[:-1], self.q.shape[:-1])
+        except ValueError:
+            raise InputError(
+                f"{truth!r} has trajectories of shape {truth.batch}, the estimates {self.q.shape[:-2]}."
+            ) from None
+        return self._beside(truth.q, truth.v)
+
+    def _beside(self, q: Floats, v: Floats) -> Estimates:
         m, f = self.filter.m, self.filter
         i = list(f.design.partition.independent)
         x, x_hat = (
-            np.concatenate([positions(m, s.q)[..., i], s.v[..., i]], axis=-1) for s in (motion, self)
-        )  # fmt: skip
-        error = np.concatenate(
-            [difference(m, motion.q, self.q)[..., i], (motion.v - self.v)[..., i]], axis=-1
+            np.concatenate([positions(m, own)[..., i], rate[..., i]], axis=-1)
+            for own, rate in ((q, v), (self.q, self.v))
         )
+        error = np.concatenate([difference(m, q, self.q)[..., i], (v - self.v)[..., i]], axis=-1)
         deviation = np.sqrt(np.maximum(np.diagonal(self.covariance, axis1=-2, axis2=-1), 0.0))
         return Estimates(
             self.t,

@@ -104,7 +104,17 @@ class Observer(Answer):
         )
 
     def advance(self, z: Any, y: Any, x: Any, drive: Any) -> Any:
-        """z', the estimate x given and with B u for `drive`."""
+        """z', the estimate x given and with B u for `drive`.
+
+        >>> plant = [[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]], [[1.0, 0.0]]
+        >>> observer = luenberger(plant, [-1.0, -2.0])
+        >>> observer.advance([0.0, 0.0], [1.0], [0.0, 0.0], [0.0, 1.0])
+        array([3., 3.])
+        """
+        n = len(self.plant.A)
+        z = numbers_or_symbols(z, "z", self.size, "states of its own")
+        y = numbers_or_symbols(y, "y", len(self.plant.C), "outputs")
+        drive = numbers_or_symbols(drive, "drive", n, "states")
         return times(self.F, z) + times(self.G, y) + times(self.Z, drive)
 
     def follow(

@@ -147,7 +147,13 @@ class Mode(Answer):
         return animation(self._model(), np.arange(len(q)) / fps, q, path, **given)
 
     def plot(self, *, amplitude: float = 0.2, ghosts: int = 8, **options: Any) -> Any:
-        """A figure of the mechanism where it was linearized, among ghosts of how it moves; options are those of `m.plot`."""
+        """A figure of the mechanism where it was linearized, among ghosts of how it moves; options are those of `m.plot`.
+
+        >>> import eslabon as es
+        >>> mode = es.load("double_pendulum").linearize([0.0, 0.0]).modes()[0]
+        >>> len(mode.plot(ghosts=2).axes)
+        1
+        """
         from eslabon.drawing.draw import draw
 
         q = np.concatenate(
@@ -158,7 +164,13 @@ class Mode(Answer):
         )
 
     def contents(self) -> Iterator[Block]:
-        """Pole, frequency and damping, and how much each state takes part."""
+        """Pole, frequency and damping, and how much each state takes part.
+
+        >>> import eslabon as es
+        >>> mode = es.load("double_pendulum").linearize([0.0, 0.0]).modes()[0]
+        >>> next(mode.contents()).rows[0]
+        ('kind', 'oscillation', '')
+        """
         yield quantities_table(
             [
                 (Column("kind"), self.kind),
