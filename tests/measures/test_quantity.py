@@ -160,5 +160,5 @@ def test_configurations_of_quaternions_are_at_rest_if_nothing_is_said() -> None:
     m = es.load("rssr")
     table = es.sweep(m, "gravity_forces", {"r": "±1 %"}, samples=3, q=m.home())
     assert not table.contents.failed
-    with pytest.raises(es.InputError, match="velocities and accelerations .* give v and a too"):
+    with pytest.raises(es.InputError, match=r"velocities and accelerations .* give v and a too"):
         es.sweep(ball, "peak_torque", {"rod.mass": (0.5, 2.0)}, motion={"t": [0.0, 1.0], "q": q})
