@@ -214,7 +214,7 @@ def untidiness(cells: Integers, links: Links) -> float:
     0.0
     """
     found = _Search.at(cells, links)
-    return found.total(found.x[None])[0]
+    return float(found.total(found.x[None])[0])
 
 
 AROUND = np.array([(a, b) for a in (0, -1, 1) for b in (0, -1, 1)])  # staying is the first
