@@ -115,7 +115,7 @@ def test_motions_write_joints_that_spreadsheets_do_not_run_and_read_them_back(tm
     for name in (FORMULA, f"'{FORMULA}"):
         lines = [f"t,{name}.q,{name}.tau", *(f"{0.01 * k},0.1,0.2" for k in range(20))]
         table.write_text("\n".join(lines))
-        assert len(es.identification.read_recording(m, table).t) == 20
+        assert len(es.as_trajectory(m, table).t) == 20
 
 
 def test_sweeps_write_names_and_reasons_that_spreadsheets_do_not_run(tmp_path):
