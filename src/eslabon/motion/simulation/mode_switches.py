@@ -92,12 +92,13 @@ def _with_extrema(looks: list[Look], value: Callable[[float], Floats]) -> list[L
     one_sign = (values > 0).all(axis=0) | (values < 0).all(axis=0)
     if not one_sign.any():
         return looks
-    turned = values * np.sign(values[0])
+    bounded = np.isfinite(values).all(axis=0)  # no effort limit is an infinite one, never reached
+    turned = np.where(bounded, values * np.sign(values[0]), 1.0)
     least = turned.min(axis=0)
     bends = (_FINE @ turned).min(axis=0) < (1 - NEAR_ZERO) * least
     places = {
         place.real
-        for k in np.flatnonzero(one_sign & bends & np.isfinite(least))
+        for k in np.flatnonzero(one_sign & bends)
         for place in np.roots(np.polyder(_INTERPOLATION @ turned[:, k])).tolist()
         if np.isreal(place) and 0 < place.real < PARTS
     }
