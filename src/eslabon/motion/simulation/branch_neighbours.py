@@ -80,7 +80,6 @@ class NeighbourSettings:
 
 SETTINGS = NeighbourSettings()
 NEWTON = 8  # iterations at most
-RANK = 1e-6  # of the largest singular value: rows that depend on others at a neighbour
 
 
 class Neighbours(NamedTuple):
@@ -131,7 +130,8 @@ class Branch:
 
     def __init__(self, m: Model, designs: Designs = DESCRIBED) -> None:
         self._m, self._designs = m, designs
-        self._rank = len(partition(m.nominal).rows)
+        self._rows = list(partition(m.nominal).rows)
+        self._rank = len(self._rows)
         scales = velocity_scales(designs.mechanism(m) if designs.names else m)
         self._scales = np.asarray(scales, dtype=float)
         self._last: tuple[Floats, Floats] | None = None
@@ -186,10 +186,10 @@ class Branch:
         for _ in range(NEWTON):
             phi, J = at_time(m, CLOSURE, t, q, designs=self._designs)
             aside = difference(m, q, starts) * self._scales
-            rows = np.broadcast_to(across, (len(q), *across.shape))
-            left = np.concatenate([phi, aside @ across.T], axis=-1)
-            inverse = np.linalg.pinv(np.concatenate([J / self._scales, rows], axis=-2), rcond=RANK)
-            step = -np.squeeze(inverse @ left[..., None], axis=-1)
+            orthogonal = np.broadcast_to(across, (len(q), *across.shape))
+            left = np.concatenate([phi[:, self._rows], aside @ across.T], axis=-1)
+            rows = np.concatenate([J[:, self._rows] / self._scales, orthogonal], axis=-2)
+            step = -np.linalg.solve(rows, left[..., None])[..., 0]
             q = integrate(m, q, step / self._scales)
             if np.abs(step).max() < CONVERGED:
                 break
@@ -252,7 +252,7 @@ class Branch:
 
     def _jacobian(self, t: float, q: Floats) -> tuple[Floats, Floats, Floats]:
         """The singular value decomposition of J by comparable velocities."""
-        J = at_time(self._m, CLOSURE, t, q, designs=self._designs)[1]
+        J = at_time(self._m, CLOSURE, t, q, designs=self._designs)[1][self._rows]
         U, size, V = np.linalg.svd(J / self._scales)
         return U, size, V
 
@@ -260,7 +260,7 @@ class Branch:
         """dJ/dt at comparable velocities (..., nv), by comparable velocities."""
         own = np.broadcast_to(q, (*p.shape[:-1], len(q)))
         made = at_time(self._m, JACOBIAN_CHANGE, t, own, p / self._scales, designs=self._designs)
-        return np.asarray(made / self._scales)
+        return np.asarray(made[..., self._rows, :] / self._scales)
 
     def _comparable(self, way: Floats) -> Floats:
         """Velocities of a comparable direction, the largest comparable one of which is one."""
