@@ -314,7 +314,7 @@ def test_a_near_miss_that_round_off_hides_ends_in_a_sentence():
 def test_a_start_that_tells_no_branch_is_refused(method):
     """At rest where the rods lie flat, or with a motion that has no part in it."""
     m, q, v = falling_windows(3, 0.0, 0.0)
-    with pytest.raises(es.SingularityError, match="branches of B1, B2 and B3 meet.*Give a v0"):
+    with pytest.raises(es.SingularityError, match=r"branches of B1, B2 and B3 meet.*Give a v0"):
         m.simulate(q, None, 1.0, **method)
     with pytest.raises(es.SingularityError, match=r"\(trajectory 1\)"):
         m.simulate([falling_windows(3, 0.5, 0.0)[1], q], None, 1.0, **method)
