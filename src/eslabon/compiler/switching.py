@@ -68,7 +68,7 @@ class ModeLayout:
         >>> import casadi, numpy as np
         >>> x = casadi.SX.sym("x")
         >>> s = switching(casadi.Function("f", [x], [casadi.floor(x)]))
-        >>> s.layout.settled(np.array([1.0, 1.0, 4.0]))         # above both 4 and 5
+        >>> s.settled(np.array([1.0, 1.0, 4.0]))                # above both 4 and 5
         array([ 1., -1.,  5.])
         """
         modes = modes.copy()
@@ -91,8 +91,8 @@ def kept_layout(key: str, make: Callable[[], ModeLayout]) -> ModeLayout:
     return ModeLayout(tuple(facts["names"]), tuple((k, n) for k, n in facts["levels"]))
 
 
-@dataclass(frozen=True, eq=False)
-class Switching:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Switching(ModeLayout):
     """A function whose choices are an input.
 
     Attributes
@@ -100,13 +100,11 @@ class Switching:
     function : as the given one, with a column of modes as its last input.
     surfaces : from the same inputs to the column g.
     choices : from the given function's inputs to the modes they have by themselves.
-    layout : the names of the surfaces, and the levels of `floor`.
     """
 
     function: Any
     surfaces: Any
     choices: Any
-    layout: ModeLayout
 
 
 def switching(f: Any) -> Switching:
@@ -115,7 +113,7 @@ def switching(f: Any) -> Switching:
     >>> import casadi
     >>> v = casadi.SX.sym("v")
     >>> s = switching(casadi.Function("friction", [v], [-3 * casadi.sign(v)]))
-    >>> s.layout.names
+    >>> s.names
     ('sign of v',)
     >>> s.surfaces(0.2, 1), s.function(0.2, 1), s.function(0.0, 0.5)
     (DM(0.2), DM(-3), DM(-1.5))
@@ -138,13 +136,11 @@ def switching(f: Any) -> Switching:
     given = column(empty, *modes)
     g = column(empty, *(frozen.surfaces[k].g for k in surfaces))
     return Switching(
-        function("frozen", frozen.outputs, f.name_out(), given),
-        function("surfaces_of", [casadi.densify(g)], ["g"], given),
-        function("choices_of", [casadi.densify(column(empty, *choices))], ["modes"]),
-        ModeLayout(
-            tuple(frozen.surfaces[k].text for k in surfaces),
-            tuple((place[frozen.levels[k].below], place[frozen.levels[k].above]) for k in levels),
-        ),
+        tuple(frozen.surfaces[k].text for k in surfaces),
+        tuple((place[frozen.levels[k].below], place[frozen.levels[k].above]) for k in levels),
+        function=function("frozen", frozen.outputs, f.name_out(), given),
+        surfaces=function("surfaces_of", [casadi.densify(g)], ["g"], given),
+        choices=function("choices_of", [casadi.densify(column(empty, *choices))], ["modes"]),
     )
 
 

@@ -64,7 +64,7 @@ class Acting:
 
         def made() -> ModeLayout:
             symbols = {name: casadi.SX.sym(name) for name in request.parameters}
-            return self.switching(base.with_symbols(symbols) if symbols else base)[0].layout
+            return self.switching(base.with_symbols(symbols) if symbols else base)[0]
 
         place = ("modes", request.identity)
         return remembered(m, place, lambda: kept_layout(request.key(base), made))

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler.switching import ModeLayout
 from eslabon.errors import InputError
 from eslabon.model.scale import characteristic_length
 from eslabon.motion.simulation import equations_of_motion
@@ -327,8 +326,11 @@ class _Bound:
     counted: Callable[..., Floats]
 
     @property
-    def layout(self) -> ModeLayout:
-        return self.forces_of.layout
+    def names(self) -> tuple[str, ...]:
+        return self.forces_of.layout.names
+
+    def settled(self, modes: Floats) -> Floats:
+        return self.forces_of.layout.settled(modes)
 
     def rates(self, t: float, x: Floats, modes: Floats) -> Floats:
         return self.counted(t, x, self.known(t, x), modes)

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler.switching import ModeLayout
 from eslabon.errors import EslabonError
 
 MAX_SWITCHES = 1_000  # within a part of a run
@@ -55,8 +54,8 @@ class SwitchedRates(Protocol):
     """Rates with modes as an input, and the surfaces that these belong to."""
 
     @property
-    def layout(self) -> ModeLayout:
-        """The names of the surfaces, and how the modes of `floor` belong together."""
+    def names(self) -> tuple[str, ...]:
+        """What the surfaces are called in messages."""
 
     def rates(self, t: float, x: Floats, modes: Floats) -> Floats:
         """dx/dt; of several modes (..., size) each."""
@@ -66,6 +65,9 @@ class SwitchedRates(Protocol):
 
     def choices(self, t: float, x: Floats) -> Floats:
         """The modes that the rates have by themselves."""
+
+    def settled(self, modes: Floats) -> Floats:
+        """The modes with the levels of `floor` moved (`ModeLayout.settled`)."""
 
 
 class Look(NamedTuple):
@@ -142,7 +144,7 @@ class Modes:
         self.modes = np.zeros(0)
         self.held: list[int] = []
         self.switches = 0
-        self._count = len(system.layout.names)
+        self._count = len(system.names)
         self._window = CROWDED * span
         self._recent: deque[tuple[float, tuple[int, ...]]] = deque()
         self._zero = np.zeros(0)
@@ -271,7 +273,7 @@ class Modes:
         """Whether a surface may be crossed without notice: another choice leaves out what it chooses between."""
         if k in self.held:
             return False
-        other = self.system.layout.settled(self._flipped(k))
+        other = self.system.settled(self._flipped(k))
         return all(
             np.array_equal(self.system.rates(s, y, self.modes), self.system.rates(s, y, other))
             for s, y in ((t, x), (end, x_end))
@@ -285,7 +287,7 @@ class Modes:
 
     def _settle(self) -> None:
         """Move the levels of `floor`, whose surfaces then are others."""
-        before, self.modes = self.modes, self.system.layout.settled(self.modes)
+        before, self.modes = self.modes, self.system.settled(self.modes)
         self._fresh |= set(
             np.flatnonzero(before[: self._count] != self.modes[: self._count]).tolist()
         )
@@ -394,11 +396,11 @@ class Modes:
             common = Counter(k for _, own in self._recent for k in own).most_common(1)[0][0]
             raise SwitchingError(
                 f"what acts on it switches more than {MAX_SWITCHES:,} times within {t - self._recent[0][0]:.3g} s, at the "
-                f"{self.system.layout.names[common]}. {SMOOTH}"
+                f"{self.system.names[common]}. {SMOOTH}"
             )
 
     def _singular(self, held: list[int]) -> str:
-        names = ", ".join(sorted({self.system.layout.names[k] for k in held}))
+        names = ", ".join(sorted({self.system.names[k] for k in held}))
         return f"the forces that hold the {names} at zero together are not determined. {SMOOTH}"
 
 
