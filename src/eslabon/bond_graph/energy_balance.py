@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.arguments import Floats, count
-from eslabon.bond_graph.elements import RESISTOR, SOURCES
+from eslabon.bond_graph.elements import KINDS
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_formulas import BOND_VARIABLES, storages
 from eslabon.bond_graph.graph_values import value
@@ -23,7 +23,6 @@ from eslabon.plotting import axis_label, curves, panels, saved
 if TYPE_CHECKING:
     from eslabon.bond_graph.graph_runs import Response
 
-ROLES = {"I": "stored", "C": "stored", RESISTOR: "dissipated", **dict.fromkeys(SOURCES, "supplied")}
 SHOWN = 12  # elements that a figure's legend still tells apart
 
 
@@ -52,7 +51,7 @@ class EnergyBalance:
         return self.energy[..., self.elements.index(element)]
 
     def _sum(self, role: str) -> Floats:
-        own = [ROLES[kind] == role for kind in self.kinds]
+        own = [KINDS[kind].role == role for kind in self.kinds]
         total: Floats = self.energy[..., own].sum(axis=-1)
         return total
 
@@ -125,7 +124,7 @@ def energy_balance(run: Response) -> EnergyBalance:
 
     g = run.graph
     e, f = value(g, BOND_VARIABLES, run.x, run.u, run.t)
-    names = [name for name, x in g.elements.items() if x.kind in ROLES]
+    names = [name for name, x in g.elements.items() if x.rules.role]
     power = np.stack([_power(g, name, e * f) for name in names], axis=-1)
     energy = cumulative_simpson(power, x=run.t, axis=-2, initial=0.0)
     held, stores = stored_energies(g, run.x, run.u, run.t), [x.name for x in storages(g)]

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from eslabon.arguments import Floats, instance, known_words, mapping, text
 from eslabon.bond_graph.definitions import Chain
-from eslabon.bond_graph.elements import DOMAINS, PORT, Bond, Description, Element
+from eslabon.bond_graph.elements import DOMAINS, Bond, Description, Element, Port
 from eslabon.bond_graph.graph_checks import bond_domains, check_numbers, checked, signals
 from eslabon.bond_graph.submodels import flatten, with_parameter
-from eslabon.displays import displayed
 from eslabon.model.memory import FrozenDict
 from eslabon.model.parameter_expressions import Number, ParameterExpression, dependency_order
 from eslabon.model.parametric import Parametric
 from eslabon.numerics.scalars import Expression
 
 WORDS = {"e": "effort", "f": "flow", "p": "momentum", "q": "displacement"}
-
-
-@displayed
-class Port(NamedTuple):
-    """An element's end of a bond: the bond, and whether its half arrow points to the element."""
-
-    bond: Bond
-    into: bool
-
-    @property
-    def sign(self) -> int:
-        return 1 if self.into else -1
 
 
 class Graph(Parametric[Description]):
@@ -157,7 +144,7 @@ class Graph(Parametric[Description]):
         >>> es.BondGraph.load("dc_motor").open_ports()
         ('shaft',)
         """
-        return tuple(x.name for x in self.flat.elements if x.kind == PORT)
+        return tuple(x.name for x in self.flat.elements if x.is_port)
 
     def state_name(self, port: Port) -> str:
         """What a storage's energy variable at a bond is called.

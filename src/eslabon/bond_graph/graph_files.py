@@ -31,7 +31,7 @@ from typing import Any
 import tomlkit
 
 from eslabon.arguments import known_words
-from eslabon.bond_graph.elements import SUBMODEL, TIME, Bond, Description, Element
+from eslabon.bond_graph.elements import TIME, Bond, Description, Element
 from eslabon.bond_graph.notation import description
 from eslabon.errors import EslabonError, ModelError, ReadError, format_value, suggest
 from eslabon.model.parameter_expressions import ParameterExpression
@@ -217,7 +217,7 @@ def _element(x: Element) -> Any:
         return x.kind
     if list(table) == ["value"] and not isinstance(table["value"], list):
         return f"{x.kind}: {table['value']}"
-    return _inline(table if x.kind == SUBMODEL else {"kind": x.kind, **table})
+    return _inline(table if x.is_submodel else {"kind": x.kind, **table})
 
 
 def _bond(b: Bond) -> Any:

@@ -187,7 +187,8 @@ def affine(g: Graph, x: Expression, t: Expression) -> list[Expression]:
 
 def storages(g: Graph) -> tuple[Element, ...]:
     """The storages, inertias first, in the order of the elements."""
-    return tuple(x for kind in "IC" for x in g.elements.values() if x.kind == kind)
+    own = [x for x in g.elements.values() if x.stores]
+    return tuple(sorted(own, key=lambda x: x.letter))
 
 
 def _n(g: Graph, **_: Any) -> tuple[int]:

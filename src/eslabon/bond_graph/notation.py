@@ -19,9 +19,7 @@ from eslabon.bond_graph.definitions import Definitions
 from eslabon.bond_graph.elements import (
     DOMAINS,
     KINDS,
-    OWN_LETTERS,
     RESERVED,
-    SUBMODEL,
     TIME,
     Bond,
     Description,
@@ -110,9 +108,9 @@ def element(
     table = _table(name, written)
     known_words(table, KEYS, f"the element '{name}' has the unknown key")
     kind = choice(table.get("kind"), f"the kind of '{name}'", KINDS)
-    if (kind == SUBMODEL) != ("model" in table):
+    if KINDS[kind].is_submodel != ("model" in table):
         raise ModelError(f"'{name}' is a submodel if it has a model, and only then.")
-    if kind != SUBMODEL and "parameters" in table:
+    if not KINDS[kind].is_submodel and "parameters" in table:
         raise ModelError(
             f"'{name}' is no submodel and has no parameters of its own; write them into its value."
         )
@@ -142,9 +140,9 @@ def _table(name: str, written: Any) -> Mapping[str, Any]:
         kind, colon, rest = written.partition(":")
         return {"kind": kind.strip(), **({"value": rest.strip()} if colon else {})}
     if isinstance(getattr(written, "description", None), Description):
-        return {"kind": SUBMODEL, "model": written}
+        return {"kind": "submodel", "model": written}
     if isinstance(written, Mapping):
-        return {"kind": SUBMODEL, **written} if "model" in written else written
+        return {"kind": "submodel", **written} if "model" in written else written
     raise ModelError(
         f"the element '{name}' is written as 'kind' or 'kind: value', such as 'I: 0.2', or as a table; it is {format_value(written)}."
     )
@@ -203,7 +201,7 @@ def law(given: Any, name: str, kind: str, key: str, definitions: dict[str, Numbe
     """A constitutive law: an expression, or a Python function, which is traced."""
     if not callable(given):
         return number(given, f"the {key} of '{name}'")
-    letters = OWN_LETTERS.get(kind, RESERVED)
+    letters = KINDS[kind].own_letters() or RESERVED
     known = {} if definitions is None else definitions
     names = (f"{re.sub(r'[^0-9A-Za-z_]', '_', name)}_{key}_{k}" for k in count(1))
     chain = Definitions(n for n in names if n not in known)

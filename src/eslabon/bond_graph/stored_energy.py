@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, mapping
-from eslabon.bond_graph import laws
 from eslabon.bond_graph.definitions import Reader
 from eslabon.bond_graph.elements import Element
 from eslabon.bond_graph.graph import Graph
@@ -40,7 +39,7 @@ def energies(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expr
 def co_energies(g: Graph, energy: Expression) -> Expression:
     """Co-energy variables of the storages with a law."""
     value = Reader(g.definitions, g.values.__getitem__)
-    own = [laws.co_energy(x, energy[k], value) for k, x in enumerate(with_laws(g))]
+    own = [x.field.answers(x, energy[k], [x.letter], value) for k, x in enumerate(with_laws(g))]
     return casadi.densify(stacked(own))
 
 
