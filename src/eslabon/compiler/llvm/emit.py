@@ -22,7 +22,7 @@ from eslabon.compiler.llvm import (
     vector_math,
 )
 from eslabon.compiler.llvm.ir import STRAIGHT, splat, suffix, vector_type
-from eslabon.compiler.operators import Lookup, Pick
+from eslabon.compiler.operators import Lookup, Pick, RowAt
 from eslabon.compiler.program import MOVES, GraphError, Instruction, Move, Program, starts
 from eslabon.compiler.until import Until
 
@@ -142,6 +142,8 @@ def _kernel(program: Program, width: int, across: int, fused: bool, piece: int |
             texts.append(lookup_loops.of_table(name, p.operator, width))
         elif isinstance(p.operator, Pick):
             texts.append(lookup_loops.of_matrix(name, p.operator, width))
+        elif isinstance(p.operator, RowAt):
+            texts.append(lookup_loops.of_data(name, p.operator, width))
         elif isinstance(p.operator, Until):
             step = family.names[p.functions[0].digest]
             texts.append(until_loops.definition(name, step, p, size, width))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from eslabon.compiler.calls import free_symbols, inlined
+from eslabon.compiler.calls import derived, free_symbols
 from eslabon.compiler.switching import Switching, switching
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.model import Model
@@ -36,6 +36,15 @@ class Acting:
     limit: tuple[float, ...] = ()
     stops: tuple[Stop, ...] = ()
     friction: str = "smooth"
+
+    @property
+    def data_size(self) -> int:
+        """How many numbers the law has."""
+        return 0 if self.law is None else self.law.data_size
+
+    def with_data(self, data: Expression) -> Acting:
+        """The same with symbols in place of the law's numbers."""
+        return self if self.law is None else replace(self, law=self.law.with_data(data))
 
     def forces(self, m: Model, t: Expression, x: Expression, tau: Expression) -> Forces:
         """As functions of the state."""
@@ -68,9 +77,12 @@ class Acting:
         """The functions g whose signs are the modes, and dg/dt along rates of the state."""
         found, free = self.switching(m)
         values = [t, *self._parts(m, x), tau, *free, modes]
-        g = inlined(found.surfaces.call(values, True, False)[0])
-        along = casadi.jtimes(g, casadi.vertcat(t, x), casadi.vertcat(1, rates))
-        return [g, casadi.densify(along)]
+        g = found.surfaces.call(values, True, False)[0]
+
+        def along(plain: list[Expression]) -> list[Expression]:
+            return [casadi.jtimes(plain[0], casadi.vertcat(t, x), casadi.vertcat(1, rates))]
+
+        return [g, casadi.densify(derived(along, [g])[0])]
 
     def _inputs(self, m: Model) -> list[tuple[str, int]]:
         own = 0 if self.law is None else self.law.size

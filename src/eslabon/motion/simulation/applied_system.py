@@ -32,6 +32,7 @@ from eslabon.solve.constraints.constraint_structure import constraint_structure
 from eslabon.solve.designs import DESCRIBED, Designs
 
 Shape = tuple[int, ...]
+DATA = "law data"  # symbols of a law's numbers: no parameter has such a name
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,9 @@ class System:
                 options[name] = getattr(self, name)
         external = self.external if formula.external else {}
         f = evaluate(self.m, formula, tuple(self.parameters), tuple(external), **options)
-        constants = [*(w[..., None, :] if along else w for w in external.values())]
+        numbers = law_numbers(options.get("law"), options.get("acting"))
+        vectors = [*numbers, *external.values()]
+        constants = [*(w[..., None, :] if along else w for w in vectors)]
         constants += [p[..., None] if along else p for p in self.parameters.values()]
         if not constants:
             return f
@@ -101,17 +104,21 @@ class System:
         acting = Acting(law, self.limit if limited else (), self.stops, self.friction)
         if acting == Acting():
             return None
-        names = (*self.parameters, *self.m.varied)
+        names, size = (*self.parameters, *self.m.varied), acting.data_size
+        numbers = [f"{DATA}_{k}" for k in range(size)]
 
         def found() -> tuple[Switching, tuple[str, ...]]:
             symbols = {name: casadi.SX.sym(name) for name in names}
-            made, free = acting.switching(self.m.with_symbols(symbols) if symbols else self.m)
+            given = casadi.vertcat(*map(casadi.SX.sym, numbers))
+            own = acting.with_data(given) if size else acting
+            made, free = own.switching(self.m.with_symbols(symbols) if symbols else self.m)
             return made, tuple(str(s) for column in free for s in casadi.symvar(column))
 
         switching, parameters = remembered(self.m, ("switching", acting, names), found)
         if not switching.names:
             return None
         values: dict[str, Any] = {**self.m.parameters, **self.parameters}
+        values |= zip(numbers, *law_numbers(law) or [[]], strict=True)
         given = np.array([float(values[name]) for name in parameters])
         return SwitchedForces(self, acting, switching, given)
 
@@ -218,6 +225,12 @@ class System:
         return both
 
 
+def law_numbers(law: Law | None, acting: Acting | None = None) -> list[Floats]:
+    """The numbers of a law, as one more array of a call; nothing where there are none."""
+    law = law if acting is None else acting.law
+    return [law.numbers.data] if law is not None and law.data_size else []
+
+
 @dataclass(frozen=True, eq=False)
 class SwitchedForces:
     """The forces that act on a system, with choices that are frozen: native functions of t, x, tau and modes."""
@@ -271,6 +284,6 @@ def forces_along(
 ) -> Floats:
     """What a control that is no Python function asks for at the states of a motion, (..., times, nu)."""
     if isinstance(control, Law):
-        return law_at(m, control, t, q, v, state)[0]
+        return law_at(m, control, t, q, v, state, along=True)[0]
     given = np.zeros(m.nu) if control is None else control.at(t)
     return np.array(np.broadcast_to(given, (*q.shape[:-1], m.nu)))

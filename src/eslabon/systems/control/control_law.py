@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from eslabon.arguments import finite, has_symbols, positive, states, text
 from eslabon.compiler.source_digest import code_digest
 from eslabon.errors import InputError, format_value
 from eslabon.model import Model, as_model
+from eslabon.motion.law_data import NO_NUMBERS, LawData
 from eslabon.motion.simulation.native_laws import Law, Traced, columns, law_at, symbolic_state
 from eslabon.motion.simulation.sampled_laws import Sampled, sampled
 from eslabon.numerics.scalars import casadi
@@ -39,6 +41,8 @@ class ControlLaw(Answer, Traced):
     state : the states at the start, or None.
     data : what it was designed with, by name: gains, their times, the forces that go with a reference.
     stepwise : whether it gives the next states, once a period, and not their rates.
+    numbers : what its formula takes as `n` before t, q and v. They go into compiled code as data: another gain, schedule or
+        reference compiles nothing.
 
     >>> import eslabon as es
     >>> m = es.load("elbow")
@@ -54,6 +58,7 @@ class ControlLaw(Answer, Traced):
     title: str = field(kw_only=True, default="law")
     data: Mapping[str, Any] = field(kw_only=True, default_factory=dict)
     stepwise: bool = field(kw_only=True, default=False)
+    numbers: LawData = field(kw_only=True, default=NO_NUMBERS)
     # By the number of states, whatever they are at the start: a filter's graph takes longer to trace than many a run takes.
     graphs: dict[int, Law] = field(kw_only=True, default_factory=dict)
 
@@ -67,13 +72,18 @@ class ControlLaw(Answer, Traced):
             return self._in_symbols(*arguments)
         return self.at(*arguments)
 
+    @property
+    def formula(self) -> Callable[..., Any]:
+        """The law of t, q and v, and of its states, its numbers constants."""
+        return partial(self.law, self.numbers.symbolic(None)) if self.numbers.parts else self.law
+
     def _in_symbols(self, t: Any, q: Any, v: Any, x: Any = None) -> Any:
         """What `at` gives, as expressions."""
         size = 0 if self.state is None else self.state.shape[-1]
         if x is not None and not size:
             raise InputError(f"the {self.title} has no states; x is {format_value(x)}.")
         own = self.state if x is None else x
-        return self.law(*symbolic_state(self.m, size, t, q, v, own))
+        return self.formula(*symbolic_state(self.m, size, t, q, v, own))
 
     def at(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None) -> Any:
         """The actuators' forces at states `(..., nq)` and `(..., nv)`, and the rates of the law's states if it has some."""
@@ -101,14 +111,15 @@ class ControlLaw(Answer, Traced):
             )
         size = 0 if self.state is None else self.state.shape[-1]
         if size not in self.graphs:
-            self.graphs[size] = super().graph(self.m)
+            self.graphs[size] = self._graph(self.m, self.numbers)
         kept = self.graphs[size]
         return kept if self.state is None else replace(kept, state=self.state)
 
     def fingerprint(self) -> str:
-        """Tells this law from every other one, in any process: its graph, and the states it starts from."""
+        """Tells this law from every other one, in any process: its graph, its numbers, and the states it starts from."""
         law = self.graph(self.m)
-        return code_digest(law.graph.digest, law.state, lasting=True)
+        numbers = {name: part.symbolic(None) for name, part in self.numbers.parts.items()}
+        return code_digest(law.graph.digest, numbers, law.state, lasting=True)
 
     def sampled(self, period: float, **options: Any) -> Sampled:
         """The law as a digital controller runs it: asked once a period, with the options of `es.simulate.sampled`. Where it
@@ -117,11 +128,12 @@ class ControlLaw(Answer, Traced):
             return sampled(self, period, **options)
         step, law, rates = positive(period, "period"), self.law, not self.stepwise
 
-        def following(t: Any, q: Any, v: Any, x: Any) -> Any:
-            tau, found = law(t, q, v, x)
-            return tau, x + step * found if rates else found
+        def following(*given: Any) -> Any:
+            tau, found = law(*given)
+            return tau, given[-1] + step * found if rates else found
 
-        return sampled(Traced(following), period, state=self.state, **options)
+        stepwise = replace(self, law=following, state=None, stepwise=True, graphs={})
+        return sampled(stepwise, period, state=self.state, **options)
 
     def c_source(self, name: str | None = None) -> CSource:
         """The law as C99 for a microcontroller: one function of t, q and v, and of its states x, that gives tau, and the
@@ -137,7 +149,7 @@ class ControlLaw(Answer, Traced):
         size = self.graph(self.m).size  # or a sentence
         sizes = {"t": 1, "q": self.m.nq, "v": self.m.nv} | ({"x": size} if size else {})
         symbols = [casadi.SX.sym(word, size) for word, size in sizes.items()]
-        found = columns(self.law, symbols, bool(size))
+        found = columns(self.formula, symbols, bool(size))
         word = (
             f"{self.title} {self.m.name}".replace(" ", "_") if name is None else text(name, "name")
         )

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.motion.law_data import LawData
 from eslabon.motion.motion_forms import as_trajectory
 from eslabon.systems.control.commanded_coordinates import commanded, require_full
 from eslabon.systems.control.control_law import ControlLaw
-from eslabon.systems.control.gain_schedule import scheduled, tabulated
+from eslabon.systems.control.gain_schedule import GainSchedule, tabulated
 from eslabon.systems.control.gliding import gliding
 from eslabon.systems.control.state_feedback import require_commanded
 from eslabon.systems.control.weight_matrices import numbers
@@ -66,14 +67,15 @@ def modal(
         return np.concatenate([Kp, Kd, lm.tau[..., None]], axis=-1)
 
     t, values = tabulated(sampled, followed, times)
-    at = scheduled(t, values)
-    n = len(own)
+    k = len(own)
 
-    def law(t: Any, q: Any, v: Any) -> Any:
-        qd, vd, _ = followed.at_symbol(t, q, v)
-        table = at(t)
-        push = table[:, :n] @ difference(m, qd, q)[own, :] + table[:, n : 2 * n] @ (vd - v)[own, :]
-        return table[:, 2 * n] + push
+    def law(n: Any, t: Any, q: Any, v: Any) -> Any:
+        qd, vd, _ = n.reference(t, q, v)
+        table = n.schedule(t)
+        push = table[:, :k] @ difference(m, qd, q)[own, :] + table[:, k : 2 * k] @ (vd - v)[own, :]
+        return table[:, 2 * k] + push
 
-    Kp, Kd, tau = values[..., :n], values[..., n : 2 * n], values[..., 2 * n]
-    return ControlLaw(law, m=m, title="modal", data={"t": t, "Kp": Kp, "Kd": Kd, "tau": tau})
+    Kp, Kd, tau = values[..., :k], values[..., k : 2 * k], values[..., 2 * k]
+    data = {"t": t, "Kp": Kp, "Kd": Kd, "tau": tau}
+    parts = LawData({"schedule": GainSchedule(t, values), "reference": followed})
+    return ControlLaw(law, m=m, title="modal", data=data, numbers=parts)

@@ -1,0 +1,117 @@
+"""The numbers of a control law, such as gains, tables and references: data of its compiled code, and no part of it.
+
+A law's formula takes them by name, as `formula(n, t, q, v)` with `n.K`. In compiled code each name is a symbol, and the
+numbers go in with every call, so that another gain, schedule or reference needs no other code. In the C source of a law,
+and in expressions, they are constants.
+
+What has a name is an array, an `Interpolant` or a `Trajectory`: anything with `data`, a column of numbers `(..., count)`,
+with a `structure` that code is made for, and with a `symbolic` form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+import numpy as np
+
+from eslabon.arguments import Floats
+from eslabon.numerics.scalars import Expression, casadi, concatenate
+
+
+class Datum(Protocol):
+    """Numbers with a name."""
+
+    @property
+    def data(self) -> Floats:
+        """The numbers, (..., count)."""
+
+    @property
+    def structure(self) -> Any:
+        """What code is made for: all but the numbers."""
+
+    def symbolic(self, data: Expression | None) -> Any:
+        """What a formula works with, of symbols for the numbers; of the numbers themselves as constants if left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """An array with the shape of one design, (n,) or (n, k); leading axes are those of trajectories."""
+
+    values: Floats
+    structure: tuple[int, ...]
+
+    @property
+    def data(self) -> Floats:
+        batch = self.values.shape[: self.values.ndim - len(self.structure)]
+        return self.values.reshape(*batch, -1)
+
+    def symbolic(self, data: Expression | None) -> Expression:
+        rows, columns = (*self.structure, 1)[:2]
+        column = casadi.SX(self.data) if data is None else data
+        return casadi.reshape(column, columns, rows).T
+
+
+def matrix(values: Any, axes: int | None = None) -> Matrix:
+    """An array as data; `axes` of one design are the last ones, all if left out."""
+    made = np.ascontiguousarray(values, dtype=float)
+    axes = made.ndim if axes is None else axes
+    return Matrix(made, made.shape[made.ndim - axes :])
+
+
+@dataclass(frozen=True, eq=False)
+class LawData:
+    """All numbers of a law, by name.
+
+    >>> LawData({"K": matrix([[1.0, 2.0]]), "tau": matrix([3.0])}).data
+    array([1., 2., 3.])
+    """
+
+    parts: Mapping[str, Datum] = field(default_factory=dict)
+
+    @property
+    def data(self) -> Floats:
+        """All of them as a column, (..., count)."""
+        found = [part.data for part in self.parts.values()]
+        return np.asarray(concatenate(*found)) if found else np.zeros(0)
+
+    @cached_property
+    def structure(self) -> tuple[tuple[str, Any], ...]:
+        """What code is made for."""
+        sizes = ((part.structure, part.data.shape[-1]) for part in self.parts.values())
+        return tuple(zip(self.parts, sizes, strict=True))
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The leading axes of numbers that differ from trajectory to trajectory."""
+        return self.data.shape[:-1]
+
+    def pick(self, batch: tuple[int, ...], index: Any) -> LawData:
+        """Those of one trajectory of a batch."""
+        if not self.batch:
+            return self
+        return replace(
+            self, parts={name: _picked(x, batch, index) for name, x in self.parts.items()}
+        )
+
+    def symbolic(self, data: Expression | None) -> SimpleNamespace:
+        """What a formula takes as `n`."""
+        made, first = {}, 0
+        for name, part in self.parts.items():
+            end = first + part.data.shape[-1]
+            made[name] = part.symbolic(None if data is None else data[first:end])
+            first = end
+        return SimpleNamespace(**made)
+
+
+def _picked(part: Datum, batch: tuple[int, ...], index: Any) -> Datum:
+    if not isinstance(part, Matrix):
+        return part
+    values = np.broadcast_to(part.values, (*batch, *part.structure))[index]
+    return Matrix(values, part.structure)
+
+
+NO_NUMBERS = LawData()
