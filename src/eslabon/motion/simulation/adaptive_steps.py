@@ -19,6 +19,7 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.errors import InputError
+from eslabon.model.scale import characteristic_length
 from eslabon.motion.simulation import equations_of_motion
 from eslabon.motion.simulation.actuation import Control, Table
 from eslabon.motion.simulation.applied_system import SwitchedForces, System
@@ -125,6 +126,11 @@ class Run:
             self._sample(end, x)
         self.passages.finish()
 
+    def projected(self, x: Floats, t: Floats | float) -> Floats:
+        """States of this trajectory on the constraint manifold of their times."""
+        onto = self.system.projected if self.branch is None else self.branch.project
+        return onto(x, t)
+
     @property
     def branches(self) -> dict[tuple[int, ...], BranchRates]:
         """The rates near rank loss."""
@@ -139,7 +145,7 @@ class Run:
         m = self.system.m
 
         def states(t: list[float], rows: list[Floats]) -> tuple[Floats, Floats]:
-            return np.array(t), self.system.projected(
+            return np.array(t), self.projected(
                 np.reshape(rows, (-1, len(self.x0))), np.array(t)
             )
 
@@ -180,7 +186,7 @@ class Run:
         due = self.control.agenda(self.span[-1]) if t == self.span[0] else self._agenda
         near, slack = min(due, key=lambda s: abs(s - t)), 1e-9 * (self.span[-1] - self.span[0])
         if abs(near - t) <= slack:
-            x = self.system.projected(x, t)
+            x = self.projected(x, t)
             self.memory = self.control.at(
                 self.system.m, float(t), x, self.memory, due[near], self.system.limit
             )
@@ -194,7 +200,7 @@ class Run:
         functions = self._functions(0.5 * (begin + end))
         if self.modes is not None and not self._switch(self.modes.start, begin, x):
             return x
-        events = [_Event(self.system, *event, begin, x) for event in self.settings.events.items()]
+        events = [_Event(self, *event, begin, x) for event in self.settings.events.items()]
         solver, t = self._solver(functions, begin, x, end), begin
         while solver.status == "running":
             try:
@@ -202,13 +208,13 @@ class Run:
             except _Stuck:
                 solver.status, message = "failed", None
             if solver.status == "failed":
-                self.trouble = message or "the step it would need is too small."
+                self.trouble = self._reason(message)
                 self._keep(t, x)
                 return x
             try:
                 switch = self._next_switch(solver)
             except (_Stuck, SwitchingError) as error:
-                self.trouble = str(error) or "the step it would need is too small."
+                self.trouble = self._reason(str(error))
                 return x
             t, x = (solver.t, np.array(solver.y)) if switch is None else (switch.t, switch.x)
             self.passages.add(t, x)
@@ -224,7 +230,7 @@ class Run:
             if not t < end:
                 break
             solver = self._solver(functions, t, x, end, solver.step_size)
-        return self.system.projected(x, end)
+        return self.projected(x, end)
 
     def _next_switch(self, solver: Any) -> _Switch | None:
         """The first change of modes in a step; one that changes nothing is made without notice."""
@@ -242,7 +248,7 @@ class Run:
             t, surface = found
             if not modes.is_idle(t, state(t), end, state(end), surface):
                 sizes = modes.sizes(np.linspace(solver.t_old, end, PARTS + 1), state)
-                return _Switch(t, self.system.projected(state(t), t), surface, sizes)
+                return _Switch(t, self.projected(state(t), t), surface, sizes)
             modes.flip(surface)
             begin = t
         modes.step_done()
@@ -253,9 +259,19 @@ class Run:
         try:
             change(t, x, *words)
         except (_Stuck, SwitchingError) as error:
-            self.trouble = str(error) or "the step it would need is too small."
+            self.trouble = self._reason(str(error))
             self._keep(t, x)
         return not self.trouble
+
+    def _reason(self, message: str | None) -> str:
+        """Why time does not go on."""
+        if self.branch is not None and (miss := self.branch.miss) is not None:
+            length = miss.misfit * float(characteristic_length(self.system.m.nominal))
+            return (
+                f"it misses a singular configuration there by {length:.1g} m, too little to be followed at "
+                f"rtol = {self.settings.rtol:g}; loosen the tolerances, or change that length."
+            )
+        return message or "the step it would need is too small."
 
     def _solver(
         self,
@@ -294,7 +310,7 @@ class Run:
             or self.steps < self._begun + OFTEN
         ):
             return solver
-        y, first = self.system.projected(solver.y, solver.t), solver.step_size
+        y, first = self.projected(solver.y, solver.t), solver.step_size
         drift = DRIFT_MULTISTEP if self.settings.method in MULTISTEP else DRIFT
         allowed = drift * (self.settings.atol + self.settings.rtol * np.abs(y))
         if not np.any(np.abs(y - solver.y) > allowed):
@@ -352,7 +368,7 @@ class Run:
         if self.t and t <= self.t[-1]:
             return
         if isinstance(self.control, Called):
-            y, nq = self.system.projected(x, t), self.system.m.nq
+            y, nq = self.projected(x, t), self.system.m.nq
             asked = self.control(float(t), y[:nq], y[nq:])
             acting = within(asked, self.system.limit)
             self.memory = Memory(acting, acting, asked, self.memory.state)
@@ -374,7 +390,7 @@ class Run:
         law, known = self._law(), self._known_forces(middle)
         if self.switched is not None:
             own = self.switched.rates(None if branch is None else branch.under_forces)
-            bound = _Bound(self.switched, known, self._watched(own))
+            bound = _Bound(self, self.switched, known, self._watched(own))
             self.modes = self.modes or Modes(bound, float(self.span[-1] - self.span[0]))
             self.modes.system = bound
             python = isinstance(control, Called)
@@ -412,7 +428,7 @@ class Run:
     def _acting(self, t: float, x: Floats) -> tuple[Floats, ...]:
         """The forces that are commanded and that act at a state, and its accelerations."""
         assert self.modes is not None
-        m, x = self.system.m, self.system.projected(x, t)
+        m, x = self.system.m, self.projected(x, t)
         bound: Any = self.modes.system
         commanded, actuators, _, _ = bound.forces(t, x, self.modes.at(t, x))
         return commanded, actuators, self.modes.rates(t, x)[m.nq : m.nq + m.nv]
@@ -442,6 +458,7 @@ class _Switch(NamedTuple):
 class _Bound:
     """Switched rates under the forces that are known in an interval."""
 
+    run: Run
     forces_of: SwitchedForces
     known: Callable[[float, Floats], Floats]
     counted: Callable[..., Floats]
@@ -454,7 +471,7 @@ class _Bound:
         return self.counted(t, x, self.known(t, x), modes)
 
     def surfaces(self, t: Any, x: Floats, modes: Floats, rates: Floats) -> tuple[Floats, Floats]:
-        x = self.forces_of.system.projected(x, t) if self.forces_of.system.m.closed else x
+        x = self.run.projected(x, t) if self.run.system.m.closed else x
         tau = self.known(t, x) if np.ndim(t) == 0 else np.array(list(map(self.known, t, x)))
         return self.forces_of.surfaces(t, x, tau, modes, rates)
 
@@ -535,17 +552,14 @@ class Runs:
 class _Event:
     """A user's function of t, q and v whose zeros are looked for, from where an interval begins."""
 
-    def __init__(self, system: System, name: str, function: Event, t: float, x: Floats) -> None:
-        self._system, self._name, self._function = system, name, function
+    def __init__(self, run: Run, name: str, function: Event, t: float, x: Floats) -> None:
+        self._run, self._name, self._function = run, name, function
         self._direction = getattr(function, "direction", 0)
         self._value = self(t, x)
 
     def __call__(self, t: float, x: Floats) -> float:
-        x, nq, n = (
-            self._system.projected(x, t),
-            self._system.m.nq,
-            self._system.m.nq + self._system.m.nv,
-        )
+        m, x = self._run.system.m, self._run.projected(x, t)
+        nq, n = m.nq, m.nq + m.nv
         value = float(ask(self._function, f"the event '{self._name}'", (), t, x[:nq], x[nq:n]))
         if math.isnan(value):
             raise InputError(

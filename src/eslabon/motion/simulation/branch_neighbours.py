@@ -10,6 +10,7 @@ times s^2/2 only, and the others by their angle times s. With P neighbours on a 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -55,6 +56,8 @@ class NeighbourSettings:
         mechanism that misses rank loss by more turns to another branch within the root of that, and has its plain rates; where
         it turns that sharply, round-off spoils these.
     lost : a singular value of J, over the largest, below which a rank counts as lost nearby.
+    branching : the same below which the tangents of J at a configuration at rest are those of several branches; also the share
+        of a velocity that must lead along a branch to tell it from the others.
     """
 
     near: float = 0.025
@@ -67,6 +70,7 @@ class NeighbourSettings:
     first: float = 0.05
     closes: float = 1e-9
     lost: float = 0.1
+    branching: float = 1e-6
 
 
 SETTINGS = NeighbourSettings()
@@ -107,7 +111,8 @@ RANK_DISTANCE = Formula("rank_distance", distance_at, (Q,), (DISTANCE,), rare=Tr
 
 
 class Branch:
-    """The branch that the motion of one design follows. Of a motion at rest it keeps the last direction that it had."""
+    """The branch that the motion of one design follows. Of a motion at rest it keeps the last direction that it had, or
+    takes the one that the loops leave, where these are not all but singular."""
 
     def __init__(self, m: Model, designs: Designs = DESCRIBED) -> None:
         self._m, self._designs = m, designs
@@ -152,6 +157,11 @@ class Branch:
         phi = at_time(m, CLOSURE, t, centre[: m.nq], designs=self._designs)[0]
         return Neighbours(weights, times, states, centre, float(np.abs(phi).max()))
 
+    def is_determined(self, t: float, x: Floats) -> bool:
+        """Whether a state (n,) tells which of the branches that meet near it the motion is on."""
+        m = self._m
+        return self._direction(t, x[: m.nq], x[m.nq : m.nq + m.nv]) is not None
+
     def _direction(self, t: float, q: Floats, v: Floats) -> tuple[Floats, float] | None:
         """The tangent of the branch, its largest comparable velocity one, and how the time goes on along it, which moves
         the constraints of a driven mechanism."""
@@ -159,38 +169,63 @@ class Branch:
         speed = float(np.abs(v * self._scales).max(initial=0.0))
         if m.rheonomic:
             return (v / speed, 1 / speed) if speed else None
+        found = None
         if m.nv - self._rank > 1 and speed:
-            self._last = self._across(t, q, v / speed)
+            found = self._across(t, q, v / speed)
         elif speed:
-            self._last = v / speed
+            found = v / speed
+        if found is None and self._last is None:
+            found = self._at_rest(t, q)
+        self._last = self._last if found is None else found
         return None if self._last is None else (self._last, 0.0)
 
-    def _across(self, t: float, q: Floats, z: Floats) -> Floats:
+    def _across(self, t: float, q: Floats, z: Floats) -> Floats | None:
         """Of several degrees of freedom the tangent that leads out of rank loss: it has no part that leaves the lost rows as
-        they are, such as the spinning of a joint that has nothing to do with them.
+        they are, such as the spinning of a joint that has nothing to do with them. None if z is such a motion.
 
         The rows u lost here stay lost along K, what the other rows allow, up to first order: the branch of z has the tangents T
         with u^T J'(z) T = 0, and W is what lies across it.
         """
-        scales = self._scales
-
-        def change(p: Floats) -> Floats:
-            own = np.broadcast_to(q, (*p.shape[:-1], len(q)))
-            made = at_time(self._m, JACOBIAN_CHANGE, t, own, p / scales, designs=self._designs)
-            return np.asarray(made / scales)
-
-        J = at_time(self._m, CLOSURE, t, q, designs=self._designs)[1] / scales
-        U, size, V = np.linalg.svd(J)
+        U, size, V = self._jacobian(t, q)
         r = min(int(np.sum(size > SETTINGS.lost * size[0])), self._rank - 1)
         k = self._rank - r
         u, K = U[:, r : r + k], V[r:].T
-        here = u.T @ change(z * scales)
-        A = np.linalg.svd(here @ K)[2]
+        here = u.T @ self._change(t, q, z * self._scales)
+        _, told, A = np.linalg.svd(here @ K)
+        if told[0] < SETTINGS.branching:
+            return None
         T, W = K @ A[k:].T, K @ A[:k].T
-        along = u.T @ change(T.T) @ W
-        way = T @ np.sum((here @ W) * along, axis=(-2, -1)) / scales
-        largest = float(np.abs(way * scales).max(initial=0.0))
-        return way / largest if largest > 0 else z
+        along = u.T @ self._change(t, q, T.T) @ W
+        way = T @ np.sum((here @ W) * along, axis=(-2, -1))
+        return self._comparable(way) if way.any() else z
+
+    def _at_rest(self, t: float, q: Floats) -> Floats | None:
+        """Of the tangents at a configuration the one along which the nearly lost rows change most; None where a rank is lost,
+        so that there are tangents of several branches."""
+        U, size, V = self._jacobian(t, q)
+        if size[self._rank - 1] < SETTINGS.branching * size[0]:
+            return None
+        r = min(int(np.sum(size > SETTINGS.lost * size[0])), self._rank - 1)
+        u, W, T = U[:, r : self._rank], V[r : self._rank].T, V[self._rank :]
+        changes = (u.T @ self._change(t, q, T) @ W).reshape(len(T), -1)
+        return self._comparable(np.linalg.svd(changes)[0][:, 0] @ T)
+
+    def _jacobian(self, t: float, q: Floats) -> tuple[Floats, Floats, Floats]:
+        """The singular value decomposition of J by comparable velocities."""
+        J = at_time(self._m, CLOSURE, t, q, designs=self._designs)[1]
+        U, size, V = np.linalg.svd(J / self._scales)
+        return U, size, V
+
+    def _change(self, t: float, q: Floats, p: Floats) -> Floats:
+        """dJ/dt at comparable velocities (..., nv), by comparable velocities."""
+        own = np.broadcast_to(q, (*p.shape[:-1], len(q)))
+        made = at_time(self._m, JACOBIAN_CHANGE, t, own, p / self._scales, designs=self._designs)
+        return np.asarray(made / self._scales)
+
+    def _comparable(self, way: Floats) -> Floats:
+        """Velocities of a comparable direction, the largest comparable one of which is one."""
+        made: Floats = way / np.abs(way).max() / self._scales
+        return made
 
 
 def _weights(s: Floats) -> Floats:
@@ -201,10 +236,25 @@ def _weights(s: Floats) -> Floats:
 
 def project_along_branch(m: Model, x: Floats, t: Floats | float, designs: Designs) -> Floats:
     """States (..., n) on the constraint manifold of their times and designs; near rank loss as their neighbours say."""
+
+    def centre(at: tuple[int, ...], when: float) -> Floats | None:
+        found = Branch(m, designs.over(*x.shape[:-1])[at]).neighbours(when, x[at])
+        return found.centre if found is not None and found.closed else None
+
+    return project_near_rank_loss(m, x, t, designs, centre)
+
+
+def project_near_rank_loss(
+    m: Model,
+    x: Floats,
+    t: Floats | float,
+    designs: Designs,
+    centre: Callable[[tuple[int, ...], float], Floats | None],
+) -> Floats:
+    """The same where `centre` tells a state near rank loss by its place and time; None for the plain projection."""
     made, distance = project_with_distance(m, x, t, designs)
     for at in map(tuple, np.argwhere(distance < SETTINGS.near)):
-        when = float(np.broadcast_to(t, distance.shape)[at])
-        found = Branch(m, designs.over(*distance.shape)[at]).neighbours(when, x[at])
-        if found is not None and found.closed:
-            made[at][: len(found.centre)] = found.centre
+        found = centre(at, float(np.broadcast_to(t, distance.shape)[at]))
+        if found is not None:
+            made[at][: len(found)] = found
     return made

@@ -31,7 +31,12 @@ from eslabon.motion.simulation.simulation_errors import (
     SimulationWarning,
     SingularMotionError,
 )
-from eslabon.motion.simulation.singular_passages import Passages, lost_ranks
+from eslabon.motion.simulation.singular_passages import (
+    Passages,
+    list_names,
+    lost_ranks,
+    refuse_undetermined,
+)
 from eslabon.motion.trajectory import Trajectory, columns
 from eslabon.progress import Progress
 from eslabon.solve.constraints.closure_violation import VIOLATIONS
@@ -135,6 +140,8 @@ def simulate(
         run_options.friction_of(m, friction, method, constraints),
     )  # fmt: skip
     x0 = run_options.start(system, forces, q0, v0, times[0])
+    if m.closed:
+        refuse_undetermined(system, x0, times[0])
     forces = forces.over(x0.shape[:-1]) if isinstance(forces, Sampler) else forces
     size = m.nq + m.nv + (forces.size if isinstance(forces, Law) else 0)
     named, tolerances = (
@@ -235,7 +242,7 @@ def _past_singularities(motion: Trajectory, passages: Passages, singular: str) -
     passage = min(motion.statistics.passages, key=lambda p: p.t)
     sentence = (
         f"{motion.name} passes a singular configuration, where branches of its loops meet,{many} at t = {first.min():g} s: "
-        f"{_named(passage.loops)} {'loses' if len(passage.loops) == 1 else 'lose'} {passage.ranks} "
+        f"{list_names(passage.loops)} {'loses' if len(passage.loops) == 1 else 'lose'} {passage.ranks} "
         f"{'rank' if passage.ranks == 1 else 'ranks'} there; it goes on along its tangent."
     )
     if singular == "error":
@@ -253,16 +260,9 @@ def _warn_of_misses(m: Model, run: Run) -> None:
     loops, _ = lost_ranks(m, t, q, branch.system.designs)
     length = misfit * float(characteristic_length(m.nominal))
     _warn(
-        f"{m.name} misses a singular configuration at t = {t:g} s, where {_named(loops)} would lose a rank, by {length:.1g} m; "
+        f"{m.name} misses a singular configuration at t = {t:g} s, where {list_names(loops)} would lose a rank, by {length:.1g} m; "
         "the motion depends on that length."
     )
-
-
-def _named(loops: tuple[str, ...]) -> str:
-    """Some names of loops, in a sentence."""
-    if len(loops) > 4:
-        return f"{', '.join(loops[:3])} and {len(loops) - 3} more loops"
-    return " and ".join(filter(None, (", ".join(loops[:-1]), loops[-1])))
 
 
 def _unbroken(motion: Trajectory) -> Trajectory:
