@@ -144,7 +144,7 @@ def damped_step(
     """
     r, J = equations(m, q, x, problem, shared)
     free, error = problem.free(m), casadi.sumsqr(r)
-    v, pivots, motion = casadi.SX.zeros(m.nv), casadi.SX.ones(1), casadi.SX(0)
+    s, pivots = casadi.SX.zeros(m.nv), casadi.SX.ones(1)
     if free and J.shape[0]:
         J = per_speed(m, J)
         gradient = casadi.mtimes(J.T, r)
@@ -152,16 +152,24 @@ def damped_step(
         if limits is not None:
             J = casadi.mtimes(J, casadi.diag(_released(m, q, gradient, *limits)[free]))
         damped = Damped(J, damping * error + LEAST_DAMPING)
-        s, pivots = -damped.solve(r), damped.pivots
-        motion = casadi.mmax(casadi.fabs(s))
-        v[free] = in_units(m, s / casadi.fmax(1.0, motion / LONGEST), free)
-        motion = casadi.fmin(LONGEST, motion)
-    after = casadi.SX(q) + coordinate_velocities(m, q, v) if m.nv else casadi.SX(q)
+        s[free], pivots = -damped.solve(r), damped.pivots
+    after, _, motion = moved(m, q, s, LONGEST)
     if limits is not None:
         for joint in _limited(m):
             place = m.coordinates[joint.name]
             after[place] = _within(joint, after[place], limits[0][place], limits[1][place])
     return Step(normalize(m, after), error, motion, casadi.mmin(pivots) / casadi.mmax(pivots))
+
+
+def moved(m: Model, q: Any, s: Any, longest: float) -> tuple[Any, Any, Any]:
+    """Coordinates after comparable velocities s, shortened for no joint to move by more than `longest`;
+    these velocities, and the largest motion."""
+    if not m.nv:
+        return casadi.SX(q), s, casadi.SX(0)
+    motion = casadi.mmax(casadi.fabs(s))
+    s = s / casadi.fmax(1.0, motion / longest)
+    after = casadi.SX(q) + coordinate_velocities(m, q, in_units(m, s, range(m.nv)))
+    return after, s, casadi.fmin(longest, motion)
 
 
 def _limited(m: Model) -> list[Joint]:
