@@ -15,7 +15,13 @@ import numpy as np
 from eslabon.bond_graph.elimination import SingularError, solve
 from eslabon.displays import displayed
 from eslabon.errors import ModelError
-from eslabon.model.parameter_expressions import Number, ParameterExpression, number, parameter
+from eslabon.model.parameter_expressions import (
+    Number,
+    ParameterExpression,
+    inverse,
+    number,
+    parameter,
+)
 from eslabon.numerics.scalars import Expression, casadi
 
 if TYPE_CHECKING:
@@ -68,7 +74,8 @@ class Element:
     value : of I, C and R the inertia, compliance or resistance, a number or for a multiport field a matrix; of transformers
         and gyrators the modulus, of which a multiport one has a matrix too; of sources what they impose, None for an input.
     law : of I, C and R in place of a value: f of p, e of q, e of f, or f of e.
-    inverse : the inverse of the law, without which the element takes one causality only.
+    inverse : the inverse of the law, without which the element takes one causality only; found where the letter stands in the
+        law once and every operation on it has one inverse.
     state : what the energy variables of a storage are called, one name a port; () is p or q with the bond's name.
     domain : one of `DOMAINS`, or "".
     model, parameters : of a submodel its description, and its parameters' values in those of the graph.
@@ -348,6 +355,19 @@ class Source(Kind):
     role = "supplied"
     is_source = may_be_input = True
 
+    def check_ports(self, x: Element, bonds: Sequence[Bond]) -> None:
+        """One bond, and active ones that carry what its value uses."""
+        heard = [b for b in bonds if b.signal and b.head == x.name]
+        super().check_ports(x, [b for b in bonds if b not in heard])
+        for b in heard:
+            name = b.signal_name(b.signal[0])
+            used = x.value.names() if isinstance(x.value, ParameterExpression) else ()
+            if not self.modulated or name not in used:
+                raise ModelError(
+                    f"the active bond {b.name} leads to the source '{x.name}', whose value does not use {name}; let it be "
+                    f"M{self.constant_kind}: {name}, or a multiple of it."
+                )
+
     def fixed(self, x: Element, ports: Ports, definitions: Chain) -> Iterator[Stroke]:
         yield ports[0], self.imposes == "flow"
 
@@ -566,8 +586,23 @@ class Field(Kind):
         """What a law of this letter gives."""
         raise NotImplementedError
 
+    def inverse(self, x: Element, definitions: Chain) -> Law | None:
+        """The inverse of the law: that which was written, or which follows from it."""
+        if not isinstance(x.law, ParameterExpression) or x.inverse is not None:
+            return x.inverse
+        letter = self.argument(x, definitions)
+        if any(letter in definitions.base(n) for n in x.law.names() if n in definitions):
+            return None
+        return inverse(x.law, letter, self.answer_to(letter))
+
     def fixed(self, x: Element, ports: Ports, definitions: Chain) -> Iterator[Stroke]:
         """A law without an inverse takes one causality."""
+        if x.law is not None and self.inverse(x, definitions) is None:
+            own = EFFORT_IN[self.argument(x, definitions)]
+            yield from ((p, own) for p in ports)
+
+    def as_written(self, x: Element, ports: Ports, definitions: Chain) -> Iterator[Stroke]:
+        """The strokes of a law whose inverse was not written, and is asked for last."""
         if x.law is not None and x.inverse is None:
             own = EFFORT_IN[self.argument(x, definitions)]
             yield from ((p, own) for p in ports)
@@ -577,7 +612,8 @@ class Field(Kind):
     ) -> Expression:
         """What the element answers port by port to what it is given there, variables by their letters."""
         if x.law is not None:
-            own = x.law if letters[0] == self.argument(x, read.definitions) else x.inverse
+            direct = letters[0] == self.argument(x, read.definitions)
+            own = x.law if direct else self.inverse(x, read.definitions)
             assert own is not None  # causality has seen to it
             return casadi.SX(read(own, {letters[0]: given}))
         return self._linear(x, given, [letter == self.factor_of for letter in letters], read)
@@ -621,8 +657,8 @@ class Field(Kind):
         """The element with a law of this slope in the place of its own."""
         letter = self.argument(x, definitions)
         answer = self.answer_to(letter)
-        inverse = None if x.inverse is None or slope == 0 else parameter(answer) / slope
-        return replace(x, law=number(parameter(letter) * slope), inverse=inverse)
+        back = None if x.inverse is None or slope == 0 else parameter(answer) / slope
+        return replace(x, law=number(parameter(letter) * slope), inverse=back)
 
 
 @dataclass(frozen=True)

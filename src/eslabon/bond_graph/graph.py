@@ -92,7 +92,7 @@ class Graph(Parametric[Description]):
 
     @cached_property
     def ports(self) -> Mapping[str, tuple[Port, ...]]:
-        """The ends of bonds at each element, in the order of the bonds.
+        """The ends of bonds at each element, in the order of the bonds; of sources active ones last.
 
         >>> import eslabon as es
         >>> len(es.BondGraph.load("morales_puma").ports["i1"])
@@ -102,6 +102,9 @@ class Graph(Parametric[Description]):
         for b in self.flat.bonds:
             made[b.tail].append(Port(b, False))
             made[b.head].append(Port(b, True))
+        for name, own in made.items():
+            if self.elements[name].is_source:
+                own.sort(key=lambda port: bool(port.bond.signal))
         return FrozenDict({name: tuple(own) for name, own in made.items()})
 
     @cached_property

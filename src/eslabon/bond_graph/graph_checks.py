@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from eslabon.bond_graph.elements import (
     Element,
 )
 from eslabon.errors import ModelError, suggest
-from eslabon.model.parameter_expressions import ParameterExpression, leaves
+from eslabon.model.parameter_expressions import ParameterExpression, leaves, parameter
 
 WORDS = {"e": "effort", "f": "flow"}
 
@@ -37,6 +37,7 @@ def checked(d: Description) -> Description:
         if bond.tail == bond.head:
             raise ModelError(f"bond {bond.name} leads from '{bond.tail}' to itself.")
     d = replace(d, bonds=tuple(_with_signal(b, elements) for b in d.bonds))
+    d = replace(d, elements=tuple(_with_heard(x, d.bonds) for x in d.elements))
     for element in d.elements:
         bonds = [b for b in d.bonds if element.name in (b.tail, b.head)]
         element.rules.check_ports(element, bonds)
@@ -78,12 +79,22 @@ def _with_signal(bond: Bond, elements: dict[str, Element]) -> Bond:
             f"the active bond {bond.name} carries the {bond.signal} of '{tail.name}', but a {tail.kind}-junction has one "
             f"{WORDS[tail.common]} and no one {bond.signal}."
         )
-    if bond.signal and (tail.rules.may_be_input or not (head.conducts or head.is_port)):
+    if bond.signal and (
+        tail.rules.may_be_input or not (head.conducts or head.is_port or head.rules.may_be_input)
+    ):
         raise ModelError(
             f"the active bond {bond.name} leads from '{tail.name}' to '{head.name}'; active bonds leave junctions, "
-            "transformers and gyrators and lead to these or to detectors. A modulated source takes its signal by name."
+            "transformers and gyrators and lead to these, to detectors or to modulated sources."
         )
     return bond
+
+
+def _with_heard(x: Element, bonds: Iterable[Bond]) -> Element:
+    """A modulated source without a value, which imposes what an active bond brings it."""
+    heard = [b.signal_name(b.signal[0]) for b in bonds if b.signal and b.head == x.name]
+    if not (x.is_input and x.rules.modulated and len(heard) == 1):
+        return x
+    return replace(x, value=parameter(heard[0]))
 
 
 # Names ---------------------------------------------------------------------------------------------------------------

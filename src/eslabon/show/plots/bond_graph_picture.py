@@ -397,7 +397,9 @@ class _Page:
         goals: dict[str, list[str]] = {}
         for x in self.g.elements.values():
             for name in variables(self.g, x):
-                if origin_of(self.g, name) != x.name:
+                bond = self.g.signals[name][1]
+                carried = bond.signal and bond.head == x.name  # by a bond that is drawn already
+                if origin_of(self.g, name) != x.name and not carried:
                     goals.setdefault(name, []).append(x.name)
         if not goals:
             return
