@@ -76,7 +76,7 @@ def test_it_is_written_read_and_drawn(tmp_path):
 @pytest.mark.parametrize("source", ["Se: 3", "MSe: 3", "MSe: 2*f6", "Se"])
 def test_a_source_that_does_not_use_its_signal_is_refused(source):
     with pytest.raises(
-        es.ModelError, match="leads to the source 'amplifier'.* does not use e_sense"
+        es.ModelError, match=r"leads to the source 'amplifier'.* does not use e_sense"
     ):
         amplifier(source)
 

@@ -126,10 +126,10 @@ def _assigned(g: Graph, preference: str, dual: tuple[str, ...]) -> Causality:
         )
     strokes = _Search(g, preference, dual).strokes()
     storages = [
-        Storage(x, port, g.state_name(port), x.letter)
+        Storage(x, port, g.state_name(port), x.letter_at(place))
         for x in g.elements.values()
         if x.has_state
-        for port in g.ports[x.name]
+        for place, port in enumerate(g.ports[x.name])
     ]
     storages.sort(key=lambda s: ORDER.index(s.letter))
     integral = [strokes[s.port.bond.name] == (s.letters[0] == "e") for s in storages]

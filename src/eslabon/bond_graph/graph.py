@@ -92,7 +92,7 @@ class Graph(Parametric[Description]):
 
     @cached_property
     def ports(self) -> Mapping[str, tuple[Port, ...]]:
-        """The ends of bonds at each element, in the order of the bonds; of sources active ones last.
+        """The ends of bonds at each element, in the order of the bonds; of sources active ones last, of RS that of its heat.
 
         >>> import eslabon as es
         >>> len(es.BondGraph.load("morales_puma").ports["i1"])
@@ -103,8 +103,7 @@ class Graph(Parametric[Description]):
             made[b.tail].append(Port(b, False))
             made[b.head].append(Port(b, True))
         for name, own in made.items():
-            if self.elements[name].is_source:
-                own.sort(key=lambda port: bool(port.bond.signal))
+            own.sort(key=self.elements[name].rules.comes_last)
         return FrozenDict({name: tuple(own) for name, own in made.items()})
 
     @cached_property
@@ -161,7 +160,7 @@ class Graph(Parametric[Description]):
             instance(port, "port", Port, "a port of an element, as in g.ports['I'][0]").bond.head
         ]
         place = [own.bond for own in self.ports[x.name]].index(port.bond)
-        return x.state[place] if x.state else port.bond.signal_name(x.letter)
+        return x.state[place] if x.state else port.bond.signal_name(x.letter_at(place))
 
     # -- states -----------------------------------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ def checked(d: Description) -> Description:
         element.rules.check_ports(element, bonds)
     _check_names(d)
     _check_domains(d)
-    return d
+    return replace(d, elements=_with_domains(d))
 
 
 def _refuse_twins(names: list[str], noun: str) -> None:
@@ -110,9 +110,10 @@ def signals(d: Description) -> dict[str, tuple[str, Bond]]:
             made[b.signal_name(letter)] = (letter, b)
         if (x := storages.get(b.head)) is not None:
             place = count[x.name] = count.get(x.name, -1) + 1
-            made[b.signal_name(x.letter)] = (x.letter, b)
+            letter = x.letter_at(place)
+            made[b.signal_name(letter)] = (letter, b)
             if x.state:
-                made[x.state[place]] = (x.letter, b)
+                made[x.state[place]] = (letter, b)
     return made
 
 
@@ -158,6 +159,11 @@ def _check_names(d: Description) -> None:
             )
         if x.law is not None:
             x.field.argument(x, definitions)
+        known_words(
+            definitions.names_in(x.energy),
+            (*x.state, *parameters),
+            f"the energy of '{x.name}' uses the unknown name",
+        )
 
 
 def check_numbers(d: Description, values: Mapping[str, Any]) -> None:
@@ -187,7 +193,7 @@ def _spread(d: Description) -> dict[str, tuple[str, str]]:
         ports[b.head].append(b)
     made: dict[str, tuple[str, str]] = {}
     for start in (x for x in d.elements if x.domain):
-        pending = [(b, start.name) for b in ports[start.name]]
+        pending = [(b, start.name) for b in start.rules.bonds_in_domain(start, ports[start.name])]
         while pending:
             bond, came = pending.pop()
             if (known := made.get(bond.name)) is not None:
@@ -202,6 +208,19 @@ def _spread(d: Description) -> dict[str, tuple[str, str]]:
             if other.is_junction or (other.name != start.name and other.is_port):
                 pending += [(b, other.name) for b in ports[other.name] if b is not bond]
     return made
+
+
+def _with_domains(d: Description) -> tuple[Element, ...]:
+    """The elements, those that act by their domain with that of their bonds."""
+    domains = bond_domains(d)
+
+    def domain(x: Element) -> str:
+        own = x.rules.bonds_in_domain(x, [b for b in d.bonds if x.name in (b.tail, b.head)])
+        return domains.get(own[0].name, "") if own else ""
+
+    return tuple(
+        replace(x, domain=domain(x)) if x.heats and not x.domain else x for x in d.elements
+    )
 
 
 def _check_domains(d: Description) -> None:

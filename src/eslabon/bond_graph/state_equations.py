@@ -175,6 +175,8 @@ class Evaluation:
     def held_by(self, x: Element) -> Expression:
         """The energy of a linear storage; in derivative causality by what is imposed on it, as its matrix may be
         singular."""
+        if x.energy is not None:
+            return casadi.SX(self.value(x.energy))
         energy = stacked(self.energies(x))
         if any(self._ports(x)[1]):
             return casadi.dot(self._co_energy(x, energy), energy) / 2
@@ -503,7 +505,7 @@ class Evaluation:
         )
         return (
             conserved
-            and all(x.law is None and x.stores for x in elements)
+            and all(x.is_linear and x.stores for x in elements)
             and all(not isinstance(x.value, tuple) for x in own)
         )
 
