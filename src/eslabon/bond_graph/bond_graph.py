@@ -279,14 +279,16 @@ class BondGraph(Graph):
         u: ArrayLike | None = None,
         t: ArrayLike = 0.0,
         parameters: Mapping[str, ArrayLike] | None = None,
+        input_rates: ArrayLike | None = None,
     ) -> Floats:
-        """x' of states (..., n) and inputs (..., nu), as native code; `parameters` are values in place of the graph's own.
+        """x' of states (..., n) and inputs (..., nu), as native code; `parameters` are values in place of the graph's own, and
+        `input_rates` (..., nu) how fast inputs change, where a flow or an effort is imposed on a storage.
 
         >>> import eslabon as es
         >>> es.BondGraph.load("morales_puma").rates([0.0, 0.0, 0.1, 0.0], [1.0, 0.0])
         array([0.0833..., 0. , 0. , 0. ])
         """
-        return value(self, _equations.RATES, x, u, t, parameters)
+        return value(self, _equations.RATES, x, u, t, parameters, input_rates)
 
     def output(
         self,
@@ -294,6 +296,7 @@ class BondGraph(Graph):
         u: ArrayLike | None = None,
         t: ArrayLike = 0.0,
         parameters: Mapping[str, ArrayLike] | None = None,
+        input_rates: ArrayLike | None = None,
     ) -> Floats:
         """What the detectors measure, (..., ny).
 
@@ -302,7 +305,7 @@ class BondGraph(Graph):
         >>> g.output([1.0, 0.0, 0.1, 0.0], [0.0, 0.0]).round(3)
         array([5.])
         """
-        return value(self, _equations.OUTPUTS, x, u, t, parameters)
+        return value(self, _equations.OUTPUTS, x, u, t, parameters, input_rates)
 
     def bond_variables(
         self,
@@ -310,14 +313,17 @@ class BondGraph(Graph):
         u: ArrayLike | None = None,
         t: ArrayLike = 0.0,
         parameters: Mapping[str, ArrayLike] | None = None,
+        input_rates: ArrayLike | None = None,
     ) -> BondVariables:
         """Efforts and flows of all bonds: `.e` and `.f` are (..., bonds), and ["e3"] is the effort of bond 3.
+
+        The efforts of imposed flows need `input_rates`: those that turn a body as is wanted (Morales, 4.56).
 
         >>> import eslabon as es
         >>> round(float(es.BondGraph.load("morales_puma").bond_variables([1.0, 0.0, 0.1, 0.0], [0.0, 0.0])["f2"]), 3)
         5.0
         """
-        return bond_variables(self, x, u, t, parameters)
+        return bond_variables(self, x, u, t, parameters, input_rates)
 
     def energy(
         self,
