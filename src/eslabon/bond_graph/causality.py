@@ -126,10 +126,10 @@ def _assigned(g: Graph, preference: str, dual: tuple[str, ...]) -> Causality:
         )
     strokes = _Search(g, preference, dual).strokes()
     storages = [
-        Storage(x, port, g.state_name(port), x.letter)
+        Storage(x, port, g.state_name(port), x.letter_at(place))
         for x in g.elements.values()
         if x.has_state
-        for port in g.ports[x.name]
+        for place, port in enumerate(g.ports[x.name])
     ]
     storages.sort(key=lambda s: ORDER.index(s.letter))
     integral = [strokes[s.port.bond.name] == (s.letters[0] == "e") for s in storages]
@@ -280,6 +280,9 @@ class _Search:
         """Strokes in the order in which they are chosen, as they are preferred."""
         integral = self.preference == "integral"
         for x in self.g.elements.values():
+            if x.law is not None and (integral or x.dissipates):
+                yield from x.field.as_written(x, self.g.ports[x.name], self.g.definitions)
+        for x in self.g.elements.values():
             if x.stores:
                 yield from self._preferred(x, integral)
         for name in self.dual:
@@ -335,9 +338,10 @@ class _Search:
                 pending += [other for other in causes if other not in reach]
         found = [self.g.elements[name] for name in self.g.elements if name in reach]
         ends = [x for x in found if not x.conducts]
-        return (
-            [x for x in ends if x.is_source or (x.law is not None and x.inverse is None)]
-            or ends
-            or found
-            or [conflict.element]
-        )
+        given = self.g.definitions
+        unasked = [
+            x
+            for x in ends
+            if x.is_source or (x.law is not None and x.field.inverse(x, given) is None)
+        ]
+        return unasked or ends or found or [conflict.element]

@@ -15,7 +15,13 @@ import numpy as np
 from eslabon.bond_graph.elimination import SingularError, solve
 from eslabon.displays import displayed
 from eslabon.errors import ModelError
-from eslabon.model.parameter_expressions import Number, ParameterExpression, number, parameter
+from eslabon.model.parameter_expressions import (
+    Number,
+    ParameterExpression,
+    inverse,
+    number,
+    parameter,
+)
 from eslabon.numerics.scalars import Expression, casadi
 
 if TYPE_CHECKING:
@@ -55,6 +61,7 @@ DOMAINS: Mapping[str, Domain] = {
     "electrical": Domain("V", "A", "V s", "A s"),
     "hydraulic": Domain("Pa", "m³/s", "Pa s", "m³"),
     "thermal": Domain("K", "W", "K s", "J", true=False),
+    "entropy": Domain("K", "W/K", "K s", "J/K"),
 }
 
 
@@ -68,9 +75,13 @@ class Element:
     value : of I, C and R the inertia, compliance or resistance, a number or for a multiport field a matrix; of transformers
         and gyrators the modulus, of which a multiport one has a matrix too; of sources what they impose, None for an input.
     law : of I, C and R in place of a value: f of p, e of q, e of f, or f of e.
-    inverse : the inverse of the law, without which the element takes one causality only.
+    inverse : the inverse of the law, without which the element takes one causality only; found where the letter stands in the
+        law once and every operation on it has one inverse.
+    energy : of a storage in place of a value, its energy as a function of its energy variables by their names in `state`;
+        efforts and flows are its derivatives, so that ports act on one another by equal amounts.
+    momenta : of IC how many of its ports, the first ones, are those of an inertia.
     state : what the energy variables of a storage are called, one name a port; () is p or q with the bond's name.
-    domain : one of `DOMAINS`, or "".
+    domain : one of `DOMAINS`, or ""; of RS that of its heat.
     model, parameters : of a submodel its description, and its parameters' values in those of the graph.
     """
 
@@ -83,6 +94,8 @@ class Element:
     domain: str = ""
     model: Description | None = None
     parameters: tuple[tuple[str, Number], ...] = ()
+    energy: Law | None = None
+    momenta: int = 0
 
     @property
     def rules(self) -> Kind:
@@ -117,6 +130,11 @@ class Element:
         return self.rules.dissipates
 
     @property
+    def heats(self) -> bool:
+        """Whether its last port gives the heat of what it dissipates."""
+        return self.rules.heats
+
+    @property
     def measures(self) -> bool:
         return self.rules.measures
 
@@ -138,6 +156,8 @@ class Element:
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of its value."""
+        if self.energy is not None:
+            return (len(self.state),) * 2
         return (len(self.value), len(self.value[0])) if isinstance(self.value, tuple) else (1, 1)
 
     @property
@@ -172,6 +192,15 @@ class Element:
     def letter(self) -> str:
         """Of a state: p for momenta, q for displacements, f for flows of sinks."""
         return self.rules.letter
+
+    def letter_at(self, place: int) -> str:
+        """The same at one of several ports."""
+        return self.rules.letter_at(self, place)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether its efforts and flows are numbers times one another."""
+        return self.law is None and self.energy is None
 
 
 @displayed
@@ -252,7 +281,24 @@ class Kind:
     is_source = may_be_input = stores = dissipates = measures = holds = has_state = False
     conducts = turns = is_port = is_submodel = False
     takes_value = timed = True
-    modulated = takes_law = takes_matrix = counts_into = False
+    modulated = takes_law = takes_matrix = counts_into = heats = False
+    momenta = 0
+
+    def letter_at(self, x: Element, place: int) -> str:
+        """The letter of a state at one of the ports."""
+        return self.letter
+
+    def comes_last(self, port: Port) -> bool:
+        """Whether a port stands behind the others, which stand in the order of the bonds."""
+        return False
+
+    def bonds_in_domain(self, x: Element, bonds: Sequence[Bond]) -> Sequence[Bond]:
+        """The bonds that are in the element's domain."""
+        return bonds
+
+    def conserves(self, x: Element) -> bool:
+        """Whether effort times flow is a power at its last port: not where a flow of heat is one itself."""
+        return not x.domain or DOMAINS[x.domain].true
 
     @property
     def constant_kind(self) -> str:
@@ -264,6 +310,8 @@ class Kind:
     def check_ports(self, x: Element, bonds: Sequence[Bond]) -> None:
         """Refuse a number of bonds, half arrows or a value that the kind does not have."""
         count, width = x.shape
+        if x.energy is not None and not self.stores:
+            raise ModelError(f"'{x.name}' is a {x.kind} and stores no energy.")
         if isinstance(x.value, tuple) and not self.takes_matrix:
             raise ModelError(f"'{x.name}' is a {x.kind} and takes one number, not a matrix.")
         if width != count:
@@ -290,8 +338,12 @@ class Kind:
             )
 
     def check_value(self, x: Element) -> None:
-        if x.law is not None or (x.value is not None and not self.takes_value):
-            what = "law" if x.law is not None else "value"
+        if (
+            x.law is not None
+            or x.energy is not None
+            or (x.value is not None and not self.takes_value)
+        ):
+            what = "value" if x.value is not None else "law"
             raise ModelError(f"'{x.name}' is a {x.kind} and takes no {what}.")
 
     def check_names(self, x: Element, definitions: Chain, known: Iterable[str]) -> None:
@@ -347,6 +399,22 @@ class Source(Kind):
 
     role = "supplied"
     is_source = may_be_input = True
+
+    def comes_last(self, port: Port) -> bool:
+        return bool(port.bond.signal)
+
+    def check_ports(self, x: Element, bonds: Sequence[Bond]) -> None:
+        """One bond, and active ones that carry what its value uses."""
+        heard = [b for b in bonds if b.signal and b.head == x.name]
+        super().check_ports(x, [b for b in bonds if b not in heard])
+        for b in heard:
+            name = b.signal_name(b.signal[0])
+            used = x.value.names() if isinstance(x.value, ParameterExpression) else ()
+            if not self.modulated or name not in used:
+                raise ModelError(
+                    f"the active bond {b.name} leads to the source '{x.name}', whose value does not use {name}; let it be "
+                    f"M{self.constant_kind}: {name}, or a multiple of it."
+                )
 
     def fixed(self, x: Element, ports: Ports, definitions: Chain) -> Iterator[Stroke]:
         yield ports[0], self.imposes == "flow"
@@ -566,8 +634,23 @@ class Field(Kind):
         """What a law of this letter gives."""
         raise NotImplementedError
 
+    def inverse(self, x: Element, definitions: Chain) -> Law | None:
+        """The inverse of the law: that which was written, or which follows from it."""
+        if not isinstance(x.law, ParameterExpression) or x.inverse is not None:
+            return x.inverse
+        letter = self.argument(x, definitions)
+        if any(letter in definitions.base(n) for n in x.law.names() if n in definitions):
+            return None
+        return inverse(x.law, letter, self.answer_to(letter))
+
     def fixed(self, x: Element, ports: Ports, definitions: Chain) -> Iterator[Stroke]:
         """A law without an inverse takes one causality."""
+        if x.law is not None and self.inverse(x, definitions) is None:
+            own = EFFORT_IN[self.argument(x, definitions)]
+            yield from ((p, own) for p in ports)
+
+    def as_written(self, x: Element, ports: Ports, definitions: Chain) -> Iterator[Stroke]:
+        """The strokes of a law whose inverse was not written, and is asked for last."""
         if x.law is not None and x.inverse is None:
             own = EFFORT_IN[self.argument(x, definitions)]
             yield from ((p, own) for p in ports)
@@ -577,7 +660,8 @@ class Field(Kind):
     ) -> Expression:
         """What the element answers port by port to what it is given there, variables by their letters."""
         if x.law is not None:
-            own = x.law if letters[0] == self.argument(x, read.definitions) else x.inverse
+            direct = letters[0] == self.argument(x, read.definitions)
+            own = x.law if direct else self.inverse(x, read.definitions)
             assert own is not None  # causality has seen to it
             return casadi.SX(read(own, {letters[0]: given}))
         return self._linear(x, given, [letter == self.factor_of for letter in letters], read)
@@ -621,8 +705,8 @@ class Field(Kind):
         """The element with a law of this slope in the place of its own."""
         letter = self.argument(x, definitions)
         answer = self.answer_to(letter)
-        inverse = None if x.inverse is None or slope == 0 else parameter(answer) / slope
-        return replace(x, law=number(parameter(letter) * slope), inverse=inverse)
+        back = None if x.inverse is None or slope == 0 else parameter(answer) / slope
+        return replace(x, law=number(parameter(letter) * slope), inverse=back)
 
 
 @dataclass(frozen=True)
@@ -634,6 +718,38 @@ class Storage(Field):
     role = "stored"
     stores = has_state = True
     timed = False
+
+    def check_ports(self, x: Element, bonds: Sequence[Bond]) -> None:
+        if x.energy is not None and not x.state:
+            raise ModelError(
+                f"'{x.name}' has an energy function and needs names for its energy variables, one a bond, as in "
+                "state = ['charge', 'gap']."
+            )
+        super().check_ports(x, bonds)
+
+    def check_value(self, x: Element) -> None:
+        if x.energy is None:
+            super().check_value(x)
+        elif x.value is not None or x.law is not None:
+            raise ModelError(f"'{x.name}' has an energy function, and so no value and no law.")
+        if x.momenta:
+            raise ModelError(f"'{x.name}' is a {x.kind}; momenta is said of an IC.")
+
+    def fixed(self, x: Element, ports: Ports, definitions: Chain) -> Iterator[Stroke]:
+        """By its energy function it gives what is a derivative of it."""
+        if x.energy is None:
+            yield from super().fixed(x, ports, definitions)
+        else:
+            yield from ((p, EFFORT_IN[x.letter_at(k)]) for k, p in enumerate(ports))
+
+    def answers(
+        self, x: Element, given: Expression, letters: Sequence[str], read: Reader
+    ) -> Expression:
+        if x.energy is None:
+            return super().answers(x, given, letters, read)
+        own = casadi.SX.sym("energy_variables", len(x.state))
+        held = casadi.SX(read(x.energy, {name: own[k] for k, name in enumerate(x.state)}))
+        return casadi.substitute(casadi.densify(casadi.gradient(held, own)), own, given)
 
     def own_letters(self) -> tuple[str, ...]:
         return self.letter, self.factor_of
@@ -647,7 +763,7 @@ class Storage(Field):
     def preferred(
         self, x: Element, ports: Ports, definitions: Chain, integral: bool
     ) -> Iterator[Stroke]:
-        yield from ((p, EFFORT_IN[self.letter] == integral) for p in ports)
+        yield from ((p, EFFORT_IN[x.letter_at(k)] == integral) for k, p in enumerate(ports))
 
     def relations(self, x: Element, ports: Ports, c: Causality, read: Reader) -> Iterator[Relation]:
         """From what changes an energy variable to it, or the other way round, and by the law between the variables."""
@@ -727,6 +843,31 @@ class Compliance(Storage):
 
 
 @dataclass(frozen=True)
+class MixedStorage(Storage):
+    """A storage with ports of both kinds, such as a solenoid: flux and gap. It has an energy function."""
+
+    takes_value = takes_law = False
+    momenta = 1
+
+    def letter_at(self, x: Element, place: int) -> str:
+        return "p" if place < x.momenta else "q"
+
+    def check_ports(self, x: Element, bonds: Sequence[Bond]) -> None:
+        self.check_value(x)
+        super().check_ports(x, bonds)
+
+    def check_value(self, x: Element) -> None:
+        if x.energy is None or x.value is not None or x.law is not None:
+            raise ModelError(
+                f"'{x.name}' is an IC and needs an energy function, as in energy = 'flux**2*gap/2', and nothing besides."
+            )
+        if not 0 < x.momenta < len(x.state):
+            raise ModelError(
+                f"'{x.name}' has {x.momenta} momenta among its {len(x.state)} states; an IC has both momenta and displacements."
+            )
+
+
+@dataclass(frozen=True)
 class Resistor(Field):
     """e = R f, or a law of either."""
 
@@ -768,11 +909,58 @@ class Resistor(Field):
             terms = [(casadi.sparsify(slopes[j, k]), cause) for k, cause in enumerate(causes)]
             yield Relation((port.bond.name, OTHER[letters[j]]), terms)
 
+    @property
+    def constant_kind(self) -> str:
+        return "R"
+
     def linear_law(self, x: Element, slope: float, definitions: Chain) -> Element:
         if slope:
             return super().linear_law(x, slope, definitions)
         kind = "Sf" if self.argument(x, definitions) == "e" else "Se"
         return Element(x.name, kind, 0.0, domain=x.domain)
+
+
+@dataclass(frozen=True)
+class HeatingResistor(Resistor):
+    """A resistor with a port for its heat, which leaves it: the flow there is the power it takes, in a domain of heat flows,
+    or that power over the temperature, the flow of entropy, with which power is conserved."""
+
+    heats = True
+
+    def comes_last(self, port: Port) -> bool:
+        return not port.into
+
+    def bonds_in_domain(self, x: Element, bonds: Sequence[Bond]) -> Sequence[Bond]:
+        return [b for b in bonds if b.tail == x.name]
+
+    def check_ports(self, x: Element, bonds: Sequence[Bond]) -> None:
+        heat = self.bonds_in_domain(x, bonds)
+        if len(heat) != 1:
+            raise ModelError(
+                f"'{x.name}' (RS) has {len(heat)} bonds that leave it ({listed(heat)}); it has one, for its heat, as in "
+                f"'{x.name} -> body'."
+            )
+        super().check_ports(x, [b for b in bonds if b not in heat])
+
+    def fixed(self, x: Element, ports: Ports, definitions: Chain) -> Iterator[Stroke]:
+        yield from super().fixed(x, ports[:-1], definitions)
+        yield ports[-1], True
+
+    def as_written(self, x: Element, ports: Ports, definitions: Chain) -> Iterator[Stroke]:
+        yield from super().as_written(x, ports[:-1], definitions)
+
+    def preferred(
+        self, x: Element, ports: Ports, definitions: Chain, integral: bool
+    ) -> Iterator[Stroke]:
+        yield from super().preferred(x, ports[:-1], definitions, integral)
+
+    def answers(
+        self, x: Element, given: Expression, letters: Sequence[str], read: Reader
+    ) -> Expression:
+        resisted, temperature = given[:-1], given[-1]
+        made = super().answers(x, resisted, letters[:-1], read)
+        power = casadi.dot(casadi.densify(made), casadi.densify(resisted))
+        return casadi.vertcat(made, power / temperature if self.conserves(x) else power)
 
 
 KINDS: Mapping[str, Kind] = {
@@ -784,7 +972,9 @@ KINDS: Mapping[str, Kind] = {
         Source("MSf", "flow", modulated=True),
         Inertia("I", "inertia", "f", "p"),
         Compliance("C", "compliance", "e", "q"),
+        MixedStorage("IC", "storage", "", "p"),
         Resistor("R", "resistance", "f"),
+        HeatingResistor("RS", "resistance", "f"),
         TwoPort("TF", turns=False),
         TwoPort("MTF", turns=False, modulated=True),
         TwoPort("GY", turns=True),

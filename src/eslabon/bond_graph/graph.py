@@ -92,7 +92,7 @@ class Graph(Parametric[Description]):
 
     @cached_property
     def ports(self) -> Mapping[str, tuple[Port, ...]]:
-        """The ends of bonds at each element, in the order of the bonds.
+        """The ends of bonds at each element, in the order of the bonds; of sources active ones last, of RS that of its heat.
 
         >>> import eslabon as es
         >>> len(es.BondGraph.load("morales_puma").ports["i1"])
@@ -102,6 +102,8 @@ class Graph(Parametric[Description]):
         for b in self.flat.bonds:
             made[b.tail].append(Port(b, False))
             made[b.head].append(Port(b, True))
+        for name, own in made.items():
+            own.sort(key=self.elements[name].rules.comes_last)
         return FrozenDict({name: tuple(own) for name, own in made.items()})
 
     @cached_property
@@ -158,7 +160,7 @@ class Graph(Parametric[Description]):
             instance(port, "port", Port, "a port of an element, as in g.ports['I'][0]").bond.head
         ]
         place = [own.bond for own in self.ports[x.name]].index(port.bond)
-        return x.state[place] if x.state else port.bond.signal_name(x.letter)
+        return x.state[place] if x.state else port.bond.signal_name(x.letter_at(place))
 
     # -- states -----------------------------------------------------------------------------------------------------
 

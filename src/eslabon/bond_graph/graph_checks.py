@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from eslabon.bond_graph.elements import (
     Element,
 )
 from eslabon.errors import ModelError, suggest
-from eslabon.model.parameter_expressions import ParameterExpression, leaves
+from eslabon.model.parameter_expressions import ParameterExpression, leaves, parameter
 
 WORDS = {"e": "effort", "f": "flow"}
 
@@ -37,12 +37,13 @@ def checked(d: Description) -> Description:
         if bond.tail == bond.head:
             raise ModelError(f"bond {bond.name} leads from '{bond.tail}' to itself.")
     d = replace(d, bonds=tuple(_with_signal(b, elements) for b in d.bonds))
+    d = replace(d, elements=tuple(_with_heard(x, d.bonds) for x in d.elements))
     for element in d.elements:
         bonds = [b for b in d.bonds if element.name in (b.tail, b.head)]
         element.rules.check_ports(element, bonds)
     _check_names(d)
     _check_domains(d)
-    return d
+    return replace(d, elements=_with_domains(d))
 
 
 def _refuse_twins(names: list[str], noun: str) -> None:
@@ -78,12 +79,22 @@ def _with_signal(bond: Bond, elements: dict[str, Element]) -> Bond:
             f"the active bond {bond.name} carries the {bond.signal} of '{tail.name}', but a {tail.kind}-junction has one "
             f"{WORDS[tail.common]} and no one {bond.signal}."
         )
-    if bond.signal and (tail.rules.may_be_input or not (head.conducts or head.is_port)):
+    if bond.signal and (
+        tail.rules.may_be_input or not (head.conducts or head.is_port or head.rules.may_be_input)
+    ):
         raise ModelError(
             f"the active bond {bond.name} leads from '{tail.name}' to '{head.name}'; active bonds leave junctions, "
-            "transformers and gyrators and lead to these or to detectors. A modulated source takes its signal by name."
+            "transformers and gyrators and lead to these, to detectors or to modulated sources."
         )
     return bond
+
+
+def _with_heard(x: Element, bonds: Iterable[Bond]) -> Element:
+    """A modulated source without a value, which imposes what an active bond brings it."""
+    heard = [b.signal_name(b.signal[0]) for b in bonds if b.signal and b.head == x.name]
+    if not (x.is_input and x.rules.modulated and len(heard) == 1):
+        return x
+    return replace(x, value=parameter(heard[0]))
 
 
 # Names ---------------------------------------------------------------------------------------------------------------
@@ -99,9 +110,10 @@ def signals(d: Description) -> dict[str, tuple[str, Bond]]:
             made[b.signal_name(letter)] = (letter, b)
         if (x := storages.get(b.head)) is not None:
             place = count[x.name] = count.get(x.name, -1) + 1
-            made[b.signal_name(x.letter)] = (x.letter, b)
+            letter = x.letter_at(place)
+            made[b.signal_name(letter)] = (letter, b)
             if x.state:
-                made[x.state[place]] = (x.letter, b)
+                made[x.state[place]] = (letter, b)
     return made
 
 
@@ -147,6 +159,11 @@ def _check_names(d: Description) -> None:
             )
         if x.law is not None:
             x.field.argument(x, definitions)
+        known_words(
+            definitions.names_in(x.energy),
+            (*x.state, *parameters),
+            f"the energy of '{x.name}' uses the unknown name",
+        )
 
 
 def check_numbers(d: Description, values: Mapping[str, Any]) -> None:
@@ -176,7 +193,7 @@ def _spread(d: Description) -> dict[str, tuple[str, str]]:
         ports[b.head].append(b)
     made: dict[str, tuple[str, str]] = {}
     for start in (x for x in d.elements if x.domain):
-        pending = [(b, start.name) for b in ports[start.name]]
+        pending = [(b, start.name) for b in start.rules.bonds_in_domain(start, ports[start.name])]
         while pending:
             bond, came = pending.pop()
             if (known := made.get(bond.name)) is not None:
@@ -191,6 +208,19 @@ def _spread(d: Description) -> dict[str, tuple[str, str]]:
             if other.is_junction or (other.name != start.name and other.is_port):
                 pending += [(b, other.name) for b in ports[other.name] if b is not bond]
     return made
+
+
+def _with_domains(d: Description) -> tuple[Element, ...]:
+    """The elements, those that act by their domain with that of their bonds."""
+    domains = bond_domains(d)
+
+    def domain(x: Element) -> str:
+        own = x.rules.bonds_in_domain(x, [b for b in d.bonds if x.name in (b.tail, b.head)])
+        return domains.get(own[0].name, "") if own else ""
+
+    return tuple(
+        replace(x, domain=domain(x)) if x.heats and not x.domain else x for x in d.elements
+    )
 
 
 def _check_domains(d: Description) -> None:

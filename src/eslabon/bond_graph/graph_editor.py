@@ -68,7 +68,8 @@ class Rewriting:
         """Of a storage whose bond gets another name: the names of its energy variables."""
         if x.has_state and not x.state:
             own = [b for b in self.bonds if b.head == x.name]
-            self.elements[x.name] = replace(x, state=tuple(b.signal_name(x.letter) for b in own))
+            names = tuple(b.signal_name(x.letter_at(k)) for k, b in enumerate(own))
+            self.elements[x.name] = replace(x, state=names)
 
 
 def free_name(wanted: str, taken: Iterable[str]) -> str:

@@ -203,10 +203,12 @@ def _table(d: Description, models: Mapping[str, Description]) -> dict[str, Any]:
 
 def _element(x: Element) -> Any:
     table: dict[str, Any] = {}
-    for key in ("value", "law", "inverse"):
+    for key in ("value", "law", "inverse", "energy"):
         given = getattr(x, key)
         if given is not None:
             table[key] = _plain(given)
+    if x.momenta > 1:
+        table["momenta"] = x.momenta
     if x.state:
         table["state"] = x.state[0] if len(x.state) == 1 else list(x.state)
     if x.model is not None:

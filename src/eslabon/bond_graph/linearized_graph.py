@@ -126,6 +126,11 @@ def _coefficients(g: Graph) -> Iterator[tuple[Key, Expression]]:
             yield Key(x.name, 0, 0), casadi.jacobian(answer, own)
             for name in _names(g, x.law):
                 yield Key(x.name, 0, 0, name), casadi.jacobian(answer, symbol(name))
+        elif x.energy is not None:
+            own = casadi.vertcat(*(symbol(name) for name in x.state))
+            slopes, _ = casadi.hessian(casadi.SX(value(x.energy)), own)
+            for i, j in product(range(len(x.state)), repeat=2):
+                yield Key(x.name, i, j), casadi.densify(slopes[i, j])
         elif _varies(g, x):
             matrix, (rows, columns) = value.matrix(x.value), x.shape
             for i, j in product(range(rows), range(columns)):
@@ -171,8 +176,12 @@ class _Linear:
                 self._source(x)
             elif x.law is not None:
                 self._law(x)
+            elif x.energy is not None:
+                self._energy(x)
             elif _varies(self.g, x):
                 self._modulated(x)
+            if x.heats:
+                self._heat(x)
         c = causality(self.g)
         for s, row in zip(c.derivative, self.rates, strict=True):
             terms = {name: float(k) for name, k in zip(c.states, row, strict=True)}
@@ -202,9 +211,33 @@ class _Linear:
     def _law(self, x: Element) -> None:
         """A law with its slope; what else it depends on acts beside it."""
         slope, letter = self.at[Key(x.name, 0, 0)], x.field.argument(x, self.g.definitions)
-        (port,) = self.g.ports[x.name]
+        port = self.g.ports[x.name][0]
         self.made.elements[x.name] = x.field.linear_law(x, slope, self.g.definitions)
         self._beside(port, "f" if letter == "e" else "e", self._slopes(x))
+
+    def _energy(self, x: Element) -> None:
+        """The energy to the second degree."""
+        held: Number = 0.0
+        for (i, a), (j, b) in product(enumerate(x.state), repeat=2):
+            held = held + parameter(a) * parameter(b) * (self.at[Key(x.name, i, j)] / 2)
+        self.made.elements[x.name] = replace(x, energy=held)
+
+    def _heat(self, x: Element) -> None:
+        """A resistor, and beside it a source of the heat that is added: e df + f de, over the temperature if it is entropy."""
+        *resisted, heat = self.g.ports[x.name]
+        over = self.e[heat.bond.name] if x.rules.conserves(x) else 1.0
+        terms: Terms = {}
+        for p in resisted:
+            e, f = (p.bond.signal_name(letter) for letter in "ef")
+            terms |= {f: self.e[p.bond.name] / over, e: self.f[p.bond.name] / over}
+        if x.rules.conserves(x):
+            terms[heat.bond.signal_name("e")] = -self.f[heat.bond.name] / over
+        plain = self.made.elements[x.name]
+        self.made.elements[x.name] = replace(plain, kind=x.rules.constant_kind, domain="")
+        source = self.made.add(f"{x.name}_heat", "MSf", _combination(terms))
+        self.made.bonds = [
+            replace(b, tail=source) if b.name == heat.bond.name else b for b in self.made.bonds
+        ]
 
     def _modulated(self, x: Element) -> None:
         """Constant moduli, and what their variation adds: f_out = M f_in, e_in = M^T e_out; of gyrators e_out = M f_in,

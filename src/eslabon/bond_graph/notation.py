@@ -15,6 +15,7 @@ from itertools import count
 from typing import Any
 
 from eslabon.arguments import choice, known_words, mapping, names, text
+from eslabon.arguments import count as whole_number
 from eslabon.bond_graph.definitions import Definitions
 from eslabon.bond_graph.elements import (
     DOMAINS,
@@ -31,7 +32,18 @@ from eslabon.errors import ModelError, format_value
 from eslabon.model.parameter_expressions import Number, check_parameter_name, number
 from eslabon.numerics.scalars import casadi
 
-KEYS = ("kind", "value", "law", "inverse", "state", "domain", "model", "parameters")
+KEYS = (
+    "kind",
+    "value",
+    "law",
+    "inverse",
+    "energy",
+    "momenta",
+    "state",
+    "domain",
+    "model",
+    "parameters",
+)
 ARROWS = re.compile(r"(->|=>)")
 PORTS = 100  # of a field: more is a mistake
 
@@ -131,6 +143,10 @@ def element(
         domain=own,
         model=_model(name, table["model"]) if "model" in table else None,
         parameters=_bindings(name, table.get("parameters", {})),
+        energy=number(table["energy"], f"the energy of '{name}'") if "energy" in table else None,
+        momenta=whole_number(
+            table.get("momenta", KINDS[kind].momenta), f"the momenta of '{name}'", 0
+        ),
     )
 
 

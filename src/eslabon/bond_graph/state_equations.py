@@ -45,8 +45,9 @@ class Evaluation:
         t: Expression,
         preference: str = "integral",
         still: bool = False,
+        du: Expression | None = None,
     ) -> None:
-        self.g, self.u_given, self.t = g, u, t
+        self.g, self.u_given, self.t, self.du = g, u, t, du
         self.value = Reader(g.definitions, self.signal)
         self.structure = junction_structure(g.nominal, preference)
         self.causality = self.structure.causality
@@ -62,11 +63,18 @@ class Evaluation:
 
     @staticmethod
     def of_state(
-        g: Graph, x: Expression, u: Expression, t: Expression, still: bool = False
+        g: Graph,
+        x: Expression,
+        u: Expression,
+        t: Expression,
+        du: Expression | None = None,
+        *,
+        still: bool = False,
     ) -> Evaluation:
-        """At a state x of the graph with integral causality, where all rates vanish if it is still."""
+        """At a state x of the graph with integral causality, where all rates vanish if it is still; du are rates of inputs,
+        which flows that are imposed on inertias ask for."""
         names = causality(g.nominal).states
-        return Evaluation(g, {name: x[k] for k, name in enumerate(names)}, u, t, still=still)
+        return Evaluation(g, {name: x[k] for k, name in enumerate(names)}, u, t, still=still, du=du)
 
     # -- signals ------------------------------------------------------------------------------------------------
 
@@ -175,6 +183,8 @@ class Evaluation:
     def held_by(self, x: Element) -> Expression:
         """The energy of a linear storage; in derivative causality by what is imposed on it, as its matrix may be
         singular."""
+        if x.energy is not None:
+            return casadi.SX(self.value(x.energy))
         energy = stacked(self.energies(x))
         if any(self._ports(x)[1]):
             return casadi.dot(self._co_energy(x, energy), energy) / 2
@@ -480,11 +490,12 @@ class Evaluation:
         return made + casadi.jtimes(casadi.densify(y), self.x[known], rates[known])
 
     def _by_time(self, y: Expression) -> Expression:
+        moved = 0 * y if self.du is None else casadi.mtimes(self.jacobian(y, self.u_given), self.du)
         if self.loops.made:
-            return casadi.densify(self.jacobian(y, self.t))
+            return casadi.densify(self.jacobian(y, self.t)) + moved
         if not casadi.depends_on(y, self.t):
-            return 0 * y
-        return casadi.jtimes(casadi.densify(y), self.t, casadi.SX(1))
+            return moved
+        return casadi.jtimes(casadi.densify(y), self.t, casadi.SX(1)) + moved
 
     def jacobian(self, y: Expression, v: Expression) -> Expression:
         """The derivative of y by v, through algebraic loops too."""
@@ -503,7 +514,7 @@ class Evaluation:
         )
         return (
             conserved
-            and all(x.law is None and x.stores for x in elements)
+            and all(x.is_linear and x.stores for x in elements)
             and all(not isinstance(x.value, tuple) for x in own)
         )
 
@@ -524,7 +535,7 @@ class Evaluation:
             raise ModelError(
                 f"{self.g.name}: resistors answer the efforts of residual sinks; put a storage between."
             )
-        if casadi.depends_on(flows, self.u_given):
+        if casadi.depends_on(flows, self.u_given) and self.du is None:
             raise ModelError(f"{self.g.name}: an input sets a flow that a residual sink holds, so that the equations need its rate; "
                 "put a storage between.")  # fmt: skip
         right = casadi.substitute(right, self.multiplier_symbols, casadi.SX.zeros(len(self.sinks)))
@@ -542,6 +553,8 @@ class Evaluation:
 
     def _refuse_input_rates(self, block: Expression) -> None:
         """Where the rate of an input would be needed."""
+        if self.du is not None:
+            return
         by_u = self.jacobian(self.xd, self.u_given)
         if not casadi.mtimes(block, by_u).nnz():
             return
@@ -553,8 +566,8 @@ class Evaluation:
             if by_u.sparsity().has_nz(k, j)
         )
         raise ModelError(
-            f"{self.g.name}: the input '{inputs[j]}' sets {self.causality.dependent[k]} directly, so that its rate is needed; put a "
-            "resistance between them, or let the source be a function of the time or of states."
+            f"{self.g.name}: the input '{inputs[j]}' sets {self.causality.dependent[k]} directly, so that its rate is needed; give "
+            "input_rates, put a resistance between them, or let the source be a function of the time or of states."
         )
 
     @cached_property

@@ -174,6 +174,8 @@ def value_lines(g: Graph, x: Element) -> list[str]:
     """Its value with its number if it has letters, its modulus or its law."""
     if x.law is not None:
         return [*wrapped(printable(f"law {_entry(x.law)}")), *_defined(g, x)]
+    if x.energy is not None:
+        return [*wrapped(printable(f"energy {_entry(x.energy)}")), *_defined(g, x)]
     if isinstance(x.value, tuple):
         rows = [" ".join(map(_entry, row)) for row in x.value]
         if x.shape == (1, 1):
@@ -189,7 +191,7 @@ def value_lines(g: Graph, x: Element) -> list[str]:
 def _defined(g: Graph, x: Element) -> list[str]:
     """The definitions that a value or a law uses, one after another."""
     definitions = dict(g.flat.definitions)
-    left: list[Any] = [x.value, x.law]
+    left: list[Any] = [x.value, x.law, x.energy]
     lines: list[str] = []
     while left:
         for leaf in leaves(left.pop(0)):
@@ -397,7 +399,9 @@ class _Page:
         goals: dict[str, list[str]] = {}
         for x in self.g.elements.values():
             for name in variables(self.g, x):
-                if origin_of(self.g, name) != x.name:
+                bond = self.g.signals[name][1]
+                carried = bond.signal and bond.head == x.name  # by a bond that is drawn already
+                if origin_of(self.g, name) != x.name and not carried:
                     goals.setdefault(name, []).append(x.name)
         if not goals:
             return
