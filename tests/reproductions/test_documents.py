@@ -347,7 +347,7 @@ EXPECTED = {
             ),
         ),
         "Example 2: the end": (10, {}),
-        "Table 1: work of both forms": (1, {}),
+        "Table 1: work of both forms": (3, {"time over that of multipliers, drifting": WRONG}),
     },
 }
 

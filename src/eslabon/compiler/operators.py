@@ -330,7 +330,9 @@ class RowAt(Operator):
 def table_handle(table: np.ndarray[Any, Any]) -> tuple[float, float]:
     """Where a table of floats in row order stands, and how many rows it has: whoever hands these to code keeps the table
     alive meanwhile. Addresses of no machine have more digits than a float holds exactly."""
-    assert table.dtype == float and table.flags.c_contiguous and table.ndim == 2 and len(table)
+    assert table.shape == (len(table), table.shape[-1]), "a table has rows and columns"
+    assert table.dtype == float
+    assert table.flags.c_contiguous
     return float(table.ctypes.data), float(len(table))
 
 

@@ -6,15 +6,13 @@ actuators than degrees of freedom they are independent ones, and the actuators s
 
 from __future__ import annotations
 
-from typing import Any
-
 from eslabon.errors import ModelError
 from eslabon.formulas import dynamics
 from eslabon.formulas.constrained.constraint_solvers import actuator_forces
+from eslabon.formulas.constrained.independent_motion import IndependentMotion
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.closure import Closure
 from eslabon.formulas.kinematics.symbols import zeros
-from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, velocity_names
@@ -59,8 +57,11 @@ def require_full(m: Model, what: str, spins: bool = False) -> None:
         )
 
 
-def _closure(m: Model, q: Expression, v: Expression | None) -> Closure:
-    return closure.equations(m, q, v, structure(m.nominal).partition.rows)
+def _closure(m: Model, q: Expression, v: Expression | None) -> tuple[Closure, IndependentMotion]:
+    """The equations of the loops, and how all velocities follow from the commanded ones."""
+    p = structure(m.nominal).partition
+    found = closure.equations(m, q, v, p.rows)
+    return found, IndependentMotion(found.J, commanded(m), p.dependent)
 
 
 def spread(m: Model, values: Expression) -> Expression:
@@ -74,16 +75,16 @@ def whole_velocities(m: Model, q: Expression, own: Expression) -> Expression:
     """All velocities of a motion that keeps the loops closed, from the commanded ones."""
     if not m.closed:
         return spread(m, own)
-    _, J, _, rate = _closure(m, q, None)
-    return _followed(m, J, own, -rate)
+    found, motion = _closure(m, q, None)
+    return motion.whole(own, -found.rate)
 
 
 def whole_accelerations(m: Model, q: Expression, v: Expression, own: Expression) -> Expression:
     """All accelerations of a motion that keeps the loops closed, from the commanded ones."""
     if not m.closed:
         return spread(m, own)
-    _, J, gamma, _ = _closure(m, q, v)
-    return _followed(m, J, own, gamma)
+    found, motion = _closure(m, q, v)
+    return motion.whole(own, found.gamma)
 
 
 def reference_accelerations(
@@ -93,29 +94,9 @@ def reference_accelerations(
     if not m.closed:
         return spread(m, own)
     held = casadi.SX.sym("w", m.nv)
-    J = _closure(m, q, None).J
-    turning = casadi.jtimes(J @ held, q, coordinate_rates(m, q) @ v)
-    return _followed(m, J, own, -casadi.substitute(casadi.densify(turning), held, w))
-
-
-def _followed(m: Model, J: Expression, own: Expression, right: Expression) -> Expression:
-    """x with J x = right and its commanded entries given."""
-    i, e = list(commanded(m)), list(structure(m.nominal).partition.dependent)
-    made = zeros(m.nv)
-    made[i, :] = own
-    made[e, :] = OrthogonalFactors(J[:, e]).solve(right - J[:, i] @ own)
-    return made
-
-
-def velocity_coefficients(m: Model, q: Expression) -> Expression:
-    """N with v = N v_c: all velocities from the commanded ones, where nothing is driven in time."""
-    i, e = list(commanded(m)), list(structure(m.nominal).partition.dependent)
-    N = zeros(m.nv, len(i))
-    N[i, :] = casadi.SX.eye(len(i))
-    if e:
-        J = _closure(m, q, None).J
-        N[e, :] = OrthogonalFactors(J[:, e]).solve(-J[:, i])
-    return N
+    found, motion = _closure(m, q, None)
+    turning = casadi.jtimes(found.J @ held, q, coordinate_rates(m, q) @ v)
+    return motion.whole(own, -casadi.substitute(casadi.densify(turning), held, w))
 
 
 def forces_for(m: Model, q: Expression, v: Expression, a: Expression) -> Expression:
@@ -132,10 +113,10 @@ def actuators(m: Model, q: Expression, needed: Expression) -> Expression:
         return needed[list(m.actuated_velocities), :]
     p = structure(m.nominal).partition
     return actuator_forces(
-        needed, _closure(m, q, None).J, p, m.actuated_velocities, None, "elimination"
+        needed,
+        closure.equations(m, q, None, p.rows).J,
+        p,
+        m.actuated_velocities,
+        None,
+        "elimination",
     ).forces
-
-
-def error(m: Model, first: Any, second: Any) -> Any:
-    """The commanded part of a column along all velocities, such as the difference of two of them."""
-    return (first - second)[list(commanded(m)), :]

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
+from eslabon.formulas.constrained.independent_motion import IndependentMotion
 from eslabon.formulas.derivatives.linearization import linear_terms
 from eslabon.formulas.derivatives.measured_outputs import Output
-from eslabon.formulas.kinematics.closure import equations
+from eslabon.formulas.kinematics.closure import Closure, equations
 from eslabon.formulas.kinematics.symbols import zeros
-from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.formulas.structure import Partition
 from eslabon.model import Model
@@ -168,28 +168,22 @@ class Filter:
 
     def _independent_map(self, q: Expression) -> Expression:
         """N of dq = N x: how all joints move with the independent ones."""
-        i, e = list(self.design.partition.independent), list(self.design.partition.dependent)
-        N = zeros(self.m.nv, len(i))
-        N[i, :] = casadi.SX.eye(len(i))
-        J = equations(self.m, q, None, self.design.partition.rows).J
-        N[e, :] = -OrthogonalFactors(J[:, e]).solve(J[:, i])
-        return casadi.vec(N)
+        return casadi.vec(self._motion(q)[1].N)
 
     def _closing(self, q: Expression) -> Expression:
         """Newton's correction of the dependent coordinates."""
-        e = list(self.design.partition.dependent)
-        phi, J, _, _ = equations(self.m, q, None, self.design.partition.rows)
-        shift = zeros(self.m.nv)
-        shift[e, :] = -OrthogonalFactors(J[:, e]).solve(phi)
-        return integrate(self.m, q, shift)
+        found, motion = self._motion(q)
+        return integrate(self.m, q, motion.dependent_motion(-found.phi))
 
     def _following(self, q: Expression, v: Expression) -> Expression:
         """The velocities, the dependent ones as the loops ask for."""
-        i, e = list(self.design.partition.independent), list(self.design.partition.dependent)
-        J = equations(self.m, q, None, self.design.partition.rows).J
-        made = casadi.SX(v)
-        made[e, :] = -OrthogonalFactors(J[:, e]).solve(J[:, i] @ v[i, :])
-        return made
+        motion = self._motion(q)[1]
+        return motion.whole(v[motion.independent, :])
+
+    def _motion(self, q: Expression) -> tuple[Closure, IndependentMotion]:
+        p = self.design.partition
+        found = equations(self.m, q, None, p.rows)
+        return found, IndependentMotion(found.J, p.independent, p.dependent)
 
     def _closed(self, q: Expression, v: Expression) -> tuple[Expression, Expression]:
         """A state whose independent part is the given one and which keeps the loops closed."""
