@@ -12,6 +12,7 @@ import pytest
 
 import eslabon as es
 from eslabon.motion.simulation.applied_system import System
+from eslabon.motion.simulation.branch_neighbours import Branch
 from eslabon.motion.simulation.branch_rates import BranchRates
 from eslabon.motion.trajectory import Trajectory
 from motion.simulation.change_points import (
@@ -142,6 +143,29 @@ def test_a_tighter_tolerance_gives_a_better_answer(count, seconds):
         assert worst[-1] < bound(rtol, ideal - exact)
         assert motion.statistics.evaluations < 1.5 * evaluations + 60  # neighbours count
     assert all(b < a for a, b in pairwise(worst))
+
+
+def test_on_a_curved_branch_the_worst_error_falls_with_every_tolerance():
+    """Of eight speeds: never more than three times that of a tolerance ten times looser, and near the bound of the method."""
+    f, m, worst = change_point_equation()[0], change_point(), []
+    speeds = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
+    exact = {speed: alone(f, 2.0, speed, 2.5)[0] for speed in speeds}
+    for rtol in 10.0 ** -np.arange(4, 13):
+        ends = {}
+        for speed in speeds:
+            q, v = change_point_state(2.0, speed)
+            ends[speed] = reached(m, m.project(q), v, 2.5, rtol).q[-1, 0]
+        worst.append(max(abs(ends[speed] - exact[speed]) for speed in speeds))
+        assert worst[-1] < bound(rtol, 0.0)
+    assert all(b < 3 * a for a, b in pairwise(worst))
+
+
+def test_neighbours_tell_the_configuration_among_them():
+    """Beside rank loss on the curved branch: its own place and velocities, with no bias by the distance."""
+    for beside in (1e-4, 0.01, 0.02, 0.04):
+        q, v = change_point_state(np.pi + beside, 6.0)
+        found = Branch(change_point()).neighbours(0.0, np.concatenate([q, v]))
+        np.testing.assert_allclose(found.centre, np.concatenate([q, v]), rtol=0, atol=5e-12)
 
 
 @pytest.mark.parametrize("speed", [1.0, 4.0])
@@ -290,7 +314,7 @@ def test_a_near_miss_that_round_off_hides_ends_in_a_sentence():
 def test_a_start_that_tells_no_branch_is_refused(method):
     """At rest where the rods lie flat, or with a motion that has no part in it."""
     m, q, v = falling_windows(3, 0.0, 0.0)
-    with pytest.raises(es.SingularityError, match="branches of B1, B2 and B3 meet.*Give a v0"):
+    with pytest.raises(es.SingularityError, match=r"branches of B1, B2 and B3 meet.*Give a v0"):
         m.simulate(q, None, 1.0, **method)
     with pytest.raises(es.SingularityError, match=r"\(trajectory 1\)"):
         m.simulate([falling_windows(3, 0.5, 0.0)[1], q], None, 1.0, **method)

@@ -145,9 +145,7 @@ class Run:
         m = self.system.m
 
         def states(t: list[float], rows: list[Floats]) -> tuple[Floats, Floats]:
-            return np.array(t), self.projected(
-                np.reshape(rows, (-1, len(self.x0))), np.array(t)
-            )
+            return np.array(t), self.projected(np.reshape(rows, (-1, len(self.x0))), np.array(t))
 
         events = {
             name: states([t for t, _ in own], [x for _, x in own])

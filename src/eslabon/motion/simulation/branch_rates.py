@@ -53,7 +53,7 @@ class BranchRates:
         self._miss: Miss | None = None
         self._entered = self._near = False
         self._during: list[float] = []  # the first and the last time of the present passage
-        self._decided: list[tuple[float, float, bool]] = []  # the same of passages before, and whether they closed
+        self._decided: list[tuple[float, float, bool]] = []  # those before, and whether they closed
         self.interpolated: list[tuple[float, float]] = []  # when rates were, and how near
         self.neighbours = 0  # that were asked
         self.misses: list[Miss] = []
