@@ -107,8 +107,17 @@ class PoseSearch:
         ranges = Ranges.of(m) if limits else Ranges.of(m).unlimited
         self._solver = Solver(m, problem, ranges)
         self._native = evaluate(m, POSE_SEARCH, problem=problem).native
+        self._unmoved = self._solver.unmoved
         self._limits = ranges.lower, ranges.upper, float(ranges.are_limited)
         self._none, self._home = np.zeros((STARTS, m.nq)), m.home()
+
+    def _starts(self, x: Floats, guess: Floats | None, count: int) -> Floats:
+        """The starts nearest to a target; what does not move the frame is as guessed."""
+        solver = self._solver
+        begin = solver.starts.q[solver.starts.nearest(x * solver.weights, 0, count)]
+        if guess is not None and self._unmoved.any():
+            begin[:, self._unmoved] = guess[self._unmoved]
+        return begin
 
     def __call__(self, pose: Floats, guess: Floats | None, tolerance: float, restarts: int) -> Any:
         """What the kernel gives; None where the general way has more to say."""
@@ -125,14 +134,12 @@ class PoseSearch:
         elif not (np.isfinite(pose).all() and np.abs(pose).max() <= LARGEST):
             return None
         reference = self._home if guess is None else guess
-        x = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3]])
-        lane = Lanes(reference[None], x[None], np.zeros((1, 0)))
         count = min(restarts + (guess is None), STARTS + 1)
-        starts = self._solver.nearest_starts(lane, 0, count, guess is not None)[0]
-        rows = self._none.copy()
-        rows[: count - 1] = starts[1:]
+        x = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3]])
+        begin, rows = self._starts(x, guess, count), self._none.copy()
+        rows[: count - 1] = begin[1:]
         found = self._native(
-            starts[0], pose, reference, rows, float(count), tolerance, *self._limits
+            begin[0], pose, reference, rows, float(count), tolerance, *self._limits
         )
         return (*found[:3], found[3] + steps, *found[4:]) if found[5] > 0 else None
 

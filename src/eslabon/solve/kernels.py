@@ -202,29 +202,34 @@ def search_steps(
     problem: Problem,
 ) -> list[Any]:  # fmt: skip
     """`LOOK` damped steps: where they lead, the best configuration met and its error, and how many
-    began above the goal. Errors may rise, which leads out of many local minima."""
-    step, taken = _one_step(m, problem), casadi.SX(0)
+    began above the goal."""
+    step, taken = search_step(m, problem), casadi.SX(0)
     for _ in range(LOOK):
         taken += error > goal
-        q, best, error = step(q, best, error, x, damping, lower, upper)
+        q, best, error = step(q, best, error, x, damping, goal, lower, upper)
     return [q, best, error, taken]
 
 
-def _one_step(m: Model, problem: Problem) -> Callable[..., Any]:
-    """One step as a function that native code contains once: q, the best one and its error."""
+def search_step(m: Model, problem: Problem) -> Callable[..., Any]:
+    """One step as a function that native code contains once: q, the best one and its error.
+
+    Errors may rise, which leads out of many local minima. After the goal is reached one step more is
+    taken for the last digits; then q stays at the best one, however many steps follow.
+    """
 
     def step(
-        q: Any, best: Any, error: Any, x: Any, damping: Any, lower: Any, upper: Any
+        q: Any, best: Any, error: Any, x: Any, damping: Any, goal: Any, lower: Any, upper: Any
     ) -> list[Any]:
         made = damped_step(m, q, x, damping, (lower, upper), problem)
         better, wild = made.error < error, casadi.logic_not(made.error < np.inf)
         best = casadi.if_else(better, q, best)
         onward = casadi.if_else(wild, best + 0.25 * (q - best), made.q)
+        onward = casadi.if_else(error <= goal, best, onward)
         return [
             casadi.densify(x) for x in (onward, best, casadi.if_else(better, made.error, error))
         ]
 
-    return subroutine("search_step", step, m.nq, m.nq, 1, problem.size(m), 1, m.nq, m.nq)
+    return subroutine("search_step", step, m.nq, m.nq, 1, problem.size(m), 1, 1, m.nq, m.nq)
 
 
 def missed(m: Model, q: Any, x: Any, problem: Problem) -> list[Any]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +36,8 @@ from eslabon.solve.kernels import MISSED, STEPS
 from eslabon.solve.problem import CLOSURE_ALONE, Problem
 from eslabon.solve.ranges import Ranges
 
-if TYPE_CHECKING:
-    from scipy.spatial import cKDTree
-
 Flags = NDArray[np.bool_]
+Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -100,10 +98,23 @@ class Solved(NamedTuple):
 
 
 class Starts(NamedTuple):
-    """Configurations to start from, and a tree of the values that each has, weighted."""
+    """Configurations to start from, the values that each has, weighted, (numbers, starts), and the
+    squares of their lengths."""
 
     q: Floats
-    values: cKDTree
+    values: Floats
+    squares: Floats
+
+    def nearest(self, x: Floats, first: int, count: int) -> Places:
+        """For weighted values (..., numbers) the starts in the order of their distances, from the
+        first-th on, (..., count); no lane's order depends on the others."""
+        far = self.squares - 2.0 * np.einsum("...i,ij->...j", x, self.values)
+        last = min(first + count, len(self.q))
+        near = far.argpartition(last - 1)[..., :last]
+        if far.ndim == 1:  # of one lane without the functions that serve all
+            return near[far[near].argsort()][first:]
+        order = np.take_along_axis(far, near, axis=-1).argsort()
+        return np.take_along_axis(near, order, axis=-1)[..., first:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,11 +211,13 @@ class Solver:
         return best
 
     @cached_property
-    def _weights(self) -> Floats:
+    def weights(self) -> Floats:
+        """What each number of a value counts when near targets are told from far ones."""
         return _value_weights(self.m, self.problem)
 
     @cached_property
-    def _unmoved(self) -> Flags:
+    def unmoved(self) -> Flags:
+        """The coordinates that the problem does not solve for."""
         return _unmoved(self.m, self.problem)
 
     @cached_property
@@ -216,10 +229,9 @@ class Solver:
     def nearest_starts(self, lanes: Lanes, first: int, count: int, guessed: bool) -> Floats:
         """For each lane starts in the order of their distances from its target, from the first-th on,
         (lanes, count, nq); what does not move a frame is as guessed."""
-        order = range(first + 1, first + count + 1)
-        _, nearest = self.starts.values.query(lanes.x * self._weights, k=order)
-        q = self.starts.q[nearest]
-        return np.where(self._unmoved, lanes.start[:, None], q) if guessed else q
+        q = self.starts.q[self.starts.nearest(lanes.x * self.weights, first, count)]
+        some = guessed and self.unmoved.any()
+        return np.where(self.unmoved, lanes.start[:, None], q) if some else q
 
     def _first_of(self, begin: Floats, lanes: Lanes) -> Found:
         """Of several starts (lanes, starts, nq) the first that arrives, else the one that comes nearest;
@@ -282,7 +294,7 @@ class Solver:
         """All configurations that any start leads one lane to, the first ones first, and the steps."""
         begin = self.starts.q
         if guessed:
-            begin = np.where(self._unmoved, lanes.start, begin)
+            begin = np.where(self.unmoved, lanes.start, begin)
             begin = np.vstack([lanes.start, begin])
         every = lanes.take(np.zeros(len(begin), dtype=int))._replace(start=begin)
         end = self.walk(every)
@@ -310,15 +322,13 @@ def _value_weights(m: Model, problem: Problem) -> Floats:
 
 @per_model
 def _starts(m: Model, problem: Problem, limited: bool) -> Starts:
-    from scipy.spatial import cKDTree
-
     ranges = Ranges.of(m, float(characteristic_length(m)))
     ranges = ranges if limited else ranges.unlimited
     q = np.where(_unmoved(m, problem), m.home(), ranges.spread(SETTINGS.starts))
     if m.closed:
         q = _closed_starts(m, ranges, q)
     values = problem.values(m, q) * _value_weights(m, problem)
-    return Starts(q, cKDTree(values))
+    return Starts(q, np.ascontiguousarray(values.T), np.square(values).sum(axis=-1))
 
 
 def _closed_starts(m: Model, ranges: Ranges, q: Floats) -> Floats:

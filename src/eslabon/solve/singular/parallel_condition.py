@@ -89,6 +89,7 @@ class Measured(NamedTuple):
     locked : velocities of other actuators, which have errors of their own.
     passive : velocities that give way.
     plane : x, y and the normal of the plane of motion, if there is one.
+    closes : whether the loops can close with any errors.
     """
 
     twists: tuple[Ends, ...] = ()
@@ -97,6 +98,7 @@ class Measured(NamedTuple):
     locked: tuple[int, ...] = ()
     passive: tuple[int, ...] = ()
     plane: tuple[tuple[float, float, float], ...] = ()
+    closes: bool = True
 
     @property
     def is_length(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -343,8 +345,20 @@ def symbolic_parallel_condition(
     rows: Sequence[int],
     solve: Callable[[Expression, Expression], Expression] | None = None,
 ) -> Expression:
-    """The condition in symbols, of a mechanism with as many retained rows as passive velocities, whose errors can all be
-    closed (`all_errors_close`); `solve(A, B)` gives A^-1 B."""
+    """The condition in symbols, from rows of the constraints that are independent where joints have
+    errors (`error_rows`); `solve(A, B)` gives A^-1 B."""
+    x = _symbolic_terms(m, q, unit, measured, rows)
+    if measured.closes:
+        back = (solve or casadi.solve)(x.constraints, casadi.densify(x.constraints_by_errors))
+        H = x.twists_by_errors - casadi.mtimes(x.twists, back)
+    else:
+        H = _compatible_motions(x)
+    return 1 / casadi.sqrt(1 + casadi.sumsqr(H) / _errors(measured))
+
+
+def _symbolic_terms(
+    m: Model, q: Expression, unit: Expression | float, measured: Measured, rows: Sequence[int]
+) -> ErrorTerms:
     found, passive, locked = (
         error_motions(m, q, measured),
         list(measured.passive),
@@ -358,10 +372,34 @@ def symbolic_parallel_condition(
     J = casadi.mtimes(equations(m, q, None, rows).J, casadi.diag(casadi.vertcat(*speeds)))
     J_e = comparable(m, found.constraints_by_errors[list(rows), :], rows)
     J_e = casadi.mtimes(J_e, casadi.diag(casadi.vertcat(*errors)))
-    right = casadi.horzcat(J_e, J[:, locked])
-    follow = (solve or casadi.solve)(casadi.densify(J[:, passive]), casadi.densify(right))
-    H = casadi.horzcat(T_e, T[:, locked]) - casadi.mtimes(T[:, passive], follow)
-    return 1 / casadi.sqrt(1 + casadi.sumsqr(H) / _errors(measured))
+    return ErrorTerms(
+        T[:, passive],
+        casadi.horzcat(T_e, T[:, locked]),
+        casadi.densify(J[:, passive]),
+        casadi.horzcat(J_e, J[:, locked]),
+    )
+
+
+def _compatible_motions(x: ErrorTerms) -> Expression:
+    """H over the errors e with which loops can close: H (1 - Q^+ Q) with Q = (1 - J_p J_p^+) J_e.
+
+    All inverses G of J_p give the same motions for these. That of least squares weighted by the
+    inverse of S = J_e J_e^T + J_p J_p^T needs no rank and no pivots, and then
+
+        Q^+ Q = J_e^T S^-1 (1 - J_p G) J_e,    G = (J_p^T S^-1 J_p)^-1 J_p^T S^-1.
+    """
+    J_p, J_e = casadi.sparsify(x.constraints), casadi.sparsify(x.constraints_by_errors)
+    S = casadi.mtimes(J_e, J_e.T) + casadi.mtimes(J_p, J_p.T)
+    weighted = _solved(S, casadi.horzcat(J_p, J_e))
+    W_p, W_e = weighted[:, : J_p.shape[1]], weighted[:, J_p.shape[1] :]
+    back = _solved(casadi.mtimes(J_p.T, W_p), casadi.mtimes(J_p.T, W_e))
+    H = x.twists_by_errors - casadi.mtimes(x.twists, back)
+    return H - casadi.mtimes(casadi.mtimes(H, J_e.T), W_e - casadi.mtimes(W_p, back))
+
+
+def _solved(A: Expression, B: Expression) -> Expression:
+    """A^-1 B of a symmetric positive definite matrix."""
+    return casadi.ldl_solve(B, *casadi.ldl(A, True))
 
 
 # -- comparable, and what follows ------------------------------------------------------------------
@@ -470,7 +508,7 @@ def _amplification(x: ErrorTerms, passive: PassiveInverse, measured: Measured) -
     follow = passive.inverse @ x.constraints_by_errors
     motion = x.twists_by_errors - x.twists @ follow
     k, rows, errors = x.constraints_by_errors.shape
-    if measured.plane or rows <= x.constraints.shape[2]:  # all errors can be closed
+    if measured.closes:
         none, square = np.zeros((k, rows, errors)), np.square(motion).sum(axis=(1, 2))
         back = np.zeros((k, errors, rows))
         return _Amplification(follow, none, back, motion, motion, square)
