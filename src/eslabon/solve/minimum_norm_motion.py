@@ -16,10 +16,10 @@ from eslabon.solve.rates import RATES_OF_TWISTS, Rates, rates
 from eslabon.solve.refinement import Refinement
 from eslabon.solve.solver import Lanes
 
-MOST_EVALUATIONS = (
-    20_000  # of the rates: a motion that needs more crawls into a singular configuration
-)
-LOST = 1e-3  # of the velocity that is asked for: what is missed of it where the mechanism cannot follow
+# Of the rates: a motion that needs more crawls into a singular configuration.
+MOST_EVALUATIONS = 20_000
+# Of the velocity that is asked for: what is missed of it where the mechanism cannot follow.
+LOST = 1e-3
 
 
 class Twisting(Protocol):
@@ -53,6 +53,8 @@ def minimum_norm_motion(
         run = DOP853(speed, t[0], q, t[-1], rtol=1e-9, atol=1e-11, max_step=longest)
         while run.status == "running" and run.nfev < MOST_EVALUATIONS:
             run.step()
+            if run.status == "failed":
+                break
             after = t > run.t_old
             reached[after] = run.dense_output()(np.minimum(t[after], run.t)).T
             asked, made = asked_rates(run.t, np.asarray(normalize(m, run.y)))
