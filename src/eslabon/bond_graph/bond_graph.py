@@ -469,6 +469,21 @@ class BondGraph(Graph):
 
         return observer_graph(self, poles, **options)
 
+    def feedback_graph(
+        self, gains: Any, *, x: ArrayLike | None = None, estimate: ObserverGraph | None = None
+    ) -> BondGraph:
+        """The graph with u = u_ref - K (x - x0) fed back from its states, or from the estimates of an observer; see
+        `eslabon.bond_graph.feedback_graph.feedback_graph`.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph("cart", {"F": "Se", "j": "1", "m": "I: 2", "k": "C: 0.5"}, ["F -> j -> m", "j -> k"])
+        >>> g.feedback_graph([[3.0, 1.0]])
+        <BondGraph cart_closed: 5 bonds, 1 input, 2 states>
+        """
+        from eslabon.bond_graph.feedback_graph import feedback_graph
+
+        return feedback_graph(self, gains, x=x, estimate=estimate)
+
     def causal_paths(
         self,
         start: str | Iterable[str] | None = None,
