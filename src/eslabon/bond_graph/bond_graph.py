@@ -44,7 +44,7 @@ class BondGraph(Graph):
     ----------
     name : what it is called.
     elements : by name, each as "kind" or "kind: value", or as a table with `kind`, `value`, `law`, `inverse`, `energy`, `momenta`,
-        `state` and `domain`, or another graph as a submodel. Kinds are Se, Sf, MSe, MSf, I, C, R, RS, whose bond out is its
+        `state`, `width` and `domain`, or another graph as a submodel. Kinds are Se, Sf, MSe, MSf, I, C, R, RS, whose bond out is its
         heat, IC, an energy function of momenta and displacements, TF, GY, MTF, MGY, 0, 1, De, Df, the residual sinks rSf, whose flow is a state that makes its effort vanish, and rSe, whose effort holds its flow at zero, and
         `port`, where a submodel is bonded from outside. A source without a value is an input. Values are numbers or
         expressions of parameters, those of modulated elements also of the time `t` and of variables of the graph: p2, q3, f2, e3
