@@ -44,7 +44,7 @@ class BondGraph(Graph):
     ----------
     name : what it is called.
     elements : by name, each as "kind" or "kind: value", or as a table with `kind`, `value`, `law`, `inverse`, `energy`, `momenta`,
-        `state` and `domain`, or another graph as a submodel. Kinds are Se, Sf, MSe, MSf, I, C, R, RS, whose bond out is its
+        `state`, `width` and `domain`, or another graph as a submodel. Kinds are Se, Sf, MSe, MSf, I, C, R, RS, whose bond out is its
         heat, IC, an energy function of momenta and displacements, TF, GY, MTF, MGY, 0, 1, De, Df, the residual sinks rSf, whose flow is a state that makes its effort vanish, and rSe, whose effort holds its flow at zero, and
         `port`, where a submodel is bonded from outside. A source without a value is an input. Values are numbers or
         expressions of parameters, those of modulated elements also of the time `t` and of variables of the graph: p2, q3, f2, e3
@@ -468,6 +468,21 @@ class BondGraph(Graph):
         from eslabon.bond_graph.observer_graph import observer_graph
 
         return observer_graph(self, poles, **options)
+
+    def feedback_graph(
+        self, gains: Any, *, x: ArrayLike | None = None, estimate: ObserverGraph | None = None
+    ) -> BondGraph:
+        """The graph with u = u_ref - K (x - x0) fed back from its states, or from the estimates of an observer; see
+        `eslabon.bond_graph.feedback_graph.feedback_graph`.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph("cart", {"F": "Se", "j": "1", "m": "I: 2", "k": "C: 0.5"}, ["F -> j -> m", "j -> k"])
+        >>> g.feedback_graph([[3.0, 1.0]])
+        <BondGraph cart_closed: 5 bonds, 1 input, 2 states>
+        """
+        from eslabon.bond_graph.feedback_graph import feedback_graph
+
+        return feedback_graph(self, gains, x=x, estimate=estimate)
 
     def causal_paths(
         self,

@@ -82,6 +82,7 @@ class Element:
     momenta : of IC how many of its ports, the first ones, are those of an inertia.
     state : what the energy variables of a storage are called, one name a port; () is p or q with the bond's name.
     domain : one of `DOMAINS`, or ""; of RS that of its heat.
+    width : how many elements, each with a bond of a vector bond, it stands for.
     model, parameters : of a submodel its description, and its parameters' values in those of the graph.
     """
 
@@ -96,6 +97,7 @@ class Element:
     parameters: tuple[tuple[str, Number], ...] = ()
     energy: Law | None = None
     momenta: int = 0
+    width: int = 1
 
     @property
     def rules(self) -> Kind:

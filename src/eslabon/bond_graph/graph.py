@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
+
 from eslabon.arguments import Floats, instance, known_words, mapping, text
 from eslabon.bond_graph.definitions import Chain
 from eslabon.bond_graph.elements import DOMAINS, Bond, Description, Element, Port
@@ -180,6 +182,15 @@ class Graph(Parametric[Description]):
         >>> import eslabon as es, numpy as np
         >>> es.load("elbow").bond_graph().check_state(np.zeros(4), np.zeros(()))
         """
+
+    def drawn_state(self, rng: np.random.Generator, size: int) -> Floats:
+        """A state drawn at random, of those that the graph can have, and which are so many numbers.
+
+        >>> import eslabon as es, numpy as np
+        >>> es.BondGraph.load("morales_puma").drawn_state(np.random.default_rng(0), 4).shape
+        (4,)
+        """
+        return rng.uniform(0.1, 0.9, size)
 
     # -- parameters -----------------------------------------------------------------------------
 

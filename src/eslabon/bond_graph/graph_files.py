@@ -207,6 +207,8 @@ def _element(x: Element) -> Any:
         given = getattr(x, key)
         if given is not None:
             table[key] = _plain(given)
+    if x.width > 1:
+        table["width"] = x.width
     if x.momenta > 1:
         table["momenta"] = x.momenta
     if x.state:

@@ -19,6 +19,7 @@ from eslabon.bond_graph.causality import causality
 from eslabon.bond_graph.elements import Element
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_formulas import JACOBIAN, RATES, X, input_names, order
+from eslabon.bond_graph.graph_switching import SwitchedRun, choices_of, follow_inputs
 from eslabon.bond_graph.graph_values import (
     BondVariables,
     bond_variables,
@@ -311,6 +312,16 @@ def _adaptive(
 ) -> tuple[Floats, Floats]:
     """SciPy's solver, anew after each jump of the inputs."""
     moments, rows = [times[:1]], [x[None]]
+    held = isinstance(given, Table) and given.holds
+    found = choices_of(g) if _jumping(g) else None
+    if found is not None and (held or not follow_inputs(found)):
+        function(g, RATES)(x, next(_intervals(g, given, times))[2](times[0]), times[0])
+        run = SwitchedRun(g, found, (times[0], times[-1]), method, options)
+        for begin, end, u in _intervals(g, given, times):
+            t, states, x = run.interval(x, u, begin, end, times if report else None)
+            moments.append(np.array(t))
+            rows.append(np.reshape(states, (-1, x.shape[-1])))
+        return np.concatenate(moments), np.concatenate(rows)
     for begin, end, u in _intervals(g, given, times):
         wanted = np.unique([*times[(times > begin) & (times <= end)], end]) if report else None
         run = _solved(g, x, u, (begin, end), method, {**options, "t_eval": wanted})
@@ -358,7 +369,7 @@ class _Progress:
     along the jump, as friction mu*sign(f) makes it do at rest."""
 
     def __init__(self, g: Graph, span: tuple[float, float]) -> None:
-        self.choosing, self.name = _choosing(g), g.name
+        self.choosing, self.name = _jumping(g), g.name
         self.count, self.mark, self.least = 0, span[0], SLOWEST * (span[1] - span[0])
 
     def __call__(self, t: float) -> float:
@@ -374,7 +385,7 @@ class _Progress:
         return t
 
 
-def _choosing(g: Graph) -> str:
+def _jumping(g: Graph) -> str:
     """The elements whose laws or values choose, by sign or abs, for a sentence."""
     found = [
         x.name

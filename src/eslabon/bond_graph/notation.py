@@ -39,6 +39,7 @@ KEYS = (
     "inverse",
     "energy",
     "momenta",
+    "width",
     "state",
     "domain",
     "model",
@@ -147,6 +148,7 @@ def element(
         momenta=whole_number(
             table.get("momenta", KINDS[kind].momenta), f"the momenta of '{name}'", 0
         ),
+        width=whole_number(table.get("width", 1), f"the width of '{name}'", 1, PORTS),
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from eslabon.arguments import known_words
 from eslabon.bond_graph.elements import Bond, Description, Element
+from eslabon.bond_graph.vector_bonds import widened
 from eslabon.errors import ModelError, suggest
 from eslabon.model.parameter_expressions import Number, rename_parameters
 
@@ -22,6 +23,7 @@ def flatten(d: Description, depth: int = 0) -> Description:
     """The same graph without submodels; its own ports stay."""
     if depth > DEEPEST:
         raise ModelError(f"{d.name} has submodels in submodels more than {DEEPEST} deep.")
+    d = widened(d)
     elements: list[Element] = []
     bonds = list(d.bonds)
     inner_bonds: list[Bond] = []

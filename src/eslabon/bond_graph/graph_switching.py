@@ -1,0 +1,227 @@
+"""Runs of graphs whose laws jump, such as friction mu*sign(f), under adaptive methods.
+
+Choices of the rates are frozen within a step, and change where a surface is reached; where both sides push back the state
+slides along it, with a mode between -1 and 1 (`compiler.switching`, `motion.simulation.mode_switches`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eslabon.arguments import Floats
+from eslabon.bond_graph.graph import Graph
+from eslabon.bond_graph.graph_formulas import T, U, X, input_names, order
+from eslabon.bond_graph.state_equations import Evaluation
+from eslabon.compiler.calls import free_symbols, inlined
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Argument, Formula
+from eslabon.compiler.switching import Switching, switching
+from eslabon.motion.simulation.adaptive_steps import IMPLICIT, MULTISTEP
+from eslabon.motion.simulation.mode_switches import PARTS, Modes, SwitchingError
+from eslabon.motion.simulation.simulation_errors import SimulationError
+from eslabon.numerics.scalars import Expression, casadi
+
+Parts = list[tuple[list[float], list[Floats]]]
+
+
+def _rates_of(g: Graph) -> tuple[Any, list[Expression]] | None:
+    """The rates as a function of x, u, t and free symbols; None where an algebraic loop is iterated."""
+    x, u, t = (
+        casadi.SX.sym(name, size)
+        for name, size in (("x", order(g)), ("u", len(input_names(g))), ("t", 1))
+    )
+    e = Evaluation.of_state(g, x, u, t)
+    rates = casadi.densify(e.rates)
+    if e.loops.made:
+        return None
+    free = free_symbols([x, u, t], [rates])
+    return casadi.Function("rates", [x, u, t, *free], [rates]), free
+
+
+def choices_of(g: Graph) -> Switching | None:
+    """Where the rates of a graph choose; None where they do not."""
+    if "switching" not in g.memory:
+        found = _rates_of(g)
+        made = switching(found[0]) if found is not None else None
+        g.memory["switching"] = made if made is not None and made.names else None
+    known: Switching | None = g.memory["switching"]
+    return known
+
+
+def follow_inputs(found: Switching) -> bool:
+    """Whether surfaces move with inputs, whose rates nobody knows."""
+    symbols = found.surfaces.sx_in()
+    g = found.surfaces.call(symbols, True, False)[0]
+    return bool(casadi.depends_on(g, symbols[1]))
+
+
+def frozen_rates(
+    g: Graph, x: Expression, u: Expression, t: Expression, modes: Expression, size: int = 0
+) -> Expression:
+    """x' with frozen choices."""
+    f, free = _found(g)
+    return f.function.call([x, u, t, *free, modes], True, False)[0]
+
+
+def surfaces(
+    g: Graph,
+    x: Expression,
+    u: Expression,
+    t: Expression,
+    modes: Expression,
+    rates: Expression,
+    size: int = 0,
+) -> list[Expression]:
+    """The functions whose signs are the modes, and their rates along those of the state."""
+    f, free = _found(g)
+    made = inlined(f.surfaces.call([x, u, t, *free, modes], True, False)[0])
+    along = casadi.jtimes(made, casadi.vertcat(x, t), casadi.vertcat(rates, 1))
+    return [made, casadi.densify(along)]
+
+
+def _found(g: Graph) -> tuple[Switching, list[Expression]]:
+    found = _rates_of(g)
+    assert found is not None  # who asks has looked
+    return switching(found[0]), found[1]
+
+
+def _modes(_: Graph, size: int = 0) -> tuple[int]:
+    return (size,)
+
+
+MODES = Argument("modes", _modes)
+FROZEN = Formula(
+    "frozen_graph_rates", frozen_rates, (X, U, T, MODES), (Argument("rates", X.shape),), {"size": 0}
+)
+SURFACES = Formula(
+    "graph_surfaces",
+    surfaces,
+    (X, U, T, MODES, Argument("rates", lambda g, **_: (order(g),))),
+    (Argument("g"), Argument("g_rate")),
+    {"size": 0},
+    rare=True,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SwitchedGraph:
+    """The rates of a graph with modes as an input, under inputs that are known in time."""
+
+    g: Graph
+    found: Switching
+    u: Callable[[float], Any]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.found.names
+
+    def _given(self, t: Any) -> Floats:
+        if np.ndim(t) == 0:
+            return np.asarray(self.u(float(t)), dtype=float)
+        return np.array([self.u(float(s)) for s in t], dtype=float)
+
+    def rates(self, t: float, x: Floats, modes: Floats) -> Floats:
+        made: Floats = evaluate(self.g, FROZEN, size=self.found.size)(x, self._given(t), t, modes)
+        return made
+
+    def surfaces(self, t: Any, x: Floats, modes: Floats, rates: Floats) -> tuple[Floats, Floats]:
+        f = evaluate(self.g, SURFACES, size=self.found.size)
+        made: tuple[Floats, Floats] = f(x, self._given(t), t, modes, rates)
+        return made
+
+    def choices(self, t: float, x: Floats) -> Floats:
+        made: Floats = self.found.choices(x, self._given(t), t).full().ravel()
+        return made
+
+    def settled(self, modes: Floats) -> Floats:
+        return self.found.settled(modes)
+
+
+class SwitchedRun:
+    """One state, from one time to the next, with the modes that it carries along."""
+
+    def __init__(self, g: Graph, found: Switching, span: tuple[float, float], method: str, options: dict[str, Any]) -> None:  # fmt: skip
+        self.g, self.found, self.span, self.method, self.options = g, found, span, method, options
+        self.modes: Modes | None = None
+
+    def interval(
+        self, x: Floats, u: Callable[[float], Any], begin: float, end: float, times: Floats | None
+    ) -> tuple[list[float], list[Floats], Floats]:
+        """Times and states that are reported, at the given times or at every step, and the last state."""
+        system = SwitchedGraph(self.g, self.found, u)
+        if self.modes is None:
+            self.modes = Modes(system, self.span[1] - self.span[0])
+        self.modes.system = system
+        t = begin
+        reported: tuple[list[float], list[Floats]] = ([], [])
+        try:
+            self.modes.start(begin, x)
+            solver = self._solver(t, x, end)
+            while solver.status == "running":
+                message = solver.step()
+                if solver.status == "failed":
+                    raise SwitchingError(message or "the step it would need is too small.")
+                dense = self._dense(solver)
+                before, (t, x, surface) = solver.t_old, self._reached(solver, dense)
+                self._report(reported, before, t, x, dense, times)
+                if surface is not None:
+                    sizes = self.modes.sizes(np.linspace(before, solver.t, PARTS + 1), dense)
+                    self.modes.switch(t, x, surface, sizes)
+                    if t >= end:
+                        break
+                    solver = self._solver(t, x, end, solver.step_size)
+        except SwitchingError as error:
+            raise SimulationError(
+                f"{self.g.name} cannot be integrated beyond t = {t:g} s: {error}"
+            ) from None
+        return *reported, x
+
+    def _dense(self, solver: Any) -> Callable[[Any], Floats]:
+        """The states in the last step, its end as the solver has it."""
+        inside, end, y = solver.dense_output(), solver.t, np.array(solver.y)
+
+        def state(t: Any) -> Floats:
+            x = np.array(inside(t).T)
+            x[np.asarray(t) == end] = y
+            return x
+
+        return state
+
+    def _reached(self, solver: Any, dense: Any) -> tuple[float, Floats, int | None]:
+        """Where a step ends: at the first change of modes that changes something, or at its own end."""
+        assert self.modes is not None
+        begin, end = solver.t_old, solver.t
+        while (found := self.modes.first_switch(begin, end, dense)) is not None:
+            t, surface = found
+            if not self.modes.is_idle(t, dense(t), end, dense(end), surface):
+                return t, dense(t), surface
+            self.modes.flip(surface)
+            begin = t
+        self.modes.step_done()
+        return end, np.array(solver.y), None
+
+    def _report(
+        self, reported: tuple[list[float], list[Floats]], before: float, t: float, x: Floats, dense: Any, times: Floats | None,
+    ) -> None:  # fmt: skip
+        if times is None:
+            inside = np.zeros(0) if t == before else np.array([t])
+        else:
+            inside = times[(times > before) & (times <= t)]
+        reported[0].extend(inside.tolist())
+        reported[1].extend(x if s == t else dense(s) for s in inside.tolist())
+
+    def _solver(self, t: float, x: Floats, end: float, first: float | None = None) -> Any:
+        from scipy import integrate
+
+        assert self.modes is not None
+        options = dict(self.options)
+        if first is not None and self.method not in MULTISTEP:
+            options["first_step"] = min(first, end - t)
+        if self.method not in IMPLICIT:
+            options.pop("jac", None)
+        with np.errstate(all="ignore"):
+            return getattr(integrate, self.method)(self.modes.rates, t, x, end, **options)
