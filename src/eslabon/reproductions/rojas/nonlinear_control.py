@@ -6,9 +6,11 @@ from functools import cache
 
 import numpy as np
 
-import eslabon as es
 from eslabon.language import phrase
 from eslabon.mechanism import Floats
+from eslabon.motion.motion_forms import as_trajectory
+from eslabon.motion.simulation.simulate import simulate
+from eslabon.motion.trajectory import Trajectory
 from eslabon.reproductions.comparison import THESIS, Exhibit, Section
 from eslabon.reproductions.figures import Figure, Panel
 from eslabon.reproductions.rojas.listing import SLIPS, Arm, position_matrix
@@ -16,7 +18,10 @@ from eslabon.reproductions.rojas.modal_gains import DAMPING, FREQUENCY
 from eslabon.reproductions.rojas.straight_line import linear, robot, whole
 from eslabon.reproductions.rojas.tables import MIDDLE
 from eslabon.reproductions.verdicts import greatest, statement
-from eslabon.systems.control.modal_law import scheduled_feedback
+from eslabon.systems.control.control_law import ControlLaw
+from eslabon.systems.control.modal_law import modal, scheduled_feedback
+from eslabon.systems.control.perturbed_inertias import perturbed
+from eslabon.systems.control.pole_placement import place
 
 GRAVITY = 9.81  # upward, as the listing has it
 INSTANTS = np.linspace(0.0, 1.0, 41)  # of the tables of gains
@@ -44,9 +49,9 @@ TEXT = (
 
 
 @cache
-def laws() -> dict[str, es.control.ControlLaw]:
+def laws() -> dict[str, ControlLaw]:
     """The four laws, with the same torques along the move."""
-    m, move = robot(GRAVITY), es.as_trajectory(robot(GRAVITY), whole())
+    m, move = robot(GRAVITY), as_trajectory(robot(GRAVITY), whole())
     state = move.at(INSTANTS)
     lm = m.linearize(state.q, state.v, a=state.a)
     spring, damper = FREQUENCY**2, 2 * DAMPING * FREQUENCY
@@ -65,7 +70,7 @@ def laws() -> dict[str, es.control.ControlLaw]:
         name: scheduled_feedback(m, move, INSTANTS, np.concatenate([K, lm.tau[..., None]], -1), "scheduled feedback")
         for name, K in gains.items()
     }  # fmt: skip
-    return {EXACT: es.control.modal(m, move, FREQUENCY, DAMPING), **others}
+    return {EXACT: modal(m, move, FREQUENCY, DAMPING), **others}
 
 
 @cache
@@ -73,23 +78,23 @@ def least_gains() -> Floats:
     """K at 0.45 s with the poles of six oscillators, of least norm."""
     half = DAMPING + 1j * np.sqrt(1 - DAMPING**2)
     poles = np.concatenate([-SPREAD * half, -SPREAD * half.conjugate()])
-    return es.control.place(linear(MIDDLE, GRAVITY), poles, method="minimum_norm").K
+    return place(linear(MIDDLE, GRAVITY), poles, method="minimum_norm").K
 
 
-def run(name: str, off: float, inertia: float = 1.0) -> es.Trajectory:
+def run(name: str, off: float, inertia: float = 1.0) -> Trajectory:
     """The nonlinear robot under a law, all joints off by so much at the start."""
     m, move = robot(GRAVITY), whole()
-    tried, _ = es.control.perturbed(m, 0.5, 1)
+    tried, _ = perturbed(m, 0.5, 1)
     factors = {p: inertia for p in tried.parameters if p not in m.parameters}
     t = np.linspace(0.0, END, 601)
-    return tried.simulate(
-        move.q[0] + off, move.v[0], t, laws()[name], parameters=factors, method="rk4", step=2e-3, progress=False
+    return simulate(
+        tried, move.q[0] + off, move.v[0], t, laws()[name], parameters=factors, method="rk4", step=2e-3, progress=False
     )  # fmt: skip
 
 
-def hand_error(motion: es.Trajectory) -> Floats:
+def hand_error(motion: Trajectory) -> Floats:
     """How far the hand is from where it should be, in mm."""
-    m, move = robot(GRAVITY), es.as_trajectory(robot(GRAVITY), whole())
+    m, move = robot(GRAVITY), as_trajectory(robot(GRAVITY), whole())
     wanted = move.at(np.minimum(motion.t, move.span[1])).q
     apart = m.pose(motion.q, "tool")[..., :3, 3] - m.pose(wanted, "tool")[..., :3, 3]
     return np.asarray(1e3 * np.linalg.norm(apart, axis=-1))

@@ -88,11 +88,15 @@ def place(
     choice(method, "method", METHODS)
     require_controllable(made)
     given, start = _given(G, made.B), count(seed, "seed", most=MAX_SEED)
-    for limit in LIMITS if method == "minimum_norm" else (None,):
+    limits = LIMITS if method == "minimum_norm" else (None,)
+    miss: SingularityError | None = None
+    for limit in limits:
         K, condition = _sylvester(made, asked, given, np.random.default_rng(start), limit)
         found = made.closed_by(K).poles
-        if (miss := _miss(asked, found)) is None:
+        miss = _miss(asked, found)
+        if miss is None:
             return PlacedPoles(K, found, condition, method)
+    assert miss is not None
     raise miss
 
 

@@ -360,7 +360,8 @@ class _Search:
                 residual,
             )
         )
-        return Equilibrium(self.m, *parts)
+        names = [x.name for x in fields(Equilibrium)[1:-1]]
+        return Equilibrium(self.m, **dict(zip(names, parts, strict=True)))
 
     def _which(self, k: Any) -> str:
         return f" (state {int(k)})" if len(self.given.q) > 1 and self.given.lead else ""
