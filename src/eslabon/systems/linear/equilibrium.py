@@ -9,6 +9,7 @@ m.equilibrium(v={"spin": 6.28})                     # a steady motion: a governo
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
