@@ -263,6 +263,7 @@ EXPECTED = {
             },
         ),
         "5.6 The closed loop": (2, {}),
+        "5.6 The nonlinear robot": (2, {"K(t) of the listing": WRONG}),
     },
     "mendez": {
         "5.3 The planar arm in closed form": (10, {}),

@@ -322,7 +322,7 @@ class RowAt(Operator):
         address, rows, t = (float(x) for x in arguments)
         shape = int(rows), self.columns
         numbers = (ctypes.c_double * (shape[0] * shape[1])).from_address(int(address))
-        table = np.frombuffer(numbers).reshape(shape)
+        table = np.ctypeslib.as_array(numbers).reshape(shape)
         k = np.searchsorted(table[1:, 0], t, side="right") if t == t else 0
         return [casadi.DM(table[k])]
 

@@ -114,7 +114,8 @@ class Interpolant:
 
     def symbolic(self, data: Any) -> TableSymbols | Self:
         """The table for symbols of `data`; itself, a constant, without."""
-        return self if data is None else TableSymbols(*self.structure, data)
+        coefficients, entries = self.structure
+        return self if data is None else TableSymbols(coefficients, entries, data)
 
     @property
     def knots(self) -> Floats:

@@ -66,6 +66,14 @@ LAWS: dict[str, tuple[Any, Callable[[float], Any]]] = {
     "filtered output feedback": (CART, _filtered),
     "extended Kalman filter": (ARM, _extended),
 }  # fmt: skip
+LAWS["a law of one's own"] = (
+    ARM,
+    lambda s: es.control.law(
+        ARM,
+        lambda t, q, v, K, goal: K @ (goal - q) - 2 * v,
+        numbers={"K": s * np.array([[5.0, 1.0], [1.0, 4.0]]), "goal": [0.3, 0.2]},
+    ),
+)
 WAYS = {"fixed": {"method": "rk4", "step": 1e-3}, "explicit": {}, "implicit": {"method": "Radau"}}
 
 
@@ -124,3 +132,11 @@ def test_each_trajectory_may_have_a_gain_of_its_own(way: str) -> None:
         motion = CART.simulate([0.05, 0.05], None, [0.0, 0.05, 0.1], alone, **options)
         assert np.array_equal(motion.q, together.q[k])
         assert np.array_equal(motion.tau, together.tau[k])
+
+
+@pytest.mark.parametrize(
+    "numbers", [[1.0], {"K": []}, {"K": np.zeros((2, 2, 2))}, {"K": "a"}, {1: 2.0}]
+)
+def test_numbers_of_a_law_are_arrays_by_name(numbers: Any) -> None:
+    with pytest.raises(es.InputError, match=r"numbers|K"):
+        es.control.law(ARM, lambda t, q, v, K: -K @ v, numbers=numbers)

@@ -500,8 +500,9 @@ class Runs:
         batch, count = x0.shape[:-1], math.prod(x0.shape[:-1])
         self.runs = {}
         for k, index in enumerate(np.ndindex(batch)):
-            several = isinstance(control, Table | Law | Sampler)
-            own = control.pick(batch, index) if several else control
+            own = control
+            if isinstance(control, Table | Law | Sampler):
+                own = control.pick(batch, index)
             part, picked = (
                 partial(lambda k, done: update((k + done) / count), k),
                 system.pick(batch, index),

@@ -118,7 +118,8 @@ class System:
         if not switching.names:
             return None
         values: dict[str, Any] = {**self.m.parameters, **self.parameters}
-        values |= zip(numbers, *law_numbers(law) or [[]], strict=True)
+        for own in law_numbers(law):
+            values |= zip(numbers, own.tolist(), strict=True)
         given = np.array([float(values[name]) for name in parameters])
         return SwitchedForces(self, acting, switching, given)
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.answers import Answer, Block, Column, quantities_table
-from eslabon.arguments import finite, has_symbols, positive, states, text
+from eslabon.arguments import Floats, finite, has_symbols, positive, states, text
 from eslabon.compiler.source_digest import code_digest
 from eslabon.errors import InputError, format_value
 from eslabon.model import Model, as_model
-from eslabon.motion.law_data import NO_NUMBERS, LawData
+from eslabon.motion.law_data import NO_NUMBERS, LawData, matrix
 from eslabon.motion.simulation.native_laws import Law, Traced, columns, law_at, symbolic_state
 from eslabon.motion.simulation.sampled_laws import Sampled, sampled
 from eslabon.numerics.scalars import casadi
@@ -173,20 +173,58 @@ class ControlLaw(Answer, Traced):
         return f"<{self.title} of {self.m.name}: {self.m.nu} actuators{own}>"
 
 
-def law(m: Model, function: Any, state: ArrayLike | None = None, title: str = "law") -> ControlLaw:
+def law(
+    m: Model, function: Any, state: ArrayLike | None = None, title: str = "law",
+    numbers: Mapping[str, ArrayLike] | None = None,
+) -> ControlLaw:  # fmt: skip
     """A law of one's own for a mechanism: tau = function(t, q, v), or (tau, dx/dt) = function(t, q, v, x) with states that
     start from `state`. It is written as for `es.simulate.traced`, which it is; here it also gives numbers and C.
+
+    What it closes over is constant in its compiled code. `numbers`, vectors and matrices by name, are not: the function takes
+    them as keywords, each a column or a matrix of CasADi's, and a law with other ones compiles nothing.
 
     >>> import eslabon as es
     >>> m = es.load("elbow")
     >>> damper = es.control.law(m, lambda t, q, v: -2 * v, title="damper")
     >>> damper(0.0, [0.0, 0.0], [1.0, 2.0])
     array([-2., -4.])
+    >>> tuned = es.control.law(m, lambda t, q, v, K: -K @ v, numbers={"K": [[2.0, 0.0], [0.0, 3.0]]})
+    >>> tuned(0.0, [0.0, 0.0], [1.0, 2.0])
+    array([-2., -6.])
     """
     from eslabon.motion.simulation.native_laws import traced
 
-    made = traced(function, state)
-    return ControlLaw(made.law, made.state, m=as_model(m), title=text(title, "title"))
+    made, m = traced(function, state), as_model(m)
+    if numbers is None:
+        return ControlLaw(made.law, made.state, m=m, title=text(title, "title"))
+    data = {name: _number(name, x) for name, x in _mapping(numbers).items()}
+    own = LawData({name: matrix(x) for name, x in data.items()})
+
+    def with_numbers(n: Any, *given: Any) -> Any:
+        return made.law(*given, **vars(n))
+
+    return ControlLaw(
+        with_numbers, made.state, m=m, title=text(title, "title"), data=data, numbers=own
+    )
+
+
+def _mapping(numbers: Any) -> Mapping[str, Any]:
+    if not isinstance(numbers, Mapping) or not all(
+        isinstance(x, str) and x.isidentifier() for x in numbers
+    ):
+        raise InputError(
+            f"numbers are arrays by name, as in numbers={{'K': [[1.0]]}}; they are {format_value(numbers)}."
+        )
+    return numbers
+
+
+def _number(name: str, value: ArrayLike) -> Floats:
+    found = finite(value, name)
+    if not found.size or found.ndim > 2:
+        raise InputError(
+            f"{name} of the law is a number, a vector or a matrix; its shape is {found.shape}."
+        )
+    return np.atleast_1d(found)
 
 
 def law_c_source(law: ControlLaw | Sampled, name: str | None) -> CSource:

@@ -12,6 +12,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import difference
 from eslabon.motion.law_data import LawData
 from eslabon.motion.motion_forms import as_trajectory
+from eslabon.motion.trajectory import Trajectory
 from eslabon.systems.control.commanded_coordinates import commanded, require_full
 from eslabon.systems.control.control_law import ControlLaw
 from eslabon.systems.control.gain_schedule import GainSchedule, tabulated
@@ -67,6 +68,14 @@ def modal(
         return np.concatenate([Kp, Kd, lm.tau[..., None]], axis=-1)
 
     t, values = tabulated(sampled, followed, times)
+    return scheduled_feedback(m, followed, t, values, "modal")
+
+
+def scheduled_feedback(
+    m: Model, followed: Trajectory, t: Floats, values: Floats, title: str
+) -> ControlLaw:
+    """tau = tau_d + Kp (q_d - q) + Kd (v_d - v), with Kp, Kd and tau_d side by side at times, (times, actuators, 2n + 1)."""
+    own = list(commanded(m))
     k = len(own)
 
     def law(n: Any, t: Any, q: Any, v: Any) -> Any:
@@ -78,4 +87,4 @@ def modal(
     Kp, Kd, tau = values[..., :k], values[..., k : 2 * k], values[..., 2 * k]
     data = {"t": t, "Kp": Kp, "Kd": Kd, "tau": tau}
     parts = LawData({"schedule": GainSchedule(t, values), "reference": followed})
-    return ControlLaw(law, m=m, title="modal", data=data, numbers=parts)
+    return ControlLaw(law, m=m, title=title, data=data, numbers=parts)
