@@ -114,7 +114,7 @@ class PoseSearch:
     def _starts(self, x: Floats, guess: Floats | None, count: int) -> Floats:
         """The starts nearest to a target; what does not move the frame is as guessed."""
         solver = self._solver
-        begin = solver.starts.q[solver.starts.nearest(x * solver.weights, 0, count)]
+        begin = solver.starts.q[solver.starts.nearest_to_one(x * solver.weights, count)]
         if guess is not None and self._unmoved.any():
             begin[:, self._unmoved] = guess[self._unmoved]
         return begin

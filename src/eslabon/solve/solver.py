@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ from eslabon.solve.determinacy import determinacy
 from eslabon.solve.kernels import MISSED, STEPS
 from eslabon.solve.problem import CLOSURE_ALONE, Problem
 from eslabon.solve.ranges import Ranges
+
+if TYPE_CHECKING:
+    from scipy.spatial import cKDTree
 
 Flags = NDArray[np.bool_]
 Places = NDArray[np.intp]
@@ -98,23 +101,31 @@ class Solved(NamedTuple):
 
 
 class Starts(NamedTuple):
-    """Configurations to start from, the values that each has, weighted, (numbers, starts), and the
-    squares of their lengths."""
+    """Configurations to start from, the values that each has, weighted, (numbers, starts), the squares
+    of their lengths, and a tree of them."""
 
     q: Floats
     values: Floats
     squares: Floats
+    tree: cKDTree
+
+    @staticmethod
+    def of(q: Floats, values: Floats) -> Starts:
+        from scipy.spatial import cKDTree
+
+        squares = np.square(values).sum(axis=-1)
+        return Starts(q, np.ascontiguousarray(values.T), squares, cKDTree(values))
 
     def nearest(self, x: Floats, first: int, count: int) -> Places:
-        """For weighted values (..., numbers) the starts in the order of their distances, from the
-        first-th on, (..., count); no lane's order depends on the others."""
-        far = self.squares - 2.0 * np.einsum("...i,ij->...j", x, self.values)
-        last = min(first + count, len(self.q))
-        near = far.argpartition(last - 1)[..., :last]
-        if far.ndim == 1:  # of one lane without the functions that serve all
-            return near[far[near].argsort()][first:]
-        order = np.take_along_axis(far, near, axis=-1).argsort()
-        return np.take_along_axis(near, order, axis=-1)[..., first:]
+        """For weighted values (lanes, numbers) the starts in the order of their distances, from the
+        first-th on, (lanes, count)."""
+        return np.asarray(self.tree.query(x, k=range(first + 1, first + count + 1))[1])
+
+    def nearest_to_one(self, x: Floats, count: int) -> Places:
+        """The first ones for one value: without the tree, which takes longer to be asked."""
+        far = self.squares - 2.0 * np.einsum("i,ij->j", x, self.values)
+        near = far.argpartition(count - 1)[:count]
+        return near[far[near].argsort()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,7 +339,7 @@ def _starts(m: Model, problem: Problem, limited: bool) -> Starts:
     if m.closed:
         q = _closed_starts(m, ranges, q)
     values = problem.values(m, q) * _value_weights(m, problem)
-    return Starts(q, np.ascontiguousarray(values.T), np.square(values).sum(axis=-1))
+    return Starts.of(q, values)
 
 
 def _closed_starts(m: Model, ranges: Ranges, q: Floats) -> Floats:
