@@ -107,9 +107,9 @@ def operate(operator: Operator, *arguments: Expression) -> Any:
 
 
 def subroutine(
-    name: str, formula: Callable[..., Any], *sizes: int | tuple[int, int] | casadi.Sparsity
+    name: str, formula: Callable[..., Any], *sizes: int | tuple[int, int]
 ) -> Callable[..., Any]:
-    """A formula of columns, or matrices, of these sizes or structures that native code contains once and calls.
+    """A formula of columns, or matrices, of these sizes that native code contains once and calls.
 
     Whatever else it depends on, such as parameters and wrenches, goes along as one more argument.
 
@@ -119,13 +119,11 @@ def subroutine(
     >>> double(casadi.SX(3))
     SX(double(3,p){0})
     """
-    inputs = [
-        casadi.SX.sym(f"{name}_{k}", *(n if isinstance(n, tuple) else (n,)))
-        for k, n in enumerate(sizes)
-    ]
+    shapes = [(n, 1) if isinstance(n, int) else n for n in sizes]
+    inputs = [casadi.SX.sym(f"{name}_{k}", *shape) for k, shape in enumerate(shapes)]
     found = formula(*inputs)
     outputs = [casadi.SX(x) for x in (found if isinstance(found, (list, tuple)) else [found])]
-    taken = [k for k, x in enumerate(inputs) if x.nnz()]
+    taken = [k for k, shape in enumerate(shapes) if all(shape)]
     also = free_symbols(inputs, outputs)
     f = casadi.Function(name, [*(inputs[k] for k in taken), *also], outputs, NO_DERIVATIVES)
     return lambda *arguments: call(f, *(arguments[k] for k in taken), *also)

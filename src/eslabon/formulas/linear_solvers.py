@@ -64,20 +64,6 @@ class Factors:
             x[k, :] -= self.rows[k].T @ x[:k, :]
         return x
 
-    def packed(self) -> list[Expression]:
-        """L without its diagonal, and the inverses of D, as matrices."""
-        n = len(self.rows)
-        L = zeros(n, n)
-        for k, row in enumerate(self.rows):
-            L[:k, k] = row
-        return [casadi.sparsify(L), casadi.vertcat(zeros(0), *self.inverse)]
-
-    @staticmethod
-    def unpacked(L: Expression, inverse: Expression) -> Factors:
-        """Factors that were packed; the diagonal of M, which only conditions need, is not among them."""
-        n = L.shape[0]
-        return Factors([L[:k, k] for k in range(n)], [inverse[k] for k in range(n)], [])
-
     def unit_energy(self) -> Expression:
         """w = L^-1 D^-1/2 (1, ..., 1), for which w^T M w = n: long where some motion has next to no
         inertia."""

@@ -93,49 +93,19 @@ class ConstraintSolver(Protocol):
         """The reciprocal condition number."""
 
 
-@dataclass(frozen=True)
-class RangeSpaceFactors:
-    """The factors of M = L^T D L, L^-T J^T, which has few entries, W = J M^-1 J^T and the factors of W with its
-    regularization: all that depends on the configuration alone."""
-
-    tree: Factors
-    across: Expression
-    W: Expression
-    solver: Factors
-
-    @staticmethod
-    def of_mass(c: ConstrainedMass) -> RangeSpaceFactors:
-        tree = factors(c.penalized_mass)
-        across = tree.inward(c.J.T)
-        W = symmetric(tree.over_pivots(across).T @ across)
-        return RangeSpaceFactors(tree, across, W, factors(_add_regularization(W, c.regularization)))
-
-    def least_motion(self, change: Expression) -> Expression:
-        """The v with J v = change that has the least energy, but for the regularization."""
-        return self.tree.outward(self.tree.over_pivots(self.across @ self.solver.solve(change)))
-
-    def packed(self) -> list[Expression]:
-        """The same as matrices, which may be results of a call."""
-        return [*self.tree.packed(), self.across, self.W, *self.solver.packed()]
-
-    @staticmethod
-    def unpacked(given: Sequence[Expression]) -> RangeSpaceFactors:
-        L, tree, across, W, K, solver = given
-        return RangeSpaceFactors(
-            Factors.unpacked(L, tree), across, W, Factors.unpacked(K, solver)
-        )
-
-
 class Multipliers:
-    """The range-space method: (J M^-1 J^T) lambda = gamma - J M^-1 f, with factors that may be known already."""
+    """The range-space method: (J M^-1 J^T) lambda = gamma - J M^-1 f.
 
-    def __init__(self, c: ConstrainedMass, known: RangeSpaceFactors | None = None) -> None:
-        found = known or RangeSpaceFactors.of_mass(c)
+    With M = L^T D L only L^-T J^T is needed, which has few entries.
+    """
+
+    def __init__(self, c: ConstrainedMass) -> None:
         self.given = c
-        self.tree, self.across, self.W, self.solver = (
-            found.tree, found.across, found.W, found.solver
-        )
+        self.tree = factors(c.penalized_mass)
+        self.across = self.tree.inward(c.J.T)
         self.light = self.tree.over_pivots(self.across).T
+        self.W = symmetric(self.light @ self.across)
+        self.solver = factors(_add_regularization(self.W, c.regularization))
 
     def solve(self, f: Expression, gamma: Expression) -> tuple[Expression, Expression]:
         """v' and lambda."""

@@ -16,10 +16,11 @@ from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.formulas.constrained.constraint_solvers import ConstrainedMass, RangeSpaceFactors
 from eslabon.formulas.dynamics import mass_matrix
 from eslabon.formulas.kinematics.ball_loops import aligned_loops
 from eslabon.formulas.kinematics.closure import equations
+from eslabon.formulas.kinematics.symbols import symmetric
+from eslabon.formulas.linear_solvers import factors
 from eslabon.formulas.motion_state import MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize
@@ -28,7 +29,6 @@ from eslabon.model.validation import TIME
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.solve.constraints.closure_violation import STATE
 from eslabon.solve.constraints.independent_coordinates import (
-    partition,
     redundancy_is_constant,
     retained_rows,
 )
@@ -82,65 +82,52 @@ def projection(m: Model, x: Expression, corrections: int = CORRECTIONS) -> list[
     if not m.closed:
         return [casadi.vertcat(q, v, others), casadi.SX(1)]
 
-    residual = subroutine("residual", lambda q, t: _closure(m.with_time(t), q)[0], m.nq, 1)
-    closure, factors = _shared_closure(m), shared_factors(m, q)
-    left, N = closure(q, m.time)[0], coordinate_rates(m, q)
-    step = subroutine(
-        "least_motion",
-        lambda change, *given: RangeSpaceFactors.unpacked(given).least_motion(change),
-        left.numel(),
-        *(x.sparsity() for x in factors.packed()),
-    )
-
-    def least_motion(change: Expression) -> Expression:
-        made: Expression = step(change, *factors.packed())
-        return made
-
-    q = q - N @ least_motion(left)
+    closure, residual = _closure(m)
+    (left, J, _), N = closure(q, m.time), coordinate_rates(m, q)
+    step, distance = _least_change(m, q, J)
+    q = q - N @ step(left)
     for _ in range(corrections - 1):
-        q = q - N @ least_motion(residual(q, m.time))
+        q = q - N @ step(residual(q, m.time))
     _, J, rate = closure(q, m.time)
     for _ in range(corrections):
-        v = v - least_motion(J @ v + rate)
-    return [casadi.vertcat(q, v, others), rank_distance(m, factors.solver.inverse)]
+        v = v - step(J @ v + rate)
+    return [casadi.vertcat(q, v, others), distance]
 
 
-def _closure(m: Model, q: Expression) -> list[Expression]:
-    """Phi, J and Phi_t of the retained rows."""
+@per_model
+def _closure(m: Model) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Functions of q and t that native code contains once: Phi, J and Phi_t of the retained rows, and Phi alone."""
     rows = retained_rows(m.nominal)
-    phi, J, _, rate = equations(m, q, None, rows, aligned_loops(m, rows))
-    return [phi, J, rate]
+
+    def closed(q: Expression, t: Expression) -> list[Expression]:
+        phi, J, _, rate = equations(m.with_time(t), q, None, rows, aligned_loops(m, rows))
+        return [phi, J, rate]
+
+    residual = subroutine("residual", lambda q, t: closed(q, t)[0], m.nq, 1)
+    return subroutine("closure", closed, m.nq, 1), residual
 
 
-@per_model
-def _shared_closure(m: Model) -> Callable[..., Any]:
-    """The same as a function of q and t that native code contains once."""
-    return subroutine("closure", lambda q, t: _closure(m.with_time(t), q), m.nq, 1)
+def _least_change(
+    m: Model, q: Expression, J: Expression
+) -> tuple[Callable[[Expression], Expression], Expression]:
+    """The least step of the velocities, in the metric of M, that makes a given change of the constraints; and the
+    `rank_distance`."""
+    tree = factors(mass_matrix(MotionState.at_rest(m, q)) + stiffening(m.nominal) * (J.T @ J))
+    across = tree.inward(J.T)
+    square = symmetric(across.T @ tree.over_pivots(across))
+    solver = factors(square + casadi.diag(casadi.SX(list(regularization(m)))))
 
+    def step(change: Expression) -> Expression:
+        return tree.outward(tree.over_pivots(across @ solver.solve(change)))
 
-def shared_factors(m: Model, q: Expression) -> RangeSpaceFactors:
-    """The factors at a configuration, from a function that native code contains once for all."""
-    return RangeSpaceFactors.unpacked(_packed_factors(m)(q, m.time))
-
-
-@per_model
-def _packed_factors(m: Model) -> Callable[..., Any]:
-    def packed(q: Expression, t: Expression) -> list[Expression]:
-        mass = ConstrainedMass(
-            mass_matrix(MotionState.at_rest(m, q)),
-            _shared_closure(m)(q, t)[1],
-            partition(m.nominal),
-            stiffening(m.nominal),
-            regularization(m),
-        )
-        return RangeSpaceFactors.of_mass(mass).packed()
-
-    return subroutine("factors", packed, m.nq, 1)
+    return step, rank_distance(m, solver.inverse)
 
 
 def distance_at(m: Model, q: Expression) -> Expression:
     """The `rank_distance` of a configuration."""
-    return rank_distance(m, shared_factors(m, q).solver.inverse)
+    rows = retained_rows(m.nominal)
+    J = equations(m, q, None, rows, aligned_loops(m, rows)).J
+    return _least_change(m, q, J)[1]
 
 
 DISTANCE = Argument("distance", ())

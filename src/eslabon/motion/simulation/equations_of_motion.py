@@ -15,7 +15,6 @@ from typing import Any
 from eslabon.compiler.calls import derived, inlined, subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.formulas import dynamics
-from eslabon.formulas.constrained.constraint_solvers import Multipliers
 from eslabon.formulas.derivatives.state_derivatives import (
     JointForces,
     forward_dynamics_derivatives,
@@ -96,9 +95,6 @@ def pushed_accelerations(
     if not m.closed:
         return [dynamics.forward_dynamics(s, tau, push)[0], casadi.SX(1)]
     solver: Any = s.solver()
-    if way == "multipliers" and formulation is None:
-        known = constraint_projection.shared_factors(s.m, q)
-        solver = Multipliers(s.constrained_mass, known)
     a, _ = solver.solve(s.actuation(tau) + push - s.equations.h, s.closure.gamma)
     return [a, constraint_projection.rank_distance(m, solver.solver.inverse)]
 
