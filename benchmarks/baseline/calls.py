@@ -947,6 +947,8 @@ GRAPHS = (
     Call("observer_graph", "BondGraph.observer_graph",
         lambda c: c.g.observer_graph(-10.0 - np.arange(len(c.x))), fields("states", "inputs"),
         **POLES),
+    Call("feedback_graph", "BondGraph.feedback_graph",
+        lambda c: c.g.feedback_graph(np.ones((len(c.u), len(c.x)))).rates(c.x, c.u)),
     Call("simulate", "BondGraph.simulate", lambda c: c.g.simulate(c.x, np.linspace(0, 0.1, 4), c.u),
         fields("t", "x", "u"),
         **INTEGRATED),
