@@ -63,7 +63,6 @@ FORMS = [
 ]  # fmt: skip
 ENDING = [form for form in FORMS if form != "function"]
 WITH_FORCES = FORMS[:6]
-MODEL_FREE = [form for form in ENDING if form != "measured .csv"]
 TOLERANCE = {"t, q": (1e-6, 1e-3, 0.1)}  # of q, v and a: the rates of a spline
 
 
@@ -89,7 +88,7 @@ def test_control_follows_every_form(elbow, forms, form):
     np.testing.assert_allclose(law(0.2, q, v), same(0.2, q, v), atol=0.05)
 
 
-@pytest.mark.parametrize("form", MODEL_FREE)
+@pytest.mark.parametrize("form", ENDING)
 def test_measures_take_every_form(elbow, forms, form):
     found, true = (
         es.measures.PeakTorque(forms[x], samples=26).measured(elbow, {"a1": np.array([1.0])})

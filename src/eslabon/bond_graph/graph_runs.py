@@ -35,8 +35,8 @@ from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, ModelError, suggest
 from eslabon.model.parameter_expressions import ParameterExpression, leaves
 from eslabon.motion.simulation.actuation import Table
-from eslabon.motion.simulation.adaptive_steps import IMPLICIT
-from eslabon.motion.simulation.adaptive_steps import METHODS as ADAPTIVE
+from eslabon.motion.simulation.integrate import IMPLICIT
+from eslabon.motion.simulation.integrate import METHODS as ADAPTIVE
 from eslabon.motion.simulation.run_options import grid, step_of, times_of, tolerances
 from eslabon.motion.simulation.simulation_errors import SimulationError
 from eslabon.motion.simulation.step_formulas import rk4

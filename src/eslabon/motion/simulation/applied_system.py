@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula, remembered, requested
-from eslabon.compiler.switching import Switching
+from eslabon.compiler.formula import Formula, requested
+from eslabon.compiler.switching import ModeLayout
 from eslabon.errors import ModelError
 from eslabon.formulas.formulations.formulation import Formulation
 from eslabon.formulas.quantities import quantity
@@ -27,12 +27,13 @@ from eslabon.motion.simulation.branch_neighbours import Branch, project_along_br
 from eslabon.motion.simulation.controller_memory import within
 from eslabon.motion.simulation.joint_stops import Stop
 from eslabon.motion.simulation.native_laws import Law, law_at
-from eslabon.numerics.scalars import casadi
 from eslabon.solve.constraints.constraint_structure import constraint_structure
 from eslabon.solve.designs import DESCRIBED, Designs
 
+if TYPE_CHECKING:
+    from eslabon.motion.simulation.branch_rates import BranchRates
+
 Shape = tuple[int, ...]
-DATA = "law data"  # symbols of a law's numbers: no parameter has such a name
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,24 +105,8 @@ class System:
         acting = Acting(law, self.limit if limited else (), self.stops, self.friction)
         if acting == Acting():
             return None
-        names, size = (*self.parameters, *self.m.varied), acting.data_size
-        numbers = [f"{DATA}_{k}" for k in range(size)]
-
-        def found() -> tuple[Switching, tuple[str, ...]]:
-            symbols = {name: casadi.SX.sym(name) for name in names}
-            given = casadi.vertcat(*map(casadi.SX.sym, numbers))
-            own = acting.with_data(given) if size else acting
-            made, free = own.switching(self.m.with_symbols(symbols) if symbols else self.m)
-            return made, tuple(str(s) for column in free for s in casadi.symvar(column))
-
-        switching, parameters = remembered(self.m, ("switching", acting, names), found)
-        if not switching.names:
-            return None
-        values: dict[str, Any] = {**self.m.parameters, **self.parameters}
-        for own in law_numbers(law):
-            values |= zip(numbers, own.tolist(), strict=True)
-        given = np.array([float(values[name]) for name in parameters])
-        return SwitchedForces(self, acting, switching, given)
+        layout = acting.layout(self.m, tuple(self.parameters))
+        return SwitchedForces(self, acting, layout) if layout.names else None
 
     def pushed_rates(self) -> Callable[..., Any]:
         """d(q, v)/dt of t, (q, v) and the forces of actuators and along all velocities; of a mechanism with loops also the
@@ -238,16 +223,12 @@ class SwitchedForces:
 
     system: System
     acting: Acting
-    switching: Switching
-    parameters: Floats
+    layout: ModeLayout
 
-    def choices(self, t: float, x: Floats, tau: Floats) -> Floats:
-        """The modes that hold by themselves."""
-        m = self.system.m
-        state = np.split(x, [m.nq, m.nq + m.nv])
-        given = [self.parameters] if len(self.parameters) else []
-        made: Floats = self.switching.choices(t, *state, tau, *given).full().ravel()
-        return made
+    @cached_property
+    def choices(self) -> Callable[..., Floats]:
+        """The modes that hold by themselves, of t, x and tau."""
+        return self._function(equations_of_motion.CHOICES)
 
     @cached_property
     def forces(self) -> Callable[..., tuple[Floats, Floats, Floats, Floats]]:
@@ -264,20 +245,33 @@ class SwitchedForces:
         """The derivative of dx/dt by x."""
         return self._function(equations_of_motion.FROZEN_JACOBIAN)
 
-    def rates(self, moved: Callable[..., Floats] | None = None) -> Callable[..., Floats]:
-        """dx/dt of t, x, tau and modes; `moved` is d(q, v)/dt under forces, of a mechanism with loops."""
-        system, n = self.system, self.system.m.nq + self.system.m.nv
-        moving, closed = moved or system.pushed_rates(), system.m.closed
+    def rates(self, branch: BranchRates | None) -> Callable[..., Floats]:
+        """dx/dt of t, x, tau and modes, of which there may be several (..., size); of a mechanism with loops by its rates
+        near rank loss."""
+        if branch is None:
+            made = self._function(equations_of_motion.SWITCHED_RATES)
+            quick: Callable[..., Floats] = getattr(made, "native", made)
+            return quick
+
+        def beside(t: float, x: Floats, tau: Floats, modes: Floats) -> Floats:
+            if modes.ndim > 1:
+                return np.array([beside(t, x, tau, own) for own in modes])
+            at, n = branch.project(x, t), self.system.m.nq + self.system.m.nv
+            _, actuators, push, own = self.forces(t, at, tau, modes)
+            return np.concatenate([branch.under_forces(t, x[:n], actuators, push), own])
+
+        if self.system.constraints == "elimination":
+            return beside
+        plain = self._function(equations_of_motion.LOOP_SWITCHED_RATES)
 
         def rates(t: float, x: Floats, tau: Floats, modes: Floats) -> Floats:
-            at = system.projected(x, t) if closed else x
-            _, actuators, push, own = self.forces(t, at, tau, modes)
-            return np.concatenate([moving(t, x[:n], actuators, push), own])
+            found, distance = plain(t, x, tau, modes)
+            return beside(t, x, tau, modes) if branch.comes_near(distance) else found
 
         return rates
 
     def _function(self, formula: Formula) -> Any:
-        return self.system.function(formula, acting=self.acting, size=self.switching.size)
+        return self.system.function(formula, acting=self.acting, size=self.layout.size)
 
 
 def forces_along(

@@ -68,8 +68,12 @@ class BranchRates:
 
     def __call__(self, t: float, x: Floats, tau: Floats) -> Floats:
         made, distance = self._plain(t, x, tau)
-        self._near = distance < self._limit
-        return self.beside(t, x, tau, made, float(distance)) if self._near else made
+        return self.beside(t, x, tau, made, float(distance)) if self.comes_near(distance) else made
+
+    def comes_near(self, distance: Any) -> bool:
+        """Whether rates at a `rank_distance`, or several, are near rank loss."""
+        self._near = bool((distance < self._limit).any())
+        return self._near
 
     @property
     def refuses(self) -> bool:
@@ -84,8 +88,7 @@ class BranchRates:
     def under_forces(self, t: float, x: Floats, tau: Floats, push: Floats) -> Floats:
         """d(q, v)/dt under given forces of actuators and along all velocities."""
         made, distance = self._pushed(t, x, tau, push)
-        self._near = distance < self._limit
-        found = self._found(t, x) if self._near else None
+        found = self._found(t, x) if self.comes_near(distance) else None
         if found is None:
             return made
         m = self.system.m

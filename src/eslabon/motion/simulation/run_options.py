@@ -25,6 +25,7 @@ from eslabon.motion.simulation.actuation import Control, Table
 from eslabon.motion.simulation.adaptive_steps import Event
 from eslabon.motion.simulation.applied_system import System
 from eslabon.motion.simulation.constraint_projection import at_time
+from eslabon.motion.simulation.integrate import METHODS as ADAPTIVE
 from eslabon.motion.simulation.native_laws import Law
 from eslabon.motion.simulation.python_laws import Called, frozen
 from eslabon.motion.simulation.sampled_laws import Sampler
@@ -51,7 +52,7 @@ def check_words(
     """Refuse words that are none, and methods that do not suit the mechanism."""
     if not as_model(m).nv:
         raise ModelError(f"{m.name} has no joint that moves: there is nothing to simulate.")
-    choice(method, "method", (*adaptive_steps.METHODS, *step_formulas.METHODS))
+    choice(method, "method", (*ADAPTIVE, *step_formulas.METHODS))
     choice(singular, "singular", SINGULAR_CHOICES)
     flag(hold, "hold")
     if progress is not None:
