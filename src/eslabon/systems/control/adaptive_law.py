@@ -21,6 +21,8 @@ from eslabon.systems.control.commanded_coordinates import (
     require_full,
     spread,
     whole_velocities,
+    with_own_spins,
+    without_work_in_spins,
 )
 from eslabon.systems.control.control_law import ControlLaw
 from eslabon.systems.control.weight_matrices import gain, numbers
@@ -40,7 +42,8 @@ def adaptive(
     estimates, which are the law's states, need not become the true values unless the motion excites them all.
 
     With loops v_r and a_r are completed to motions that keep them closed, and the forces are those of virtual work. Springs,
-    friction, motors' own inertia and wrenches of the model count as known.
+    friction, motors' own inertia and wrenches of the model count as known. Passive spins of rods between ball joints are left to
+    themselves: v_r has them as they are, so that s has no momentum along them; the rods' inertias are symmetric about their axes.
 
     Parameters
     ----------
@@ -81,7 +84,7 @@ def adaptive(
     def law(t: Any, q: Any, v: Any, p: Any) -> Any:
         qd, vd, ad = followed.at_symbol(t, q, v)
         error, slip = difference(m, qd, q)[own, :], (vd - v)[own, :]
-        vr = whole_velocities(m, q, vd[own, :] + w * error)
+        vr = with_own_spins(m, q, v, whole_velocities(m, q, vd[own, :] + w * error))
         ar = reference_accelerations(m, q, v, vr, ad[own, :] + w * slip)
         Y = passive_regressor(MotionState(m, q, v), vr, ar)[:, list(base.columns)]
         s = v - vr
@@ -90,7 +93,7 @@ def adaptive(
             + motor_inertia(m) * ar
             - virtual_work(m, q, wrenches(m, q, v, {}))
         )
-        needed = Y @ p + known - spread(m, D @ s[own, :])
+        needed = without_work_in_spins(m, q, v, Y @ p + known - spread(m, D @ s[own, :]))
         return actuators(m, q, needed), -gamma * (Y.T @ s)
 
     data = {"base": base, "reference": followed, "rate": w, "Kd": D, "adaptation": gamma}
