@@ -16,8 +16,8 @@ from eslabon.model.memory import per_model
 from eslabon.numerics.ordering import stable_order
 from eslabon.numerics.tolerances import DISTINCT
 from eslabon.solve.batches import flattened
-from eslabon.solve.branch_assembly import assembled
-from eslabon.solve.configurations import FINGERPRINT, Configurations, distinct
+from eslabon.solve.branch_assembly import Assembly, assembled
+from eslabon.solve.configurations import Configurations, distinct, distinct_marks
 from eslabon.solve.constraints.closed_configurations import unclosed
 from eslabon.solve.designs import Designs, designs_of
 from eslabon.solve.determinacy import determinacy
@@ -192,8 +192,6 @@ def _one_each(solver: Solver, lanes: Lanes, guessed: bool, o: Options) -> Solved
     found = determinacy(m, problem) if m.closed else None
     if found is None or found.open or found.surplus or not len(lanes.x):
         return solver.solve(lanes, guessed, o.restarts)
-    from eslabon.solve.branch_assembly import Assembly
-
     task = Assembly(m, problem, solver.ranges, strict=False)
     designs = Designs(solver.names, lanes.p[:, None])
     q, _, _ = task.solve(lanes.start.copy(), lanes.x[:, None], designs)
@@ -239,8 +237,7 @@ def _different(m: Model, ranges: Ranges, q: Floats, most: float = np.inf) -> lis
     difference."""
     if not m.closed or not len(q):
         return distinct(q, ranges.apart, 1e3 * DISTINCT, most)
-    marks = np.asarray(evaluate(m, FINGERPRINT)(q)).reshape(len(q), -1)
-    return distinct(marks, lambda a, b: np.abs(a - b).max(axis=-1), DISTINCT, most)
+    return distinct_marks(m, q, most)
 
 
 def _refuse(

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from eslabon.arguments import Floats
 from eslabon.model import Model
 from eslabon.model.configuration import (
     angles,
@@ -22,7 +23,6 @@ from eslabon.model.configuration import (
 from eslabon.model.memory import per_model
 from eslabon.model.scale import characteristic_length
 
-Floats = NDArray[np.float64]
 TURN = 2 * np.pi
 SLACK = 1e-9  # radians, or metres over L, beyond a limit that are round-off
 

@@ -219,7 +219,9 @@ class Session:
                 return f"'{frame}' stops: nearer to the place asked for, the loops do not close."
             self.q = np.array(found.q)
             if not found.converged:
-                short = _missing(float(found.distance), float(found.angle), characteristic_length(m))
+                short = _missing(
+                    float(found.distance), float(found.angle), characteristic_length(m)
+                )
                 return f"'{frame}' stands as near as it can, {short} short."
         return ""
 

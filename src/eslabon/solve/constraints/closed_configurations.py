@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import AssemblyError, ModelError, ModelWarning, user_stacklevel
@@ -28,8 +29,6 @@ from eslabon.numerics.least_squares import DAMPING, STALLED
 from eslabon.numerics.subspaces import null_space, rank
 from eslabon.numerics.tolerances import CONVERGED, INPUT_DIGITS, ROUND_OFF
 from eslabon.solve.designs import DESCRIBED, Designs, row_scales_of, velocity_scales_of
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)

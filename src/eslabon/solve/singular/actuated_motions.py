@@ -34,18 +34,19 @@ from eslabon.solve.designs import (
     row_scales_of,
     velocity_scales_of,
 )
-from eslabon.solve.singular.parallel_condition import (
+from eslabon.solve.singular.error_motions import (
     ERROR_MOTIONS,
     ErrorMotions,
     ErrorTerms,
+    error_terms,
+)
+from eslabon.solve.singular.joint_centres import (
     Measured,
-    PassiveInverse,
     all_bodies,
     ends_at_centres,
-    error_terms,
     joint_centres,
-    parallel_condition,
 )
+from eslabon.solve.singular.parallel_condition import PassiveInverse, parallel_condition
 
 
 class ActuatedMotions(NamedTuple):

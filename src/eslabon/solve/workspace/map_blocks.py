@@ -21,7 +21,7 @@ from eslabon.solve.constraints.independent_coordinates import partition, redunda
 from eslabon.solve.coordinate_rows import POSE, TURNS
 from eslabon.solve.problem import Problem
 from eslabon.solve.ranges import Ranges
-from eslabon.solve.singular.conditions import passive_velocities
+from eslabon.solve.singular.actuated_motions import passive_velocities
 from eslabon.solve.workspace.map_grid import MapGrid
 
 PATTERN_SAMPLES = 8  # configurations at which an entry of A that vanishes everywhere is found

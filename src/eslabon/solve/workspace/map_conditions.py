@@ -27,14 +27,15 @@ from eslabon.solve.singular.actuated_motions import (
     input_velocities,
     inputs_count,
     measured_bodies,
+    passive_velocities,
 )
 from eslabon.solve.singular.conditions import (
     PARTS,
     conditions,
-    passive_velocities,
     reachable_twists,
 )
-from eslabon.solve.singular.parallel_condition import Measured, symbolic_parallel_condition
+from eslabon.solve.singular.joint_centres import Measured
+from eslabon.solve.singular.parallel_condition import symbolic_parallel_condition
 
 BLOCK = 8192  # configurations at a time, where LAPACK does it
 

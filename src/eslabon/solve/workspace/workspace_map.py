@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eslabon.answers import Answer, Column, Table, figure
+from eslabon.answers import Answer, Block, Column, Message, Table, figure
 from eslabon.arguments import Floats, choice, count, flag, known_words, text
 from eslabon.errors import MissingDependencyError, ModelError
 from eslabon.model import Model
@@ -247,7 +247,13 @@ class WorkspaceMap(Answer):
 
     # -- tables and figures ------------------------------------------------------------------------
 
-    def contents(self) -> Iterator[Table]:
+    def contents(self) -> Iterator[Block]:
+        yield self._modes_table()
+        yield Message(
+            "Working modes are found by a search, which does not prove that there are no others."
+        )
+
+    def _modes_table(self) -> Table:
         rows = []
         for k, name in enumerate(self.modes):
             at, own = self.reached[k], self.mode(name)
@@ -262,14 +268,13 @@ class WorkspaceMap(Answer):
             *map(Column, ("dexterity", "least parallel", "least serial", "regions")),
             *(Column(f"{name} from, to", self.unit(name)) for name in self.layers),
         )
-        yield Table(columns, rows, caption=self._about)
+        return Table(columns, rows, caption=self._about)
 
     def table(self) -> Sheet:
         """A row for each mode: its area or volume, dexterity, the least reciprocal condition
         numbers, how many regions without singular configurations it has, of ten cells or more, and
         the range of each layer."""
-        (table,) = self.contents()
-        return Sheet.from_table(table)
+        return Sheet.from_table(self._modes_table())
 
     @property
     def _measure(self) -> str:
