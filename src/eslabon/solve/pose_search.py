@@ -13,8 +13,8 @@ from eslabon.compiler.until import until
 from eslabon.formulas.inputs import Q
 from eslabon.model import Model
 from eslabon.model.configuration import (
+    free_to_turn,
     normalize,
-    periodic,
 )
 from eslabon.model.scale import characteristic_length
 from eslabon.numerics.least_squares import DAMPING, LOOK, STALLED
@@ -49,7 +49,7 @@ def pose_search(
     """
     R, p = pose[:3, :3], pose[:3, 3]
     x, goal = casadi.vertcat(casadi.vec(R.T), p), tolerance**2
-    turning = np.flatnonzero(periodic(m.nominal)).tolist()
+    turning = np.flatnonzero(free_to_turn(m.nominal)).tolist()
     nq = m.nq
 
     def attempt(state: Any, *given: Any) -> tuple[Any, Any]:

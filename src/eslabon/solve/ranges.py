@@ -15,10 +15,10 @@ from eslabon.model.configuration import (
     coordinate_names,
     coordinate_units,
     difference,
+    free_to_turn,
     lengths,
     limits,
     normalize,
-    periodic,
 )
 from eslabon.model.memory import per_model
 from eslabon.model.scale import characteristic_length
@@ -66,7 +66,7 @@ class Ranges:
     @cached_property
     def turning(self) -> NDArray[np.bool_]:
         """The coordinates for which a whole turn changes nothing."""
-        turning = periodic(self.m)
+        turning = free_to_turn(self.m)
         turning[self._counting] = False
         return turning
 
