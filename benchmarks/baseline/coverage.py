@@ -39,7 +39,6 @@ EXCEPTIONS: dict[str, str] = {
     "BondGraph.definitions": "expressions inside of values, which numbers show",
     "BondGraph.has_closures": "for checks of states, with `check_state`",
     "BondGraph.check_state": "for verbs, which refuse in its words",
-    "BondGraph.drawn_state": "for structural verdicts",
     "BondGraph.values_with": "for checks of parameters",
     **{f"BondGraph.{name}": "letters; tests compare their numbers with C (s 1 - A)^-1 B + D and with poles"
        for name in ("transfer_function", "characteristic_function")},

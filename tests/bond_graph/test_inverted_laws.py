@@ -104,3 +104,20 @@ def test_files_keep_what_was_written(tmp_path):
     again = es.BondGraph.load(g.save(tmp_path / "g.toml"))
     assert again == g
     assert "inverse" not in (tmp_path / "g.toml").read_text()
+
+
+def test_a_diode_leaves_a_coil_its_state():
+    """In series with a coil the current is given, and the voltage of the diode follows by the inverse of its law."""
+    diode = {"kind": "R", "law": "i0*(exp(e/v) - 1)"}
+    g = es.BondGraph(
+        "coil",
+        {"V": "Se", "j": "1", "Rs": "R: 100", "D": diode, "L": "I: 0.2"},
+        ["V -> j -> Rs", "j -> D", "j -> L"],
+        {"i0": 1e-9, "v": 0.026},
+    )
+    assert g.states == ("p4",)
+    i = 0.03
+    expected = 5.0 - 100 * i - 0.026 * np.log(i / 1e-9 + 1)
+    assert g.rates([0.2 * i], [5.0]) == pytest.approx([expected], rel=1e-12)
+    rest = g.steady_state([5.0])["p4"] / 0.2
+    assert 5.0 == pytest.approx(100 * rest + 0.026 * np.log(rest / 1e-9 + 1), rel=1e-9)

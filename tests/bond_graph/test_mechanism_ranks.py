@@ -80,5 +80,5 @@ def test_a_drive_adds_its_own_states():
 
 def test_the_verdict_does_not_depend_on_what_was_asked_before():
     first, again = (es.load("five_bar").bond_graph() for _ in range(2))
-    again.controllability(again.drawn_state(np.random.default_rng(5), again.order))
+    again.controllability(again._drawn_state(np.random.default_rng(5), again.order))
     assert repr(first.controllability()) == repr(again.controllability())

@@ -278,6 +278,16 @@ def test_what_holds_lets_go():
     assert run["q4"][-1] == pytest.approx(2 * (3.0 - 1.0), rel=1e-6)
 
 
+def test_friction_that_holds_shows_what_it_holds():
+    """At rest its effort is that of the spring and the force, not mu."""
+    g, t = sled(), np.linspace(0, 12, 25)
+    run = g.simulate([0.0, 0.0], t, ([0.0, 6.0], [[0.4], [-0.7]]))
+    force = np.where(t < 6, 0.4, -0.7)
+    np.testing.assert_allclose(run["e3"], force, atol=1e-12)  # of the later input at the jump
+    moved = g.simulate([0.0, 5.5], np.linspace(0, 30, 16), [0.0])
+    np.testing.assert_allclose(moved["e3"][-3:], -moved["q4"][-3:], atol=1e-9)
+
+
 def test_dry_friction_takes_what_the_mass_loses():
     g = sled()
     t = np.linspace(0, 4.0, 4001)  # within the first half swing there is no jump

@@ -280,8 +280,10 @@ class _Search:
         """Strokes in the order in which they are chosen, as they are preferred."""
         integral = self.preference == "integral"
         for x in self.g.elements.values():
-            if x.law is not None and (integral or x.dissipates):
-                yield from x.field.as_written(x, self.g.ports[x.name], self.g.definitions)
+            if integral and x.stores and x.law is not None and x.inverse is None:
+                yield from self._preferred(
+                    x, integral
+                )  # an inverse that was not written comes last
         for x in self.g.elements.values():
             if x.stores:
                 yield from self._preferred(x, integral)

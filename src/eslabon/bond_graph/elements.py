@@ -651,12 +651,6 @@ class Field(Kind):
             own = EFFORT_IN[self.argument(x, definitions)]
             yield from ((p, own) for p in ports)
 
-    def as_written(self, x: Element, ports: Ports, definitions: Chain) -> Iterator[Stroke]:
-        """The strokes of a law whose inverse was not written, and is asked for last."""
-        if x.law is not None and x.inverse is None:
-            own = EFFORT_IN[self.argument(x, definitions)]
-            yield from ((p, own) for p in ports)
-
     def answers(
         self, x: Element, given: Expression, letters: Sequence[str], read: Reader
     ) -> Expression:
@@ -947,9 +941,6 @@ class HeatingResistor(Resistor):
     def fixed(self, x: Element, ports: Ports, definitions: Chain) -> Iterator[Stroke]:
         yield from super().fixed(x, ports[:-1], definitions)
         yield ports[-1], True
-
-    def as_written(self, x: Element, ports: Ports, definitions: Chain) -> Iterator[Stroke]:
-        yield from super().as_written(x, ports[:-1], definitions)
 
     def preferred(
         self, x: Element, ports: Ports, definitions: Chain, integral: bool

@@ -12,8 +12,7 @@ import numpy as np
 from eslabon.arguments import Floats, count
 from eslabon.bond_graph.elements import DOMAINS, KINDS
 from eslabon.bond_graph.graph import Graph
-from eslabon.bond_graph.graph_formulas import BOND_VARIABLES, storages
-from eslabon.bond_graph.graph_values import value
+from eslabon.bond_graph.graph_formulas import storages
 from eslabon.bond_graph.stored_energy import stored_energies
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, suggest
@@ -123,7 +122,8 @@ def energy_balance(run: Response) -> EnergyBalance:
     from scipy.integrate import cumulative_simpson
 
     g = run.graph
-    e, f = value(g, BOND_VARIABLES, run.x, run.u, run.t)
+    variables = run.bond_variables()
+    e, f = variables.e, variables.f
     names = [name for name, x in g.elements.items() if x.rules.role]
     flows = [_power_of_flow(g, b) for b in g.bonds]
     power = np.where(np.isnan(flows), e * f, flows * f)

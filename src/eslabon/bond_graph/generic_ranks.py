@@ -123,7 +123,8 @@ def generic_motions(g: Graph) -> list[Motions]:
         rng = np.random.default_rng(0)
         nu = len(input_names(g))
         g.memory["generic motions"] = [
-            motions(g, g.drawn_state(rng, order(g)), rng.normal(size=nu), 0.0) for _ in range(DRAWS)
+            motions(g, g._drawn_state(rng, order(g)), rng.normal(size=nu), 0.0)
+            for _ in range(DRAWS)
         ]
     found: list[Motions] = g.memory["generic motions"]
     return found

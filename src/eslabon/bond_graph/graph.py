@@ -183,13 +183,8 @@ class Graph(Parametric[Description]):
         >>> es.load("elbow").bond_graph().check_state(np.zeros(4), np.zeros(()))
         """
 
-    def drawn_state(self, rng: np.random.Generator, size: int) -> Floats:
-        """A state drawn at random, of those that the graph can have, and which are so many numbers.
-
-        >>> import eslabon as es, numpy as np
-        >>> es.BondGraph.load("morales_puma").drawn_state(np.random.default_rng(0), 4).shape
-        (4,)
-        """
+    def _drawn_state(self, rng: np.random.Generator, size: int) -> Floats:
+        """A state drawn at random, of those that the graph can have, and which are so many numbers."""
         return rng.uniform(0.1, 0.9, size)
 
     # -- parameters -----------------------------------------------------------------------------

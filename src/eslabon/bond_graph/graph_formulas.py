@@ -73,9 +73,14 @@ def bond_variables(
 ) -> list[Expression]:
     """Efforts and flows of all bonds, in the order of the bonds."""
     e = Evaluation.of_state(g, x, u, t, du)
-    rows = [casadi.vertcat(*(e.structure.rows[b, letter] for b in g.bonds)) for letter in "ef"]
-    made = [e.combined(own) for own in rows]
+    made = bonds(e)
     return e.loops.settled([*made, e.residual, size_of(*made)])
+
+
+def bonds(e: Evaluation) -> list[Expression]:
+    """Efforts and flows of all bonds of an evaluation."""
+    rows = [casadi.vertcat(*(e.structure.rows[b, letter] for b in e.g.bonds)) for letter in "ef"]
+    return [e.combined(own) for own in rows]
 
 
 def linearization(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:

@@ -14,7 +14,8 @@ import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.bond_graph.graph import Graph
-from eslabon.bond_graph.graph_formulas import T, U, X, input_names, order
+from eslabon.bond_graph.graph_formulas import BOND_VARIABLES, T, U, X, bonds, input_names, order
+from eslabon.bond_graph.graph_values import BondVariables, places
 from eslabon.bond_graph.state_equations import Evaluation
 from eslabon.compiler.calls import free_symbols, inlined
 from eslabon.compiler.evaluate import evaluate
@@ -29,17 +30,17 @@ Parts = list[tuple[list[float], list[Floats]]]
 
 
 def _rates_of(g: Graph) -> tuple[Any, list[Expression]] | None:
-    """The rates as a function of x, u, t and free symbols; None where an algebraic loop is iterated."""
+    """The rates, efforts and flows as functions of x, u, t and free symbols; None where an algebraic loop is iterated."""
     x, u, t = (
         casadi.SX.sym(name, size)
         for name, size in (("x", order(g)), ("u", len(input_names(g))), ("t", 1))
     )
     e = Evaluation.of_state(g, x, u, t)
-    rates = casadi.densify(e.rates)
+    made = [casadi.densify(e.rates), *bonds(e)]
     if e.loops.made:
         return None
-    free = free_symbols([x, u, t], [rates])
-    return casadi.Function("rates", [x, u, t, *free], [rates]), free
+    free = free_symbols([x, u, t], made)
+    return casadi.Function("rates", [x, u, t, *free], made), free
 
 
 def choices_of(g: Graph) -> Switching | None:
@@ -65,6 +66,14 @@ def frozen_rates(
     """x' with frozen choices."""
     f, free = _found(g)
     return f.function.call([x, u, t, *free, modes], True, False)[0]
+
+
+def frozen_bond_variables(
+    g: Graph, x: Expression, u: Expression, t: Expression, modes: Expression, size: int = 0
+) -> list[Expression]:
+    """Efforts and flows of all bonds with frozen choices."""
+    f, free = _found(g)
+    return list(f.function.call([x, u, t, *free, modes], True, False)[1:])
 
 
 def surfaces(
@@ -96,6 +105,14 @@ def _modes(_: Graph, size: int = 0) -> tuple[int]:
 MODES = Argument("modes", _modes)
 FROZEN = Formula(
     "frozen_graph_rates", frozen_rates, (X, U, T, MODES), (Argument("rates", X.shape),), {"size": 0}
+)
+FROZEN_BOND_VARIABLES = Formula(
+    "frozen_bond_variables",
+    frozen_bond_variables,
+    (X, U, T, MODES),
+    BOND_VARIABLES.outputs,
+    {"size": 0},
+    rare=True,
 )
 SURFACES = Formula(
     "graph_surfaces",
@@ -147,6 +164,8 @@ class SwitchedRun:
     def __init__(self, g: Graph, found: Switching, span: tuple[float, float], method: str, options: dict[str, Any]) -> None:  # fmt: skip
         self.g, self.found, self.span, self.method, self.options = g, found, span, method, options
         self.modes: Modes | None = None
+        self.reported: list[Floats] = []  # modes at the times that are reported
+        self._last = span[0]
 
     def interval(
         self, x: Floats, u: Callable[[float], Any], begin: float, end: float, times: Floats | None
@@ -160,6 +179,8 @@ class SwitchedRun:
         reported: tuple[list[float], list[Floats]] = ([], [])
         try:
             self.modes.start(begin, x)
+            if self._last == begin:  # a reported input at a jump is the later one
+                self.reported[-1:] = [self.modes.at(begin, x)]
             solver = self._solver(t, x, end)
             while solver.status == "running":
                 message = solver.step()
@@ -211,8 +232,13 @@ class SwitchedRun:
             inside = np.zeros(0) if t == before else np.array([t])
         else:
             inside = times[(times > before) & (times <= t)]
-        reported[0].extend(inside.tolist())
-        reported[1].extend(x if s == t else dense(s) for s in inside.tolist())
+        assert self.modes is not None
+        for s in inside.tolist():
+            state = x if s == t else dense(s)
+            reported[0].append(s)
+            reported[1].append(state)
+            self.reported.append(self.modes.at(s, state))
+            self._last = s
 
     def _solver(self, t: float, x: Floats, end: float, first: float | None = None) -> Any:
         from scipy import integrate
@@ -225,3 +251,11 @@ class SwitchedRun:
             options.pop("jac", None)
         with np.errstate(all="ignore"):
             return getattr(integrate, self.method)(self.modes.rates, t, x, end, **options)
+
+
+def frozen_variables(g: Graph, x: Floats, u: Floats, t: Floats, modes: Floats) -> BondVariables:
+    """Efforts and flows along a run with its modes: those of friction that holds are what it holds."""
+    found = choices_of(g)
+    assert found is not None
+    e, f = evaluate(g, FROZEN_BOND_VARIABLES, size=found.size)(x, u, t, modes)
+    return BondVariables(e, f, *places(g))

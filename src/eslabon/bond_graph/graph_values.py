@@ -181,10 +181,10 @@ def bond_variables(
 ) -> BondVariables:
     """See `BondGraph.bond_variables`."""
     e, f = value(g, BOND_VARIABLES, x, u, t, parameters, input_rates)
-    return BondVariables(e, f, *_places(g))
+    return BondVariables(e, f, *places(g))
 
 
-def _places(g: Graph) -> tuple[tuple[str, ...], Mapping[str, tuple[str, int]]]:
+def places(g: Graph) -> tuple[tuple[str, ...], Mapping[str, tuple[str, int]]]:
     """The bonds, and where each variable stands."""
     if "places of bond variables" not in g.memory:
         names = {b.signal_name(x): (x, k) for k, b in enumerate(g.bonds.values()) for x in "ef"}

@@ -118,7 +118,7 @@ class MechanismGraph(BondGraph):
                         f"{said} {verb} loop closure by {left:.2g}; m.project(q, v) gives a state that closes the loops."
                     )
 
-    def drawn_state(self, rng: np.random.Generator, size: int) -> Floats:
+    def _drawn_state(self, rng: np.random.Generator, size: int) -> Floats:
         """A configuration near home, with its loops closed, in motion if there are none."""
         m = self.mechanism
         q = integrate(m, m.home(), SPREAD * rng.normal(size=m.nv))
