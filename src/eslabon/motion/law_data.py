@@ -5,7 +5,7 @@ numbers go in with every call, so that another gain, schedule or reference needs
 and in expressions, they are constants.
 
 What has a name is an array, an `Interpolant` or a `Trajectory`: anything with `data`, a column of numbers `(..., count)`,
-with a `structure` that code is made for, and with a `symbolic` form.
+with a `structure` that code is made for, with a `symbolic` form, and with a `content` that tells it from others.
 """
 
 from __future__ import annotations
@@ -33,6 +33,10 @@ class Datum(Protocol):
     def structure(self) -> Any:
         """What code is made for: all but the numbers."""
 
+    @property
+    def content(self) -> Any:
+        """The numbers themselves, where `data` says only where they stand."""
+
     def symbolic(self, data: Expression | None) -> Any:
         """What a formula works with, of symbols for the numbers; of the numbers themselves as constants if left out."""
 
@@ -56,6 +60,10 @@ class Matrix:
             return np.diagonal(self.values, axis1=-2, axis2=-1)
         batch = self.values.shape[: self.values.ndim - len(self.shape)]
         return self.values.reshape(*batch, -1)
+
+    @property
+    def content(self) -> Floats:
+        return self.values
 
     def symbolic(self, data: Expression | None) -> Expression:
         column = casadi.SX(self.data) if data is None else data
@@ -105,6 +113,11 @@ class LawData:
         """What code is made for."""
         known = (part.structure for part in self.parts.values())
         return tuple(zip(self.parts, known, self.sizes, strict=True))
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The numbers by name, the same in every process."""
+        return {name: part.content for name, part in self.parts.items()}
 
     @property
     def batch(self) -> tuple[int, ...]:
