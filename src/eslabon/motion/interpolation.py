@@ -112,6 +112,11 @@ class Interpolant:
         c = self.polynomials.c
         return c.shape[0], math.prod(c.shape[2:])
 
+    @property
+    def content(self) -> Any:
+        """The numbers themselves."""
+        return self._table, self.span
+
     def symbolic(self, data: Any) -> TableSymbols | Self:
         """The table for symbols of `data`; itself, a constant, without."""
         coefficients, entries = self.structure

@@ -348,6 +348,11 @@ class Trajectory(Signals):
         known = self._in_time
         return known.formula, known.numbers_of_parts.structure, self.joints
 
+    @property
+    def content(self) -> Any:
+        """Its configuration, or its tables."""
+        return self._in_time.numbers_of_parts.content
+
     def symbolic(self, data: Any) -> Callable[..., State]:
         """`at_symbol` of symbols for its data, or of constants."""
         return partial(self._at_symbol, data)

@@ -140,3 +140,25 @@ def test_each_trajectory_may_have_a_gain_of_its_own(way: str) -> None:
 def test_numbers_of_a_law_are_arrays_by_name(numbers: Any) -> None:
     with pytest.raises(es.InputError, match=r"numbers|K"):
         es.control.law(ARM, lambda t, q, v, K: -K @ v, numbers=numbers)
+
+
+def test_a_law_in_another_process_has_tables_of_its_own() -> None:
+    import cloudpickle
+
+    law = es.control.tracking_lqr(ARM, _path(ARM, 1.0, 3), 10.0, 1.0)
+    own = _end(ARM, law, "explicit")
+    written = cloudpickle.dumps(law)
+    del law
+    assert np.array_equal(_end(ARM, cloudpickle.loads(written), "explicit"), own)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_law_of_data_gives_the_bits_of_its_constants(way: str) -> None:
+    """With effort limits too, which adaptive methods switch."""
+    m = ARM.with_joint("theta1", effort_limit=5.0).with_joint("theta2", effort_limit=5.0)
+    law = es.control.computed_torque(m, _path(m, 3.0, 4), 20.0)
+    baked = es.simulate.traced(lambda t, q, v: law(t, q, v))
+    options = {"saturate": True, **WAYS[way]}
+    one, other = (m.simulate([0.1, 0.1], None, 0.3, x, **options) for x in (law, baked))
+    assert np.array_equal(one.q, other.q)
+    assert np.abs(one.tau).max() == pytest.approx(5.0)

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from math import copysign
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from eslabon.compiler.llvm import (
     lookup_loops,
@@ -224,6 +224,7 @@ class _Frame:
         self.piece, self.end = piece, start
         self.spilled: dict[int, int] = {}
         self.cleared = _cleared_arguments(program)
+        self.standing = _standing_arguments(program, self)
         self._free: list[int] = []
         self._until: dict[int, list[int]] = {}
         self._last: dict[int, int] = {}
@@ -403,6 +404,44 @@ def _cleared_arguments(program: Program) -> dict[int, _Zeros]:
     }
 
 
+class _Standing(NamedTuple):
+    """Arguments that stand where they are wanted already, since an earlier call of the same function took the same ones and no
+    call writes into its arguments: calls whose moves from inputs do, and (call, place) of single ones."""
+
+    moves: set[int]
+    single: set[tuple[int, int]]
+
+
+def _standing_arguments(program: Program, frame: _Frame) -> _Standing:
+    own = {r.call for r in program.repeated}
+    moved: dict[int, dict[int, tuple[int, int]]] = {}
+    single: dict[int, dict[int, int]] = {}
+    for x in program.moves:
+        if x.target >= 0:
+            moved.setdefault(x.target, {})[x.place] = x.source, x.position
+    for i in program.instructions:
+        if i.name == "argument":
+            single.setdefault(i.place[0], {})[i.place[1]] = i.args[0]
+    there: dict[int, dict[int, Any]] = {}  # what stands in each place, by function
+    made = _Standing(set(), set())
+    for i in program.instructions:
+        if (
+            i.name != "call"
+            or i.place[0] in own
+            or program.functions[i.place[1]].operator is not None
+        ):
+            continue
+        call, f = i.place
+        before = {} if call in frame.cleared else there.get(f, {})
+        moves, values = moved.get(call, {}), single.get(call, {})
+        inputs = {place: x for place, x in moves.items() if x[0] < 0}
+        if inputs and all(before.get(place) == x for place, x in inputs.items()):
+            made.moves.add(call)
+        made.single.update((call, place) for place, x in values.items() if before.get(place) == x)
+        there[f] = {**inputs, **values}
+    return made
+
+
 def _moved(x: Move) -> str:
     """Loops over results of calls and over inputs have names of their own."""
     return "inputs" if x.source < 0 else "moves"
@@ -421,12 +460,15 @@ class _Piece:
         self._names: dict[int, str] = {}
         self._turned: set[int] = set()
         self._handed = {(_moved(x), x.target) for x in program.moves}
+        self._handed -= {("inputs", call) for call in frame.standing.moves}
         self.lines: list[str] = []
 
     def instruction(self, k: int) -> None:
         """The lines of one instruction; inputs, constants and results of calls appear where they are first used."""
         i = self._program.instructions[k]
         if i.name in ("input", "const", "result"):
+            return
+        if i.name == "argument" and i.place in self._frame.standing.single:
             return
         if i.name == "argument" and i.place[0] in self._frame.cleared:
             self._clear(k, self._frame.cleared[i.place[0]])

@@ -94,7 +94,7 @@ class System:
         f = evaluate(self.m, formula, tuple(self.parameters), tuple(external), **options)
         numbers = law_numbers(options.get("law"), options.get("acting"))
         vectors = [*numbers, *external.values()]
-        constants = [*(w[..., None, :] if along else w for w in vectors)]
+        constants = [*(w[..., None, :] if along and w.ndim > 1 else w for w in vectors)]
         constants += [p[..., None] if along else p for p in self.parameters.values()]
         if not constants:
             return f

@@ -93,7 +93,7 @@ class LawGraph:
         symbols += [casadi.SX.sym("x", n) for n in states]
         law, inputs = self.law, list(symbols)
         if self.numbers.parts:
-            data = casadi.SX.sym("data", self.numbers.data.shape[-1])
+            data = casadi.SX.sym("data", self.numbers.size)
             law, inputs = partial(self.law, self.numbers.symbolic(data)), [*symbols, data]
         with _refused():
             found = columns(law, symbols, bool(states))
@@ -152,7 +152,7 @@ class Law:
     @property
     def data_size(self) -> int:
         """How many numbers there are."""
-        return self.numbers.data.shape[-1]
+        return self.numbers.size
 
     def with_data(self, data: Expression) -> Law:
         """The same with symbols in place of the numbers."""
@@ -273,7 +273,8 @@ def law_at(
 ) -> tuple[Floats, Floats]:
     """The numbers of a traced law: forces, and rates or next values of its states; `along` the times of motions, the last
     leading axis."""
-    own = law.numbers.data[..., None, :] if along else law.numbers.data
+    own = law.numbers.data
+    own = own[..., None, :] if along and own.ndim > 1 else own
     numbers = [own] if law.data_size else []
     tau, state = evaluate(m, FORCES, law=law)(np.broadcast_to(t, q.shape[:-1]), q, v, x, *numbers)
     return tau, state

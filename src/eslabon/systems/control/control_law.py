@@ -115,11 +115,14 @@ class ControlLaw(Answer, Traced):
         kept = self.graphs[size]
         return kept if self.state is None else replace(kept, state=self.state)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process, which makes its own graphs."""
+        return {**vars(self), "graphs": {}}
+
     def fingerprint(self) -> str:
         """Tells this law from every other one, in any process: its graph, its numbers, and the states it starts from."""
         law = self.graph(self.m)
-        numbers = {name: part.symbolic(None) for name, part in self.numbers.parts.items()}
-        return code_digest(law.graph.digest, numbers, law.state, lasting=True)
+        return code_digest(law.graph.digest, self.numbers.content, law.state, lasting=True)
 
     def sampled(self, period: float, **options: Any) -> Sampled:
         """The law as a digital controller runs it: asked once a period, with the options of `es.simulate.sampled`. Where it

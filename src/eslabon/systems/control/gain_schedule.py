@@ -78,6 +78,10 @@ class GainSchedule:
     def structure(self) -> Any:
         return len(self.t) > 1, self.values.shape[1:]
 
+    @property
+    def content(self) -> Any:
+        return self.t, self.values
+
     def symbolic(self, data: Any) -> Callable[[Any], Any]:
         """The matrix at a symbolic time."""
         made, (rows, columns) = self._numbers.symbolic(data), self.values.shape[1:]

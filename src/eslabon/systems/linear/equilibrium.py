@@ -362,7 +362,8 @@ class _Search:
             )
         )
         names = [x.name for x in fields(Equilibrium)[1:-1]]
-        return Equilibrium(self.m, **dict(zip(names, parts, strict=True)))
+        named: dict[str, Any] = dict(zip(names, parts, strict=True))
+        return Equilibrium(self.m, **named)
 
     def _which(self, k: Any) -> str:
         return f" (state {int(k)})" if len(self.given.q) > 1 and self.given.lead else ""
