@@ -51,7 +51,8 @@ class BranchRates:
         self._accepted: bool | None = None
         self._refusals = 0
         self._miss: Miss | None = None
-        self._entered = self._near = False
+        self._entered = False
+        self._near: Any = False
         self._during: list[float] = []  # the first and the last time of the present passage
         self._decided: list[tuple[float, float, bool]] = []  # those before, and whether they closed
         self.interpolated: list[tuple[float, float]] = []  # when rates were, and how near
@@ -60,7 +61,8 @@ class BranchRates:
 
     @cached_property
     def _plain(self) -> Callable[..., tuple[Floats, Any]]:
-        return self.system.loop_rates(self._law, self._stages)
+        rates = self.system.loop_rates(self._law, self._stages)
+        return getattr(rates, "native", rates)
 
     @cached_property
     def _pushed(self) -> Callable[..., tuple[Floats, Any]]:
@@ -68,11 +70,12 @@ class BranchRates:
 
     def __call__(self, t: float, x: Floats, tau: Floats) -> Floats:
         made, distance = self._plain(t, x, tau)
-        return self.beside(t, x, tau, made, float(distance)) if self.comes_near(distance) else made
+        self._near = near = distance < self._limit
+        return self.beside(t, x, tau, made, float(distance)) if near else made
 
     def comes_near(self, distance: Any) -> bool:
         """Whether rates at a `rank_distance`, or several, are near rank loss."""
-        self._near = bool((distance < self._limit).any())
+        self._near = bool(np.any(distance < self._limit))
         return self._near
 
     @property
