@@ -30,8 +30,7 @@ def run(f: Assembled, state: np.ndarray) -> np.ndarray:
         x[(-x.ctypes.data % 64) // 8 :][: n * f.width] for x, n in zip(memory, numbers, strict=True)
     )
     source[:] = np.repeat(state, f.width)
-    cpython.here()  # whose elementary functions a kernel calls
-    loaded = machine.Loaded(f.code)
+    loaded = cpython.kernel_code(f.code, f.elementary, f.width)
     kernel = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(loaded.function(f.name))
     kernel(*(x.ctypes.data for x in (source, scratch, target)))
     lanes = target.reshape(-1, f.width)

@@ -263,6 +263,7 @@ EXPECTED = {
             },
         ),
         "5.6 The closed loop": (2, {}),
+        "5.6 The nonlinear robot": (2, {"K(t) of the listing": WRONG}),
     },
     "mendez": {
         "5.3 The planar arm in closed form": (10, {}),
@@ -347,7 +348,7 @@ EXPECTED = {
             ),
         ),
         "Example 2: the end": (10, {}),
-        "Table 1: work of both forms": (1, {}),
+        "Table 1: work of both forms": (3, {"time over that of multipliers, drifting": WRONG}),
     },
 }
 

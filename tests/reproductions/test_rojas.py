@@ -11,6 +11,7 @@ from eslabon.reproductions.rojas import (
     listing,
     modal_gains,
     modal_responses,
+    nonlinear_control,
     operations,
     path_synthesis,
     perturbed_path,
@@ -128,11 +129,13 @@ def test_figures_are_drawn(tmp_path, monkeypatch):
         path_synthesis.figure(),
         *histories.figures(),
         modal_responses.figure(),
+        nonlinear_control.figure(),
     ]
     made = [figure.save(tmp_path) for figure in drawn]
     assert [path.stem for path in made] == [
         "figures_3_3_3_to_3_3_5_round_off", "section_3_6_path_synthesis", "figure_4_4_2_motion_law", "figure_4_4_8_joint_6",
         "figure_5_4_2_joint_6", "table_5_4_2_response", "section_5_6_modal_control",
+        "section_5_6_nonlinear",
     ]  # fmt: skip
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in made)
 
@@ -147,3 +150,23 @@ def test_the_law_of_modal_control_has_these_gains():
         (law.data["Kp"][k], law.data["Kd"][k]), modal_gains.gains(lm, lm.W), strict=True
     ):
         np.testing.assert_allclose(found, want, atol=1e-6)
+
+
+def test_least_gains_place_the_poles_that_modal_gains_have():
+    """With equal oscillators the modal gains are the only ones; with others there are smaller ones."""
+    lm = straight_line.linear(MIDDLE)
+    assert np.linalg.norm(nonlinear_control.least_gains()) < np.linalg.norm(
+        np.hstack(modal_gains.gains(lm, lm.W))
+    )
+    pair = [complex(-np.sqrt(0.5), np.sqrt(0.5)), complex(-np.sqrt(0.5), -np.sqrt(0.5))]
+    only = es.control.place(lm, pair * 6, method="minimum_norm").K
+    np.testing.assert_allclose(only, np.hstack(modal_gains.gains(lm, lm.W)), rtol=0, atol=1e-3)
+
+
+def test_the_hand_comes_back_under_modal_control_and_not_under_that_of_single_joints():
+    ends = {
+        name: nonlinear_control.hand_error(nonlinear_control.run(name, nonlinear_control.OFF))[-1]
+        for name in (nonlinear_control.EXACT, nonlinear_control.JOINTS)
+    }
+    assert ends[nonlinear_control.EXACT] < 1.0
+    assert ends[nonlinear_control.JOINTS] > 100.0

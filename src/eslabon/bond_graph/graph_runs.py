@@ -19,6 +19,12 @@ from eslabon.bond_graph.causality import causality
 from eslabon.bond_graph.elements import Element
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_formulas import JACOBIAN, RATES, X, input_names, order
+from eslabon.bond_graph.graph_switching import (
+    SwitchedRun,
+    choices_of,
+    follow_inputs,
+    frozen_variables,
+)
 from eslabon.bond_graph.graph_values import (
     BondVariables,
     bond_variables,
@@ -34,7 +40,7 @@ from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, ModelError, suggest
 from eslabon.model.parameter_expressions import ParameterExpression, leaves
 from eslabon.motion.simulation.actuation import Table
-from eslabon.motion.simulation.integrate import IMPLICIT
+from eslabon.motion.simulation.integrate import IMPLICIT, StepSettings
 from eslabon.motion.simulation.integrate import METHODS as ADAPTIVE
 from eslabon.motion.simulation.run_options import grid, step_of, times_of, tolerances
 from eslabon.motion.simulation.simulation_errors import SimulationError
@@ -59,7 +65,7 @@ SLOWEST = 1e-4
 class Response:
     """States in time: `t` is (times,), `x` (..., times, n), `u` (..., times, nu); ["q3"] is a state or an input by name.
 
-    Where an input jumps, `u` has the value from then on.
+    Where an input jumps, `u` has the value from then on. `modes` are the choices of laws that jump, such as friction that holds.
     """
 
     t: Floats
@@ -69,6 +75,7 @@ class Response:
     inputs: tuple[str, ...]
     graph: Graph
     method: str
+    modes: Floats | None = None
 
     @property
     def end(self) -> Floats:
@@ -77,6 +84,8 @@ class Response:
 
     def bond_variables(self) -> BondVariables:
         """Efforts and flows of all bonds along the run."""
+        if self.modes is not None:
+            return frozen_variables(self.graph, self.x, self.u, self.t, self.modes)
         return bond_variables(self.graph, self.x, self.u, self.t)
 
     def energy_balance(self) -> EnergyBalance:
@@ -175,6 +184,7 @@ def simulate(
     given = _inputs(g, inputs, times[0])
     if isinstance(given, Table):
         _check(g, given, times[0], times[-1])
+    modes: Floats | None = None
     if method == "rk4":
         moments, every = grid(times, report, step_of(step, times), every, method)
         x = _fixed(g, start, given, moments, every)
@@ -189,7 +199,7 @@ def simulate(
                 f"{method} takes one state at the start; many go together with method='rk4' and a step."
             )
         relative, absolute = tolerances(rtol, atol, start.shape[-1])
-        moments, x = _adaptive(
+        moments, x, modes = _adaptive(
             g,
             start,
             given,
@@ -200,7 +210,7 @@ def simulate(
         )
     u = given.at(moments) if isinstance(given, Table) else _called(g, given, moments)
     made = Response(moments, x, np.array(np.broadcast_to(u, (*x.shape[:-1], u.shape[-1]))), causality(g).states,
-        input_names(g), g, method)  # fmt: skip
+        input_names(g), g, method, modes)  # fmt: skip
     if not np.isfinite(x).all():
         raise SimulationError(f"{g.name} broke down: its states are no longer finite; a shorter step or an adaptive method may "
             "help.")  # fmt: skip
@@ -308,9 +318,20 @@ def _adaptive(
     report: bool,
     method: str,
     options: dict[str, Any],
-) -> tuple[Floats, Floats]:
-    """SciPy's solver, anew after each jump of the inputs."""
+) -> tuple[Floats, Floats, Floats | None]:
+    """SciPy's solver, anew after each jump of the inputs: times, states, and modes where laws jump."""
     moments, rows = [times[:1]], [x[None]]
+    held = isinstance(given, Table) and given.holds
+    found = choices_of(g) if _jumping(g) else None
+    if found is not None and (held or not follow_inputs(found)):
+        function(g, RATES)(x, next(_intervals(g, given, times))[2](times[0]), times[0])
+        settings = StepSettings(method, options["rtol"], options["atol"], options["max_step"])
+        run = SwitchedRun(g, found, (times[0], times[-1]), settings)
+        for begin, end, u in _intervals(g, given, times):
+            t, states, x = run.interval(x, u, begin, end, times if report else None)
+            moments.append(np.array(t))
+            rows.append(np.reshape(states, (-1, x.shape[-1])))
+        return np.concatenate(moments), np.concatenate(rows), np.array(run.reported)
     for begin, end, u in _intervals(g, given, times):
         wanted = np.unique([*times[(times > begin) & (times <= end)], end]) if report else None
         run = _solved(g, x, u, (begin, end), method, {**options, "t_eval": wanted})
@@ -318,7 +339,7 @@ def _adaptive(
         kept = np.isin(run.t, times) if report else run.t > begin
         moments.append(run.t[kept])
         rows.append(run.y.T[kept])
-    return np.concatenate(moments), np.concatenate(rows)
+    return np.concatenate(moments), np.concatenate(rows), None
 
 
 def _solved(
@@ -358,7 +379,7 @@ class _Progress:
     along the jump, as friction mu*sign(f) makes it do at rest."""
 
     def __init__(self, g: Graph, span: tuple[float, float]) -> None:
-        self.choosing, self.name = _choosing(g), g.name
+        self.choosing, self.name = _jumping(g), g.name
         self.count, self.mark, self.least = 0, span[0], SLOWEST * (span[1] - span[0])
 
     def __call__(self, t: float) -> float:
@@ -374,7 +395,7 @@ class _Progress:
         return t
 
 
-def _choosing(g: Graph) -> str:
+def _jumping(g: Graph) -> str:
     """The elements whose laws or values choose, by sign or abs, for a sentence."""
     found = [
         x.name

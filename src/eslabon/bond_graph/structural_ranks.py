@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eslabon.bond_graph.causality import causality, natural_effort_in
-from eslabon.bond_graph.elements import DETECTORS, Element
+from eslabon.bond_graph.elements import Element
 from eslabon.bond_graph.elimination import sample
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.junction_structure import junction_structure
@@ -35,7 +35,7 @@ def controls(g: Graph) -> tuple[Element, ...]:
 
 
 def detectors(g: Graph) -> tuple[Element, ...]:
-    return tuple(x for x in g.elements.values() if x.kind in DETECTORS)
+    return tuple(x for x in g.elements.values() if x.measures)
 
 
 def causal_rank(g: Graph, dual: tuple[Element, ...] = ()) -> CausalRank:

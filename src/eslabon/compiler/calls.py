@@ -31,7 +31,13 @@ SAME = {"allow_duplicate_io_names": True}  # as a parameter may be called like a
 
 
 class Operator(ABC):
-    """A function that native code has as loops: hashable data, its structure, and the same as plain expressions."""
+    """A function that native code has as loops: hashable data, its structure, and the same as plain expressions.
+
+    One that is `kept` has none, such as the row of a table that is data: it stays in graphs that are inlined, and does not
+    change where these are differentiated (`derived`).
+    """
+
+    kept = False
 
     @property
     @abstractmethod
@@ -278,6 +284,16 @@ def inlined(x: Any, keep: Kinds = ()) -> Any:
     return made if isinstance(x, list | tuple) else made[0]
 
 
+def derived(derive: Callable[[list[Expression]], Sequence[Expression]], x: Sequence[Expression]) -> list[Expression]:  # fmt: skip
+    """Derivatives of expressions, by a function of the same without calls; operators that are kept do not change."""
+    f = casadi.Function("expressions", [], [casadi.SX(y) for y in x], {"allow_free": True})
+    inliner = _Inliner((), held=True)
+    made = list(derive(inliner.outputs(f) if _has_calls(f) else list(x)))
+    for symbols, rows in reversed(inliner.held):
+        made = casadi.substitute(made, [symbols], [rows])
+    return made
+
+
 def _has_calls(f: Any) -> bool:
     return f.is_a("SXFunction") and bool(f.find_functions(0))
 
@@ -296,10 +312,12 @@ def nonzeros(
 
 
 class _Inliner:
-    """Replaces call nodes by their functions' own expressions, each function once."""
+    """Replaces call nodes by their functions' own expressions, each function once; with `held` results of operators that
+    are kept by symbols."""
 
-    def __init__(self, keep: Kinds) -> None:
-        self._keep = keep
+    def __init__(self, keep: Kinds, held: bool = False) -> None:
+        self._keep, self._hold = keep, held
+        self.held: list[tuple[Expression, Expression]] = []  # symbols, and what they stand for
         # By the hash of a function, which is kept, so that no other one gets its hash.
         self._plain: dict[int, tuple[Any, Any]] = {}
 
@@ -353,8 +371,13 @@ class _Inliner:
         taken = iter(values)
         given = [_filled(f.sparsity_in(k), taken) for k in range(f.n_in())]
         operator = operator_of(f)
-        if operator is not None and isinstance(operator, self._keep):
-            return nonzeros(_called(f, given))
+        if operator is not None and (operator.kept or isinstance(operator, self._keep)):
+            made = _called(f, given)
+            if operator.kept and self._hold:
+                rows = casadi.vertcat(*made)
+                self.held.append((casadi.SX.sym("row", rows.numel()), rows))
+                made = [self.held[-1][0]]
+            return nonzeros(made)
         if operator is not None:
             made = operator.expressions(*given)
             return nonzeros([casadi.project(x, f.sparsity_out(k)) for k, x in enumerate(made)])

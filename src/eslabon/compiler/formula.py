@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from struct import pack
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 from eslabon.arguments import Floats
 from eslabon.compiler.source_digest import code_digest
@@ -82,6 +82,19 @@ class Owner(Protocol):
 
     def with_symbols(self, symbols: Mapping[str, Any], /) -> Self:
         """The same with CasADi symbols in place of some parameters' values."""
+
+
+@runtime_checkable
+class WithData(Protocol):
+    """An option's value with numbers that go into compiled code as one more input, behind a formula's own: code is made for
+    their count, not for their values, which are no part of the option's digest."""
+
+    @property
+    def data_size(self) -> int:
+        """How many numbers there are."""
+
+    def with_data(self, data: Expression, /) -> Any:
+        """The same with symbols in their place."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,9 +174,18 @@ class Request:
     by: str | None = None
     prepare: Prepare | None = None
 
+    @property
+    def data(self) -> dict[str, WithData]:
+        """The options that bring numbers of their own, by name."""
+        found = {name: x for name, x in self.options if isinstance(x, WithData) and x.data_size}
+        return found
+
     def inputs(self, owner: Owner) -> list[Argument]:
-        """What goes in: the formula's own inputs, then external ones, then parameters."""
+        """What goes in: the formula's own inputs, then the numbers of options, then external ones, then parameters."""
         own = [self._sized(owner, x) for x in self.formula.inputs]
+        own += [
+            Argument(f"{name}_data", (x.data_size,), "numbers") for name, x in self.data.items()
+        ]
         external = [
             replace(self.formula.external or Argument(name), name=name) for name in self.external
         ]

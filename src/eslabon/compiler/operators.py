@@ -6,6 +6,7 @@
     P = transposed_product(structure, A, B)        # (A B)^T, or -(A B)^T, likewise
     coefficients = row_of(table, floor(t / h))     # what lies between samples, such as gains along a trajectory
     start = row_of(starts, k)                      # the same of a matrix of expressions, such as an input
+    coefficients = row_at(handle, t, 5)            # of a table that is data: other numbers need no other code
 
 Each is one call (`compiler.calls`). Only entries that a structure has are computed with. A factor is eliminated from the
 last row to the first and must make no new entries: a row that has an entry i has, before it, what row i has (as the mass
@@ -18,7 +19,8 @@ differentiated by whatever it is multiplied with.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ctypes
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -293,3 +295,55 @@ def row_of(table: np.ndarray[Any, Any] | Expression, k: Expression) -> Expressio
             raise GraphError("a matrix without rows has no row to take.")
         return operate(Pick(*table.shape), casadi.densify(table), k)
     return operate(Lookup(tuple(map(tuple, table.tolist()))), k)
+
+
+# Tables that are data --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RowAt(Operator):
+    """The last row of a table whose first number does not exceed t. The table is data: its address and its number of rows
+    go in, so that other tables, longer or shorter ones, need no other code."""
+
+    columns: int
+
+    name = "row_at"
+    operations = 0
+    kept = True
+
+    def structure(self) -> tuple[list[Any], list[Any]]:
+        one = casadi.Sparsity.dense(1, 1)
+        return [one, one, one], [casadi.Sparsity.dense(self.columns, 1)]
+
+    def expressions(self, *arguments: Expression) -> list[Expression]:
+        raise GraphError("a table that is data is not a part of the graph.")
+
+    def evaluate(self, arguments: Sequence[Any]) -> list[Any]:
+        address, rows, t = (float(x) for x in arguments)
+        shape = int(rows), self.columns
+        numbers = (ctypes.c_double * (shape[0] * shape[1])).from_address(int(address))
+        table = np.ctypeslib.as_array(numbers).reshape(shape)
+        k = np.searchsorted(table[1:, 0], t, side="right") if t == t else 0
+        return [casadi.DM(table[k])]
+
+
+def table_handle(table: np.ndarray[Any, Any]) -> tuple[float, float]:
+    """Where a table of floats in row order stands, and how many rows it has: whoever hands these to code keeps the table
+    alive meanwhile. Addresses of no machine have more digits than a float holds exactly."""
+    assert table.shape == (len(table), table.shape[-1]), "a table has rows and columns"
+    assert table.dtype == float
+    assert table.flags.c_contiguous
+    return float(table.ctypes.data), float(len(table))
+
+
+def row_at(handle: Expression, t: Expression, columns: int) -> Expression:
+    """The row that holds at t, as a column, of a table with so many columns, given as `table_handle` has it.
+
+    >>> import casadi
+    >>> table = np.array([[0.0, 10.0], [1.0, 20.0], [2.5, 30.0]])
+    >>> handle, t = casadi.SX.sym("handle", 2), casadi.SX.sym("t")
+    >>> f = casadi.Function("f", [handle, t], [row_at(handle, t, 2)])
+    >>> [f(table_handle(table), x)[1] for x in (-1.0, 1.0, 2.0, 7.0)]
+    [DM(10), DM(20), DM(20), DM(30)]
+    """
+    return operate(RowAt(columns), handle[0], handle[1], t)

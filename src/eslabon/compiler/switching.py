@@ -25,7 +25,7 @@ from eslabon.arguments import Floats
 from eslabon.compiler import store
 from eslabon.compiler.callbacks import operator_of
 from eslabon.compiler.calls import SAME, inlined, nonzeros, operate
-from eslabon.compiler.operators import Lookup, Pick
+from eslabon.compiler.operators import Lookup, Pick, RowAt
 from eslabon.numerics.scalars import Expression, casadi
 
 MAX_TEXT = 60  # characters of an expression in a message
@@ -258,6 +258,8 @@ class _Frozen:
             if isinstance(operator, Pick):
                 matrix = casadi.reshape(casadi.vertcat(*entries), operator.rows, operator.columns)
                 return nonzeros([operate(operator, matrix, row.plain)])
+            if isinstance(operator, RowAt):
+                return nonzeros([operate(operator, *entries, row.plain)])
             return nonzeros([operate(operator, row.plain)])
 
         plain = results([x.plain for x in table])

@@ -27,15 +27,19 @@ def trace(owner: Owner, request: Request, checks: bool = True) -> Any:
     graphs_traced[request.formula.name] += 1
     formula, arguments = request.formula, request.inputs(owner)
     symbols = [_symbol(x) for x in arguments]
-    own, count = symbols[: len(formula.inputs)], len(formula.inputs) + len(request.external)
-    external = dict(zip(request.external, symbols[len(formula.inputs) : count], strict=True))
+    first = len(formula.inputs) + len(request.data)
+    own, count = symbols[: len(formula.inputs)], first + len(request.external)
+    external = dict(zip(request.external, symbols[first:count], strict=True))
+    numbers = zip(request.data.items(), symbols[len(formula.inputs) : first], strict=True)
+    with_data = {name: x.with_data(symbol) for (name, x), symbol in numbers}
     values = dict(zip(request.parameters, symbols[count:], strict=True))
     if request.by is not None and request.by not in (*values, *formula.input_names):
         values[request.by] = casadi.SX.sym(
             request.by
         )  # a parameter of the owner, which gets its value at the end
     traced = owner.with_symbols(values) if values else owner
-    options = {**dict(request.options), **(request.prepare(owner) if request.prepare else {})}
+    options = {**dict(request.options), **with_data}
+    options |= request.prepare(owner) if request.prepare else {}
     if lacking := [name for name in formula.needs if name not in options]:
         raise TypeError(
             f"{formula.name} needs {', '.join(lacking)}: pass prepare with its request."

@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler.operators import row_of
+from eslabon.compiler.operators import row_at, row_of, table_handle
 from eslabon.displays import displayed
 from eslabon.errors import InputError
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities, difference, integrate, normalize
+from eslabon.motion.law_data import Datum, LawData, matrix
 from eslabon.motion.paths.joint_path import JointPath
 from eslabon.numerics.scalars import casadi
 
@@ -90,6 +92,36 @@ class Interpolant:
                 return table
             pieces *= 2
 
+    # -- as data of compiled code (`motion.law_data`) -----------------------------------------------------
+
+    @cached_property
+    def _table(self) -> Floats:
+        """A row for each piece: where it begins, and its coefficients."""
+        knots, c = self.knots, self.polynomials.c
+        coefficients = c.transpose(1, 0, *range(2, c.ndim)).reshape(len(knots) - 1, -1)
+        return np.ascontiguousarray(np.concatenate([knots[:-1, None], coefficients], axis=1))
+
+    @property
+    def data(self) -> Floats:
+        """Where the table stands, how many rows it has, the first and the last time."""
+        return np.array([*table_handle(self._table), *self.span])
+
+    @property
+    def structure(self) -> Any:
+        """All but the numbers: code for one table serves others, of more pieces too."""
+        c = self.polynomials.c
+        return c.shape[0], math.prod(c.shape[2:])
+
+    @property
+    def content(self) -> Any:
+        """The numbers themselves."""
+        return self._table, self.span
+
+    def symbolic(self, data: Any) -> TableSymbols | Self:
+        """The table for symbols of `data`; itself, a constant, without."""
+        coefficients, entries = self.structure
+        return self if data is None else TableSymbols(coefficients, entries, data)
+
     @property
     def knots(self) -> Floats:
         """The times between which it is one polynomial."""
@@ -107,23 +139,45 @@ class Interpolant:
     def at_symbol(self, t: Any, order: int = 0) -> list[Any]:
         """The values at a symbolic time, and their derivatives up to an order, a column each. The
         coefficients of the piece are looked up in a native table."""
-        knots, c = self.knots, self.polynomials.c
-        coefficients = c.reshape(*c.shape[:2], -1)  # (degree + 1, pieces, entries)
-        within = casadi.fmin(casadi.fmax(t, knots[0]), knots[-1])
-        piece = sum((within >= float(x) for x in knots[1:-1]), casadi.SX(0))
-        rows = np.concatenate(
-            [coefficients.transpose(1, 0, 2).reshape(len(knots) - 1, -1), knots[:-1, None]], axis=1
-        )
-        ends = [*range(0, rows.shape[1], coefficients.shape[2]), rows.shape[1]]
-        found: list[Any] = casadi.vertsplit(row_of(rows, piece), ends)
-        own, local = found[:-1], within - found[-1]
-        made = [_horner(own, local)]
-        inside = casadi.logic_and(t >= float(knots[0]), t <= float(knots[-1]))
-        for _ in range(order):
-            degree = len(own) - 1
-            own = [(degree - k) * c for k, c in enumerate(own[:-1])]
-            made.append(inside * _horner(own, local))
-        return made
+        start, end = self.span
+        within = casadi.fmin(casadi.fmax(t, start), end)
+        piece = sum((within >= float(x) for x in self.knots[1:-1]), casadi.SX(0))
+        return _at_piece(row_of(self._table, piece), self.structure[1], t, (start, end), order)
+
+
+@dataclass(frozen=True, eq=False)
+class TableSymbols:
+    """An `Interpolant` in compiled code whose numbers are data: so many coefficients of so many entries."""
+
+    coefficients: int
+    entries: int
+    data: Any  # address, rows, first and last time
+
+    @property
+    def span(self) -> tuple[Any, Any]:
+        """The first and the last time."""
+        return self.data[2], self.data[3]
+
+    def at_symbol(self, t: Any, order: int = 0) -> list[Any]:
+        """The values at a symbolic time, and their derivatives up to an order, a column each."""
+        start, end = self.span
+        within = casadi.fmin(casadi.fmax(t, start), end)
+        row = row_at(self.data[:2], within, 1 + self.coefficients * self.entries)
+        return _at_piece(row, self.entries, t, (start, end), order)
+
+
+def _at_piece(row: Any, entries: int, t: Any, span: tuple[Any, Any], order: int) -> list[Any]:
+    """A polynomial of a table, from its row, and its derivatives, which are zero outside the span."""
+    start, end = span
+    first, *own = casadi.vertsplit(row, [0, *range(1, row.numel() + 1, entries)])
+    local = casadi.fmin(casadi.fmax(t, start), end) - first
+    made = [_horner(own, local)]
+    inside = casadi.logic_and(t >= start, t <= end)
+    for _ in range(order):
+        degree = len(own) - 1
+        own = [(degree - k) * c for k, c in enumerate(own[:-1])]
+        made.append(inside * _horner(own, local))
+    return made
 
 
 def _horner(coefficients: list[Any], x: Any) -> Any:
@@ -156,24 +210,35 @@ def _path_table(path: JointPath, pieces: int) -> Interpolant:
 
 @dataclass(frozen=True, eq=False)
 class TimeFunction:
-    """A motion at any time of its span: `numbers` of times, `symbols` of a symbolic time."""
+    """A motion at any time of its span: `numbers` of times; `formula` of a symbolic time and of its parts, a configuration or
+    tables, or symbols for these."""
 
     span: tuple[float, float]
     numbers: Callable[[Floats], State]
-    symbols: Callable[[Any], State]
+    formula: Callable[..., State]
+    parts: tuple[Datum, ...] = ()
+
+    @cached_property
+    def numbers_of_parts(self) -> LawData:
+        """What the formula takes as data."""
+        return LawData({str(k): part for k, part in enumerate(self.parts)})
+
+    def symbols(self, t: Any, data: Any = None) -> State:
+        """The motion at a symbolic time, its parts constants, or symbols for their data."""
+        return self.formula(t, *vars(self.numbers_of_parts.symbolic(data)).values())
 
 
 def held_configuration(q: Floats, velocities: int) -> TimeFunction:
     """One configuration at all times."""
     rest = np.zeros(velocities)
 
-    def symbols(t: Any) -> State:
-        return State(casadi.SX(q), casadi.SX(rest), casadi.SX(rest))
+    def formula(t: Any, q: Any) -> State:
+        return State(casadi.SX(q), casadi.SX.zeros(velocities), casadi.SX.zeros(velocities))
 
     def numbers(t: Floats) -> State:
         return State(*(np.broadcast_to(x, (*t.shape, len(x))).copy() for x in (q, rest, rest)))
 
-    return TimeFunction(ENDLESS, numbers, symbols)
+    return TimeFunction(ENDLESS, numbers, formula, (matrix(q),))
 
 
 def coordinates_in_time(table: Interpolant) -> TimeFunction:
@@ -181,7 +246,8 @@ def coordinates_in_time(table: Interpolant) -> TimeFunction:
     return TimeFunction(
         table.span,
         lambda t: State(table.at(t), table.at(t, 1), table.at(t, 2)),
-        lambda t: State(*table.at_symbol(t, 2)),
+        lambda t, table: State(*table.at_symbol(t, 2)),
+        (table,),
     )
 
 
@@ -196,7 +262,7 @@ def orientations_in_time(m: Model, t: Floats, q: Floats, v: Floats, a: Floats) -
     table = Interpolant.hermite(t, q, coordinate_velocities(m, q, v))
     speeds = Interpolant.hermite(t, v, a)
 
-    def symbols(time: Any) -> State:
+    def formula(time: Any, table: Any, speeds: Any) -> State:
         speed, rate = speeds.at_symbol(time, 1)
         start, end = speeds.span
         inside = casadi.logic_and(time >= start, time <= end)
@@ -205,7 +271,7 @@ def orientations_in_time(m: Model, t: Floats, q: Floats, v: Floats, a: Floats) -
     def numbers(time: Floats) -> State:
         return State(normalize(m, table.at(time)), speeds.at(time), speeds.at(time, 1))
 
-    return TimeFunction(table.span, numbers, symbols)
+    return TimeFunction(table.span, numbers, formula, (table, speeds))
 
 
 def formula_in_time(function: Callable[[Any], Any]) -> TimeFunction:

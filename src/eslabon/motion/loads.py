@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -69,13 +69,15 @@ class Loads:
             parameters={name: p[..., None] for name, p in self.parameters.items()},
         )
 
-    def function(self, m: Model, formula: Formula, **options: Any) -> Callable[..., Any]:
-        """The native function of a formula with wrenches, parameters and stops put in."""
+    def function(
+        self, m: Model, formula: Formula, numbers: Sequence[Floats] = (), **options: Any
+    ) -> Callable[..., Any]:
+        """The native function of a formula with wrenches, parameters and stops put in, behind other numbers of its."""
         if "stops" in formula.options:
             options["stops"] = self.stops
         external = self.external if formula.external else {}
         f = evaluate(m, formula, tuple(self.parameters), tuple(external), **options)
-        constants = [*external.values(), *self.parameters.values()]
+        constants = [*numbers, *external.values(), *self.parameters.values()]
         if not constants:
             return f
         return lambda *arrays, **keywords: f(*arrays, *constants, **keywords)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -300,13 +300,38 @@ class Trajectory(Signals):
     def at_symbol(self, t: Any, q: Any = None, v: Any = None) -> State:
         """q, v and a at a symbolic time; with the state q, v of a mechanism those of all its joints: what
         the motion does not tell is as it is."""
-        given, m = self._in_time.symbols(_symbols(t, "t", 1)), self.m
+        return self._at_symbol(None, t, q, v)
+
+    def _at_symbol(self, data: Any, t: Any, q: Any = None, v: Any = None) -> State:
+        given, m = self._in_time.symbols(_symbols(t, "t", 1), data), self.m
         if q is None or self.whole or m is None:
             return given
         places, own = list(m.actuated_coordinates), list(m.actuated_velocities)
         qd, vd, ad = _symbols(q, "q", m.nq), _symbols(v, "v", m.nv), casadi.SX.zeros(m.nv)
         qd[places], vd[own], ad[own] = given.q, given.v, given.a
         return State(qd, vd, ad)
+
+    # As a part of `law_data.LawData`.
+
+    @property
+    def data(self) -> Floats:
+        """Its configuration, or where its tables stand."""
+        return self._in_time.numbers_of_parts.data
+
+    @property
+    def structure(self) -> Any:
+        """What code that follows it is made for: what it is a formula of."""
+        known = self._in_time
+        return known.formula, known.numbers_of_parts.structure, self.joints
+
+    @property
+    def content(self) -> Any:
+        """Its configuration, or its tables."""
+        return self._in_time.numbers_of_parts.content
+
+    def symbolic(self, data: Any) -> Callable[..., State]:
+        """`at_symbol` of symbols for its data, or of constants."""
+        return partial(self._at_symbol, data)
 
     def completed_at(self, t: ArrayLike, guess: Any = None) -> State:
         """q, v and a of all joints at times, passive ones by continuation along the motion."""

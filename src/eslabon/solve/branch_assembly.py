@@ -10,12 +10,14 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.errors import AssemblyError, ModelError
+from eslabon.formulas.kinematics.closure import row_names
 from eslabon.model import Model
-from eslabon.model.configuration import normalize
+from eslabon.model.configuration import integrate, normalize
 from eslabon.model.memory import per_model
-from eslabon.model.scale import row_units
+from eslabon.model.scale import row_units, velocity_scales
 from eslabon.model.validation import TIME
 from eslabon.numerics.continuation import Crossing
+from eslabon.numerics.subspaces import pseudo_inverse
 from eslabon.numerics.tolerances import CONVERGED
 from eslabon.solve.assembly_messages import (
     describe_prescribed,
@@ -28,6 +30,7 @@ from eslabon.solve.branch_kernels import NEAR_BRANCH
 from eslabon.solve.configurations import Configurations
 from eslabon.solve.constraints.closed_configurations import (
     close_each,
+    closure_at,
     residuals_at,
     unclosed,
 )
@@ -226,6 +229,7 @@ class Assembly:
         """Closed configurations next to q that keep held joints where they are; else, with all free,
         next to the guess."""
         solver = Solver(self.m, holding, self.ranges, names=designs.names)
+        q = self._with_drives(holding, q, designs)
         x = q[:, holding.coordinates(self.m)]
         found = solver.search(Lanes(q, x, designs.values), guessed=True, restarts=0)
         lost = np.flatnonzero(unclosed(self.m, np.sqrt(found.error)))
@@ -234,6 +238,22 @@ class Assembly:
             open_ = unclosed(self.m, np.sqrt(error))
             found.q[lost] = np.where(open_[:, None], guess[lost], near)
         return found.q
+
+    def _with_drives(self, holding: Problem, q: Floats, designs: Designs) -> Floats:
+        """Configurations whose coupled joints are where their couplings have them: these are linear, so
+        that a drive at a far instant takes one step for all its turns."""
+        m = self.m
+        if not m.couplings:
+            return q
+        rows = slice(len(row_names(m)) - len(m.couplings), None)
+        phi, J = closure_at(m, q, designs)
+        far = np.flatnonzero(np.abs(phi[:, rows]).max(axis=-1) > TURN / 2)
+        J = J[far][:, rows] / velocity_scales(m)
+        J[..., holding.velocities(m)] = 0.0
+        step = np.einsum("lij,lj->li", pseudo_inverse(J), phi[far][:, rows]) / velocity_scales(m)
+        q = q.copy()
+        q[far] = integrate(m, q[far], -step)
+        return q
 
     def started(self, begin: Floats, designs: Designs = DESCRIBED) -> tuple[Floats, Designs]:
         """Closed configurations to start from, and in which designs: the guesses where they close their

@@ -539,7 +539,10 @@ def test_a_mechanism_that_cannot_move_rests():
 
 def test_many_are_one_table():
     eq = es.load("double_pendulum").equilibrium(all=True)
-    assert repr(eq).splitlines()[0] == "4 equilibria of double_pendulum: 1 stable, 3 unstable"
+    assert (
+        repr(eq).splitlines()[0]
+        == "4 equilibria of double_pendulum, found by a search: 1 stable, 3 unstable"
+    )
     assert len(list(eq)) == 4
     with pytest.raises(es.InputError, match="one equilibrium"):
         eq[0][0]
@@ -558,3 +561,15 @@ def test_a_spring_that_winds_has_all_its_equilibria():
     assert len(found) == np.count_nonzero(force[1:] * force[:-1] < 0) == 21
     np.testing.assert_allclose(k * found + weight * np.sin(found), 0, atol=1e-7)
     np.testing.assert_allclose(found, -found[::-1], atol=1e-8)
+
+
+def test_a_joint_spring_is_wound_beyond_a_turn() -> None:
+    """Every zero of the torque of a pendulum with a soft spring, which are counted on a grid."""
+    b = es.Builder("swing").body("bar", mass=1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
+    m = b.joint("q", "revolute", "ground", "bar", axis=(0, 1, 0), stiffness=0.3).build()
+    found = m.equilibrium(all=True)
+    q = np.linspace(-60.0, 60.0, 400_001)[:, None]
+    torque = m.inverse_dynamics(q, 0 * q, 0 * q)[:, 0]
+    assert len(found) == np.sum(np.diff(np.sign(torque)) != 0) == 11
+    assert np.abs(found.q).max() > 2 * np.pi
+    assert "found by a search" in repr(found)

@@ -557,3 +557,9 @@ def test_coordinates_of_a_batch_suit_its_worst_state():
 def test_more_mistakes_are_told(ask, said):
     with pytest.raises(es.EslabonError, match=said):
         ask(es.load("cart_pole"))
+
+
+def test_the_slightest_motion_is_no_equilibrium() -> None:
+    m = es.load("elbow")
+    assert m.linearize([0.0, 0.0]).equilibrium
+    assert not m.linearize([0.0, 0.0], [1e-9, 0.0]).equilibrium

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from math import copysign
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from eslabon.compiler.llvm import (
     lookup_loops,
@@ -22,7 +22,7 @@ from eslabon.compiler.llvm import (
     vector_math,
 )
 from eslabon.compiler.llvm.ir import STRAIGHT, splat, suffix, vector_type
-from eslabon.compiler.operators import Lookup, Pick
+from eslabon.compiler.operators import Lookup, Pick, RowAt
 from eslabon.compiler.program import MOVES, GraphError, Instruction, Move, Program, starts
 from eslabon.compiler.until import Until
 
@@ -31,6 +31,9 @@ from eslabon.compiler.until import Until
 # whole all the same: up to 1,000 it takes no longer, and runs as fast.
 PIECE = 150
 WHOLE = 1000
+# Instructions up to which one kernel serves a state alone too: to make another one for blocks later would take longer than is
+# won. With more of them code for single numbers is made in half the time, and runs as fast or up to a tenth faster.
+SHORT = 1000
 # Arguments of a call that are zero, from which on memory is cleared before the others are written: a store of its own
 # for each would be a twentieth of the code where sparse matrices are handed over as dense ones.
 ZEROS = 32
@@ -113,6 +116,7 @@ class Kernel:
     scratch_size: int  # in vectors
     name: str
     width: int
+    elementary: tuple[str, ...]  # the functions of `vector_math` that it calls
 
 
 def kernel(program: Program, width: int, fused: bool, piece: int | None = None) -> Kernel:
@@ -121,9 +125,14 @@ def kernel(program: Program, width: int, fused: bool, piece: int | None = None) 
 
 
 def has_loops(program: Program) -> bool:
-    """Whether a kernel for one state alone pays: in loops most of the work is to move numbers, of which lanes that are all
-    the same would make as many more."""
+    """Whether there are operators, or calls that are repeated."""
     return any(p.operator is not None or p.repeated for p in program.family())
+
+
+def single_kernel_pays(program: Program) -> bool:
+    """Whether one state alone has a kernel of its own. In loops most of the work is to move numbers, of which lanes that
+    are all the same would make as many more. And LLVM makes long code for single numbers in half the time."""
+    return program.length > SHORT or has_loops(program)
 
 
 def single_kernel(program: Program, width: int, fused: bool) -> Kernel:
@@ -142,6 +151,8 @@ def _kernel(program: Program, width: int, across: int, fused: bool, piece: int |
             texts.append(lookup_loops.of_table(name, p.operator, width))
         elif isinstance(p.operator, Pick):
             texts.append(lookup_loops.of_matrix(name, p.operator, width))
+        elif isinstance(p.operator, RowAt):
+            texts.append(lookup_loops.of_data(name, p.operator, width))
         elif isinstance(p.operator, Until):
             step = family.names[p.functions[0].digest]
             texts.append(until_loops.definition(name, step, p, size, width))
@@ -156,7 +167,8 @@ def _kernel(program: Program, width: int, across: int, fused: bool, piece: int |
             texts.append(code.text())
             size = code.frame.end
     text = "".join([vector_math.declarations(words.called, width, fused), *texts])
-    return Kernel(text, Layout.of(program), size, "@kernel", width)
+    layout, elementary = Layout.of(program), tuple(sorted(words.called))
+    return Kernel(text, layout, size, "@kernel", width, elementary)
 
 
 class _Family:
@@ -212,6 +224,7 @@ class _Frame:
         self.piece, self.end = piece, start
         self.spilled: dict[int, int] = {}
         self.cleared = _cleared_arguments(program)
+        self.standing = _standing_arguments(program, self)
         self._free: list[int] = []
         self._until: dict[int, list[int]] = {}
         self._last: dict[int, int] = {}
@@ -391,6 +404,44 @@ def _cleared_arguments(program: Program) -> dict[int, _Zeros]:
     }
 
 
+class _Standing(NamedTuple):
+    """Arguments that stand where they are wanted already, since an earlier call of the same function took the same ones and no
+    call writes into its arguments: calls whose moves from inputs do, and (call, place) of single ones."""
+
+    moves: set[int]
+    single: set[tuple[int, int]]
+
+
+def _standing_arguments(program: Program, frame: _Frame) -> _Standing:
+    own = {r.call for r in program.repeated}
+    moved: dict[int, dict[int, tuple[int, int]]] = {}
+    single: dict[int, dict[int, int]] = {}
+    for x in program.moves:
+        if x.target >= 0:
+            moved.setdefault(x.target, {})[x.place] = x.source, x.position
+    for i in program.instructions:
+        if i.name == "argument":
+            single.setdefault(i.place[0], {})[i.place[1]] = i.args[0]
+    there: dict[int, dict[int, Any]] = {}  # what stands in each place, by function
+    made = _Standing(set(), set())
+    for i in program.instructions:
+        if (
+            i.name != "call"
+            or i.place[0] in own
+            or program.functions[i.place[1]].operator is not None
+        ):
+            continue
+        call, f = i.place
+        before = {} if call in frame.cleared else there.get(f, {})
+        moves, values = moved.get(call, {}), single.get(call, {})
+        inputs = {place: x for place, x in moves.items() if x[0] < 0}
+        if inputs and all(before.get(place) == x for place, x in inputs.items()):
+            made.moves.add(call)
+        made.single.update((call, place) for place, x in values.items() if before.get(place) == x)
+        there[f] = {**inputs, **values}
+    return made
+
+
 def _moved(x: Move) -> str:
     """Loops over results of calls and over inputs have names of their own."""
     return "inputs" if x.source < 0 else "moves"
@@ -409,12 +460,15 @@ class _Piece:
         self._names: dict[int, str] = {}
         self._turned: set[int] = set()
         self._handed = {(_moved(x), x.target) for x in program.moves}
+        self._handed -= {("inputs", call) for call in frame.standing.moves}
         self.lines: list[str] = []
 
     def instruction(self, k: int) -> None:
         """The lines of one instruction; inputs, constants and results of calls appear where they are first used."""
         i = self._program.instructions[k]
         if i.name in ("input", "const", "result"):
+            return
+        if i.name == "argument" and i.place in self._frame.standing.single:
             return
         if i.name == "argument" and i.place[0] in self._frame.cleared:
             self._clear(k, self._frame.cleared[i.place[0]])

@@ -22,6 +22,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from eslabon.compiler import operators
+from eslabon.formulas.constrained.independent_motion import IndependentMotion
 from eslabon.formulas.kinematics.symbols import symmetric, zeros
 from eslabon.formulas.linear_solvers import (
     MANY,
@@ -222,12 +223,11 @@ class UdwadiaKalaba:
         return _condition(self.given, self.solver, self.tree)
 
 
-class Elimination:
+class Elimination(IndependentMotion):
     """The null-space method: the explicit equations of Gibbs and Appell (Díaz, eq. 4 corrected).
 
-    The dependent velocities follow from the independent ones, v = N v_i with N = [1; -X] and
-    X = Phi_e^-1 Phi_i, and v' = N v_i' + d with d = [0; Phi_e^-1 b], b being gamma. With the blocks
-    D of the mass matrix
+    The velocities are v = N v_i, and v' = N v_i' + d with d = [0; Phi_e^-1 b], b being gamma. With
+    the blocks D of the mass matrix
 
         S v_i' = f_i - X^T f_e + (X^T D_ee - D_ie) Phi_e^-1 b,
         S = D_ii + X^T D_ee X - D_ie X - X^T D_ei,
@@ -237,39 +237,12 @@ class Elimination:
 
     def __init__(self, c: ConstrainedMass, columns: int = 1) -> None:
         self.given = c
-        i, e = self.independent, self.dependent
-        Phi_e = OrthogonalFactors(c.J[:, e])
-        self.Phi_e = Phi_e.for_many() if c.rows and columns > 1 else Phi_e
-        self.N = zeros(c.M.shape[0], len(i))
-        self.N[i, :] = casadi.SX.eye(len(i))
-        if c.rows:
-            self.N[e, :] = -self.Phi_e.solve(c.J[:, i])
-
-    @property
-    def independent(self) -> list[int]:
-        """The places of the independent velocities."""
-        return list(self.given.partition.independent)
-
-    @property
-    def dependent(self) -> list[int]:
-        """The places of the dependent velocities."""
-        return list(self.given.partition.dependent)
+        super().__init__(c.J, c.partition.independent, c.partition.dependent, columns)
 
     @cached_property
     def reduced_mass(self) -> Factors:
         """The factors of S = N^T M N."""
         return factors(symmetric(self.N.T @ self.given.M @ self.N))
-
-    def dependent_motion(self, right: Expression) -> Expression:
-        """Velocities of all joints with J v = right, those of the independent ones zero."""
-        v = zeros(self.N.shape[0], right.shape[1])
-        if self.given.rows:
-            v[self.dependent, :] = self.Phi_e.solve(right)
-        return v
-
-    def multipliers_of(self, left: Expression) -> Expression:
-        """lambda with J^T lambda = left in the dependent rows."""
-        return self.Phi_e.solve_transposed(left[self.dependent, :])
 
     def solve(self, f: Expression, gamma: Expression) -> tuple[Expression, Expression]:
         """v' and lambda."""
@@ -296,7 +269,7 @@ class Elimination:
         """The reciprocal condition number of Phi_e, by comparable velocities; 1 without rows."""
         if not self.given.rows:
             return casadi.SX(1)
-        return self.Phi_e.condition(_chosen_scales(self.given.scales, self.dependent))
+        return self.dependent_condition(_chosen_scales(self.given.scales, self.dependent))
 
 
 ConstraintMethod = Callable[[ConstrainedMass, int], ConstraintSolver]

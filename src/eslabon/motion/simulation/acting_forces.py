@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from eslabon.compiler.calls import free_symbols, inlined
+from eslabon.compiler.calls import derived, free_symbols
 from eslabon.compiler.formula import Formula, remembered, requested
 from eslabon.compiler.switching import ModeLayout, Switching, kept_layout, switching
 from eslabon.formulas.inputs import Q
@@ -39,6 +39,15 @@ class Acting:
     stops: tuple[Stop, ...] = ()
     friction: str = "smooth"
 
+    @property
+    def data_size(self) -> int:
+        """How many numbers the law has."""
+        return 0 if self.law is None else self.law.data_size
+
+    def with_data(self, data: Expression) -> Acting:
+        """The same with symbols in place of the law's numbers."""
+        return self if self.law is None else replace(self, law=self.law.with_data(data))
+
     def forces(self, m: Model, t: Expression, x: Expression, tau: Expression) -> Forces:
         """As functions of the state."""
         q, v, own = x[: m.nq], x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]
@@ -64,7 +73,8 @@ class Acting:
 
         def made() -> ModeLayout:
             symbols = {name: casadi.SX.sym(name) for name in request.parameters}
-            return self.switching(base.with_symbols(symbols) if symbols else base)[0]
+            own = self.with_data(casadi.SX.sym("data", self.data_size)) if self.data_size else self
+            return own.switching(base.with_symbols(symbols) if symbols else base)[0]
 
         place = ("modes", request.identity)
         return remembered(m, place, lambda: kept_layout(request.key(base), made))
@@ -88,9 +98,13 @@ class Acting:
         found, free = self.switching(m)
         own = casadi.SX.sym("t"), casadi.SX.sym("x", x.numel())
         values = [own[0], *self._parts(m, own[1]), tau, *free, modes]
-        g = inlined(found.surfaces.call(values, True, False)[0])
-        along = casadi.jtimes(g, casadi.vertcat(*own), casadi.vertcat(1, rates))
-        made: list[Expression] = casadi.substitute([g, casadi.densify(along)], [*own], [t, x])
+        g = found.surfaces.call(values, True, False)[0]
+
+        def along(plain: list[Expression]) -> list[Expression]:
+            return [casadi.jtimes(plain[0], casadi.vertcat(*own), casadi.vertcat(1, rates))]
+
+        both = [g, casadi.densify(derived(along, [g])[0])]
+        made: list[Expression] = casadi.substitute(both, [*own], [t, x])
         return made
 
     def _inputs(self, m: Model) -> list[tuple[str, int]]:

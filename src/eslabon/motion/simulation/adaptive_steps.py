@@ -362,8 +362,9 @@ class Runs:
         batch, count = x0.shape[:-1], math.prod(x0.shape[:-1])
         self.runs = {}
         for k, index in enumerate(np.ndindex(batch)):
-            own = control.pick(batch, index) if isinstance(control, Table) else control
-            own = own.pick(index) if isinstance(own, Sampler) else own
+            own = control
+            if isinstance(control, Table | Law | Sampler):
+                own = control.pick(batch, index)
             part, picked = (
                 partial(lambda k, done: update((k + done) / count), k),
                 system.pick(batch, index),

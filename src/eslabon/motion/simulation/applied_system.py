@@ -64,7 +64,8 @@ class System:
         for name in ("formulation", "constraints", "limit", "friction"):
             if name in formula.options:
                 options[name] = getattr(self, name)
-        return self.loads.function(self.m, formula, **options)
+        numbers = law_numbers(options.get("law"), options.get("acting"))
+        return self.loads.function(self.m, formula, numbers, **options)
 
     def switched_forces(self, law: Law | None, limited: bool) -> SwitchedForces | None:
         """The forces that act, if they have choices that may freeze; `limited`, if effort limits are among these."""
@@ -130,6 +131,12 @@ class System:
         return rates
 
 
+def law_numbers(law: Law | None, acting: Acting | None = None) -> list[Floats]:
+    """The numbers of a law, as one more array of a call; nothing where there are none."""
+    law = law if acting is None else acting.law
+    return [law.numbers.data] if law is not None and law.data_size else []
+
+
 @dataclass(frozen=True, eq=False)
 class SwitchedForces:
     """The forces that act on a system, with choices that are frozen: native functions of t, x, tau and modes."""
@@ -192,6 +199,6 @@ def forces_along(
 ) -> Floats:
     """What a control that is no Python function asks for at the states of a motion, (..., times, nu)."""
     if isinstance(control, Law):
-        return law_at(m, control, t, q, v, state)[0]
+        return law_at(m, control, t, q, v, state, along=True)[0]
     given = np.zeros(m.nu) if control is None else control.at(t)
     return np.array(np.broadcast_to(given, (*q.shape[:-1], m.nu)))

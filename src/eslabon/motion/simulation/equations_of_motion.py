@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from eslabon.compiler.calls import inlined, subroutine
+from eslabon.compiler.calls import derived, inlined, subroutine
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.formulas import dynamics
 from eslabon.formulas.derivatives.state_derivatives import (
@@ -246,10 +246,10 @@ def _jacobian(
     found = forward_dynamics_derivatives(state, forces.actuators, besides)
     back = casadi.diag(1 / casadi.sum1(N * N).T) @ N.T
     by_state = casadi.horzcat(found.a_by["q"] @ back, found.a_by["v"], zeros(m.nv, own.numel()))
-    actuators = casadi.densify(zeros(m.nu) + forces.actuators)
-    by_forces = found.a_by["tau"] @ casadi.jacobian(actuators, x)
-    around = casadi.jacobian(N @ v, x), casadi.jacobian(forces.law_rates, x)
-    return casadi.vertcat(around[0], by_state + by_forces, around[1])
+    given = [casadi.densify(zeros(m.nu) + forces.actuators), forces.law_rates]
+    actuators, law_rates = derived(lambda y: [casadi.jacobian(z, x) for z in y], given)
+    by_forces = found.a_by["tau"] @ actuators
+    return casadi.vertcat(casadi.jacobian(N @ v, x), by_state + by_forces, law_rates)
 
 
 def momenta(m: Model, q: Expression, v: Expression) -> Expression:

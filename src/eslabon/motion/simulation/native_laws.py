@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -22,8 +22,9 @@ from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, format_value
 from eslabon.formulas.inputs import Q, V
 from eslabon.model import Model, as_model
+from eslabon.motion.law_data import NO_NUMBERS, LawData
 from eslabon.motion.simulation.python_laws import frozen, pair
-from eslabon.numerics.scalars import casadi
+from eslabon.numerics.scalars import Expression, casadi
 
 
 @displayed
@@ -50,21 +51,28 @@ class Traced:
     def graph(self, m: Model) -> Law:
         """The law as it is now, for a mechanism.
 
-        One of this package is known by its data, and is called with symbols when a graph that contains it is made. One of a
-        user's own is called at once, and known by what it gives then.
+        One of this package is known by what its formula closes over, and is called with symbols when a graph that contains
+        it is made. One of a user's own is called at once, and known by what it gives then.
         """
+        return self._graph(m, NO_NUMBERS)
+
+    def _graph(self, m: Model, numbers: LawData) -> Law:
         state = np.zeros(0) if self.state is None else self.state
-        made = LawGraph(self.law, as_model(m), None if self.state is None else state.shape[-1])
-        return Law(data_digest(self.law, made.states) or made.digest, made, state)
+        size = None if self.state is None else state.shape[-1]
+        made = LawGraph(self.law, as_model(m), size, numbers)
+        known = data_digest(self.law, made.states, numbers.structure)
+        return Law(known or made.digest, made, state, numbers)
 
 
 @dataclass(frozen=True, eq=False)
 class LawGraph:
-    """A law in symbols: made, and looked at, when it is first needed. `states` is how many it has, or None."""
+    """A law in symbols: made, and looked at, when it is first needed. `states` is how many it has, or None. A law with numbers
+    takes these first."""
 
     law: Callable[..., Any]
     m: Model
     states: int | None
+    numbers: LawData = NO_NUMBERS
 
     @property
     def function(self) -> Any:
@@ -83,9 +91,13 @@ class LawGraph:
         m, states = self.m, () if self.states is None else (self.states,)
         symbols = [casadi.SX.sym("t"), casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)]
         symbols += [casadi.SX.sym("x", n) for n in states]
+        law, inputs = self.law, list(symbols)
+        if self.numbers.parts:
+            data = casadi.SX.sym("data", self.numbers.size)
+            law, inputs = partial(self.law, self.numbers.symbolic(data)), [*symbols, data]
         with _refused():
-            found = columns(self.law, symbols, bool(states))
-            made = casadi.Function("control", symbols, found)
+            found = columns(law, symbols, bool(states))
+            made = casadi.Function("control", inputs, found)
             program = read(made)
             if any(
                 i.name == "const" and math.isnan(i.value)
@@ -125,19 +137,38 @@ def _size(x: Any) -> str:
 @dataclass(frozen=True, repr=False)
 class Law:
     """A traced law: from t, q, v and its states, if it has some, to forces and the rates of the states (or, if it is sampled,
-    their next values). Its digest stands for it wherever graphs are kept."""
+    their next values). Its digest stands for its formula wherever graphs are kept; its numbers go into these as data."""
 
     digest: str
     graph: LawGraph = field(compare=False)
     state: Floats = field(compare=False)  # at the start, (..., states)
+    numbers: LawData = field(compare=False, default=NO_NUMBERS)
+    symbols: Expression | None = field(compare=False, default=None)  # in place of the numbers
 
     @property
     def size(self) -> int:
         return self.state.shape[-1]
 
+    @property
+    def data_size(self) -> int:
+        """How many numbers there are."""
+        return self.numbers.size
+
+    def with_data(self, data: Expression) -> Law:
+        """The same with symbols in place of the numbers."""
+        return replace(self, symbols=data)
+
     def __call__(self, t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
-        made = self.graph.function(*symbolic_state(self.graph.m, self.size, t, q, v, x))
+        own = symbolic_state(self.graph.m, self.size, t, q, v, x)
+        if self.data_size:
+            assert self.symbols is not None, "numbers are no part of a graph that is kept"
+            own.append(self.symbols)
+        made = self.graph.function(*own)
         return made if self.size else (made, x)
+
+    def pick(self, batch: tuple[int, ...], index: Any) -> Law:
+        """The law of one trajectory of a batch."""
+        return replace(self, numbers=self.numbers.pick(batch, index))
 
     def __repr__(self) -> str:
         return f"Law({self.digest})"
@@ -238,8 +269,12 @@ FORCES = Formula(
 
 
 def law_at(
-    m: Model, law: Law, t: ArrayLike, q: Floats, v: Floats, x: Floats
+    m: Model, law: Law, t: ArrayLike, q: Floats, v: Floats, x: Floats, along: bool = False
 ) -> tuple[Floats, Floats]:
-    """The numbers of a traced law: forces, and rates or next values of its states."""
-    tau, state = evaluate(m, FORCES, law=law)(np.broadcast_to(t, q.shape[:-1]), q, v, x)
+    """The numbers of a traced law: forces, and rates or next values of its states; `along` the times of motions, the last
+    leading axis."""
+    own = law.numbers.data
+    own = own[..., None, :] if along and own.ndim > 1 else own
+    numbers = [own] if law.data_size else []
+    tau, state = evaluate(m, FORCES, law=law)(np.broadcast_to(t, q.shape[:-1]), q, v, x, *numbers)
     return tau, state

@@ -37,6 +37,7 @@ class NearSteps:
         """The rates of a trajectory."""
         if at not in self.branches:
             law = self._control if isinstance(self._control, Law) else None
+            law = law and law.pick(self._batch, at)
             system = self._system.pick(self._batch, at)
             self.branches[at] = BranchRates(system, law, stages=True)
         return self.branches[at]
@@ -51,7 +52,8 @@ class NearSteps:
             own = np.broadcast_to(rows, (*self._batch, *rows.shape[-2:]))[at]
             k = int(np.argmax(made[1][at] < SETTINGS.near))
             x = made[0][at][k - 1] if k else start[at]
-            run = self.branch(at).system.function(formula, **options)
+            law = options["law"] and options["law"].pick(self._batch, at)
+            run = self.branch(at).system.function(formula, **{**options, "law": law})
             place, block = k * every, 1
             while place < len(own):
                 found, nearest = run(x, np.ones(()), own[place : place + block], every=1)

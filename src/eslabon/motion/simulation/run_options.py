@@ -259,7 +259,9 @@ def start(
     law = control.law if isinstance(control, Sampler) else control
     own = law.state if isinstance(law, Law | Called) else np.zeros(0)
     driven = control.values.shape[:-2] if isinstance(control, Table) else own.shape[:-1]
+    numbers = law.numbers.batch if isinstance(law, Law) else ()
     try:
+        driven = np.broadcast_shapes(driven, numbers)
         given = np.broadcast_shapes(system.loads.batch, driven)
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], given)
     except ValueError:

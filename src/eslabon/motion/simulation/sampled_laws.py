@@ -129,9 +129,10 @@ class Sampler:
         """With noise of its own for each trajectory of a batch."""
         return self if self.noise is None else replace(self, noise=self.noise.over(batch))
 
-    def pick(self, index: tuple[int, ...]) -> Sampler:
+    def pick(self, batch: tuple[int, ...], index: tuple[int, ...]) -> Sampler:
         """That of one trajectory of a batch."""
-        return self if self.noise is None else replace(self, noise=self.noise.pick(index))
+        law = self.law.pick(batch, index) if isinstance(self.law, Law) else self.law
+        return replace(self, law=law, noise=self.noise and self.noise.pick(index))
 
     def agenda(self, end: float) -> dict[float, tuple[bool, bool]]:
         """When the law is sampled, and when what was delayed acts."""

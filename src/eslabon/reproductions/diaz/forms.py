@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 import eslabon as es
+from eslabon.compiler.evaluate import evaluate
 from eslabon.mechanism import Floats
-from eslabon.reproductions.diaz.diaz_equations import Loops
+from eslabon.motion.simulation.constraint_projection import project
+from eslabon.reproductions.diaz.diaz_equations import AUGMENTED_RATES, Loops
 from eslabon.reproductions.verdicts import greatest
+from eslabon.solve.constraints.constraint_structure import constraint_structure
 
 Torque = Callable[[float], Any]
 
@@ -33,13 +36,13 @@ class Reduced:
         return np.concatenate([self.home[self.loops.i], v[self.loops.i]])
 
     def state(self, y: Floats) -> tuple[Floats, Floats]:
-        n = len(self.loops.i)
+        n = self.m.nu
         return self.loops.state(y[:n], y[n:])
 
     def rates(self, t: float, y: Floats) -> Floats:
-        q, v = self.state(y)
-        a = self.m.forward_dynamics(q, v, self.tau(t), constraints="elimination")
-        return np.concatenate([v[self.loops.i], a[self.loops.i]])
+        n = self.m.nu
+        _, _, a = self.loops.motion(y[:n], y[n:], self.tau(t))
+        return np.concatenate([y[n:], a[self.loops.i]])
 
     def projected(self, y: Floats) -> Floats:
         return y
@@ -51,6 +54,10 @@ class Augmented(Reduced):
 
     project: bool = False
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._rates: Any = evaluate(self.m, AUGMENTED_RATES, prepare=constraint_structure)
+
     def start(self, v: Floats) -> Floats:
         return np.concatenate([self.home, v])
 
@@ -58,18 +65,11 @@ class Augmented(Reduced):
         return y[: self.m.nq], y[self.m.nq :]
 
     def rates(self, t: float, y: Floats) -> Floats:
-        q, v = self.state(y)
-        return np.concatenate(
-            [
-                v,
-                self.m.forward_dynamics(
-                    q, v, self.tau(t), constraints="multipliers", tolerance=1.0
-                ),
-            ]
-        )
+        made: Floats = self._rates(y, self.tau(t))
+        return made
 
     def projected(self, y: Floats) -> Floats:
-        return np.concatenate(self.loops.projected(*self.state(y))) if self.project else y
+        return project(self.m, y) if self.project else y
 
 
 @dataclass(frozen=True)

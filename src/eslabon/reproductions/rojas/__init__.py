@@ -18,6 +18,7 @@ from eslabon.reproductions.rojas import (
     iterations,
     modal_gains,
     modal_responses,
+    nonlinear_control,
     operations,
     path_synthesis,
     perturbed_path,
@@ -97,6 +98,7 @@ def report() -> Report:
         *fourth,
         *linear,
         *modal_gains.sections(),
+        nonlinear_control.section(),
     )
     return Report("rojas", DOCUMENT, TEXT, sections, figures)
 
@@ -104,10 +106,11 @@ def report() -> Report:
 @cache
 def figures() -> tuple[Picture, ...]:
     """Figures 3.3.3 to 3.3.5, 3.6.1, 4.4.1 to 4.4.8 and 5.4.2 anew, the linear and true response of table 5.4.2 over the whole
-    motion, and what the gains of section 5.6 do."""
+    motion, and what the gains of section 5.6 do, on the linear model and on the nonlinear robot."""
     return (
         iterations.figure(),
         path_synthesis.figure(),
         *histories.figures(),
         modal_responses.figure(),
+        nonlinear_control.figure(),
     )

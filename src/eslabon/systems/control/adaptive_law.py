@@ -13,6 +13,7 @@ from eslabon.formulas.formulations.body_jacobians import virtual_work
 from eslabon.formulas.motion_state import MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.motion.law_data import LawData, matrix
 from eslabon.motion.motion_forms import as_trajectory
 from eslabon.systems.control.commanded_coordinates import (
     actuators,
@@ -21,6 +22,8 @@ from eslabon.systems.control.commanded_coordinates import (
     require_full,
     spread,
     whole_velocities,
+    with_own_spins,
+    without_work_in_spins,
 )
 from eslabon.systems.control.control_law import ControlLaw
 from eslabon.systems.control.weight_matrices import gain, numbers
@@ -40,7 +43,8 @@ def adaptive(
     estimates, which are the law's states, need not become the true values unless the motion excites them all.
 
     With loops v_r and a_r are completed to motions that keep them closed, and the forces are those of virtual work. Springs,
-    friction, motors' own inertia and wrenches of the model count as known.
+    friction, motors' own inertia and wrenches of the model count as known. Passive spins of rods between ball joints are left to
+    themselves: v_r has them as they are, so that s has no momentum along them; the rods' inertias are symmetric about their axes.
 
     Parameters
     ----------
@@ -78,20 +82,26 @@ def adaptive(
     w, D = numbers(rate, "rate", len(own)), gain(Kd, "Kd", len(own))
     gamma = numbers(adaptation, "adaptation", len(base))
 
-    def law(t: Any, q: Any, v: Any, p: Any) -> Any:
-        qd, vd, ad = followed.at_symbol(t, q, v)
+    columns = list(base.columns)
+
+    def law(n: Any, t: Any, q: Any, v: Any, p: Any) -> Any:
+        qd, vd, ad = n.reference(t, q, v)
         error, slip = difference(m, qd, q)[own, :], (vd - v)[own, :]
-        vr = whole_velocities(m, q, vd[own, :] + w * error)
-        ar = reference_accelerations(m, q, v, vr, ad[own, :] + w * slip)
-        Y = passive_regressor(MotionState(m, q, v), vr, ar)[:, list(base.columns)]
+        vr = whole_velocities(m, q, vd[own, :] + n.rate * error)
+        vr = with_own_spins(m, q, v, vr)
+        ar = reference_accelerations(m, q, v, vr, ad[own, :] + n.rate * slip)
+        Y = passive_regressor(MotionState(m, q, v), vr, ar)[:, columns]
         s = v - vr
         known = (
             joint_resistance(m, q, v)
             + motor_inertia(m) * ar
             - virtual_work(m, q, wrenches(m, q, v, {}))
         )
-        needed = Y @ p + known - spread(m, D @ s[own, :])
-        return actuators(m, q, needed), -gamma * (Y.T @ s)
+        needed = Y @ p + known - spread(m, n.Kd @ s[own, :])
+        needed = without_work_in_spins(m, q, v, needed)
+        return actuators(m, q, needed), -n.adaptation * (Y.T @ s)
 
-    data = {"base": base, "reference": followed, "rate": w, "Kd": D, "adaptation": gamma}
-    return ControlLaw(law, base.values, m=m, title="adaptive", data=data)
+    gains = {"rate": w, "Kd": D, "adaptation": gamma}
+    parts = LawData({"reference": followed, **{name: matrix(x) for name, x in gains.items()}})
+    data = {"base": base, "reference": followed, **gains}
+    return ControlLaw(law, base.values, m=m, title="adaptive", data=data, numbers=parts)

@@ -6,15 +6,14 @@ actuators than degrees of freedom they are independent ones, and the actuators s
 
 from __future__ import annotations
 
-from typing import Any
-
 from eslabon.errors import ModelError
 from eslabon.formulas import dynamics
 from eslabon.formulas.constrained.constraint_solvers import actuator_forces
+from eslabon.formulas.constrained.independent_motion import IndependentMotion
+from eslabon.formulas.constrained.passive_spin_dynamics import follow_spins
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.closure import Closure
 from eslabon.formulas.kinematics.symbols import zeros
-from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, velocity_names
@@ -47,11 +46,9 @@ def fully_actuated(m: Model) -> bool:
     return set(structure(m.nominal).partition.independent) <= set(m.actuated_velocities)
 
 
-def require_full(m: Model, what: str, spins: bool = False) -> None:
-    """Refuse a mechanism with motions that no actuator determines, passive `spins` among them unless
-    they are harmless."""
-    known = structure(m.nominal)
-    loose = [velocity_names(m)[k] for k in (known.uncontrolled if spins else known.passive)]
+def require_full(m: Model, what: str) -> None:
+    """Refuse a mechanism with motions that no actuator determines, passive spins apart."""
+    loose = [velocity_names(m)[k] for k in structure(m.nominal).uncontrolled]
     if loose:
         raise ModelError(
             f"{what} of {m.name}: its actuators leave {', '.join(loose)} uncontrolled; actuate it too, or use "
@@ -59,8 +56,11 @@ def require_full(m: Model, what: str, spins: bool = False) -> None:
         )
 
 
-def _closure(m: Model, q: Expression, v: Expression | None) -> Closure:
-    return closure.equations(m, q, v, structure(m.nominal).partition.rows)
+def _closure(m: Model, q: Expression, v: Expression | None) -> tuple[Closure, IndependentMotion]:
+    """The equations of the loops, and how all velocities follow from the commanded ones."""
+    p = structure(m.nominal).partition
+    found = closure.equations(m, q, v, p.rows)
+    return found, IndependentMotion(found.J, commanded(m), p.dependent)
 
 
 def spread(m: Model, values: Expression) -> Expression:
@@ -74,16 +74,16 @@ def whole_velocities(m: Model, q: Expression, own: Expression) -> Expression:
     """All velocities of a motion that keeps the loops closed, from the commanded ones."""
     if not m.closed:
         return spread(m, own)
-    _, J, _, rate = _closure(m, q, None)
-    return _followed(m, J, own, -rate)
+    found, motion = _closure(m, q, None)
+    return motion.whole(own, -found.rate)
 
 
 def whole_accelerations(m: Model, q: Expression, v: Expression, own: Expression) -> Expression:
     """All accelerations of a motion that keeps the loops closed, from the commanded ones."""
     if not m.closed:
         return spread(m, own)
-    _, J, gamma, _ = _closure(m, q, v)
-    return _followed(m, J, own, gamma)
+    found, motion = _closure(m, q, v)
+    return motion.whole(own, found.gamma)
 
 
 def reference_accelerations(
@@ -93,29 +93,35 @@ def reference_accelerations(
     if not m.closed:
         return spread(m, own)
     held = casadi.SX.sym("w", m.nv)
-    J = _closure(m, q, None).J
-    turning = casadi.jtimes(J @ held, q, coordinate_rates(m, q) @ v)
-    return _followed(m, J, own, -casadi.substitute(casadi.densify(turning), held, w))
+    found, motion = _closure(m, q, None)
+    turning = casadi.jtimes(found.J @ held, q, coordinate_rates(m, q) @ v)
+    return motion.whole(own, -casadi.substitute(casadi.densify(turning), held, w))
 
 
-def _followed(m: Model, J: Expression, own: Expression, right: Expression) -> Expression:
-    """x with J x = right and its commanded entries given."""
-    i, e = list(commanded(m)), list(structure(m.nominal).partition.dependent)
-    made = zeros(m.nv)
-    made[i, :] = own
-    made[e, :] = OrthogonalFactors(J[:, e]).solve(right - J[:, i] @ own)
-    return made
+def with_own_spins(m: Model, q: Expression, v: Expression, w: Expression) -> Expression:
+    """Reference velocities w with passive spins as they are: those with which v - w has no momentum
+    along a spin."""
+    known = structure(m.nominal)
+    if not known.partition.spins:
+        return w
+    s = MotionState(m, q, v, Method(structure=known))
+    N, M = s.spin_motions, s.equations.M
+    own = zeros(m.nv)
+    return w + follow_spins(N, M, own, -(M @ (v - w)), _spin_floor(m)).a
 
 
-def velocity_coefficients(m: Model, q: Expression) -> Expression:
-    """N with v = N v_c: all velocities from the commanded ones, where nothing is driven in time."""
-    i, e = list(commanded(m)), list(structure(m.nominal).partition.dependent)
-    N = zeros(m.nv, len(i))
-    N[i, :] = casadi.SX.eye(len(i))
-    if e:
-        J = _closure(m, q, None).J
-        N[e, :] = OrthogonalFactors(J[:, e]).solve(-J[:, i])
-    return N
+def without_work_in_spins(m: Model, q: Expression, v: Expression, needed: Expression) -> Expression:
+    """Forces along all velocities with those that passive spins' own accelerations take."""
+    known = structure(m.nominal)
+    if not known.partition.spins:
+        return needed
+    s = MotionState(m, q, v, Method(structure=known))
+    return follow_spins(s.spin_motions, s.equations.M, zeros(m.nv), needed, _spin_floor(m)).forces
+
+
+def _spin_floor(m: Model) -> list[float]:
+    known = structure(m.nominal)
+    return [known.floor[k] for k in known.partition.spins]
 
 
 def forces_for(m: Model, q: Expression, v: Expression, a: Expression) -> Expression:
@@ -132,10 +138,10 @@ def actuators(m: Model, q: Expression, needed: Expression) -> Expression:
         return needed[list(m.actuated_velocities), :]
     p = structure(m.nominal).partition
     return actuator_forces(
-        needed, _closure(m, q, None).J, p, m.actuated_velocities, None, "elimination"
+        needed,
+        closure.equations(m, q, None, p.rows).J,
+        p,
+        m.actuated_velocities,
+        None,
+        "elimination",
     ).forces
-
-
-def error(m: Model, first: Any, second: Any) -> Any:
-    """The commanded part of a column along all velocities, such as the difference of two of them."""
-    return (first - second)[list(commanded(m)), :]

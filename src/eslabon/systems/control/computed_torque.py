@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.motion.law_data import LawData, matrix
 from eslabon.motion.motion_forms import as_trajectory
 from eslabon.systems.control.commanded_coordinates import commanded, forces_for
 from eslabon.systems.control.control_law import ControlLaw
@@ -44,9 +45,12 @@ def computed_torque(
     followed, own = as_trajectory(m, reference), list(commanded(m))
     w, zeta = numbers(frequency, "frequency", len(own)), numbers(damping, "damping", len(own))
 
-    def law(t: Any, q: Any, v: Any) -> Any:
-        qd, vd, ad = followed.at_symbol(t, q, v)
+    def law(n: Any, t: Any, q: Any, v: Any) -> Any:
+        qd, vd, ad = n.reference(t, q, v)
         error, rate = difference(m, qd, q)[own, :], (vd - v)[own, :]
-        return forces_for(m.with_time(t), q, v, ad[own, :] + 2 * zeta * w * rate + w**2 * error)
+        wanted = ad[own, :] + 2 * n.damping * n.frequency * rate + n.frequency**2 * error
+        return forces_for(m.with_time(t), q, v, wanted)
 
-    return ControlLaw(law, m=m, title="computed_torque")
+    gains = {"frequency": w, "damping": zeta}
+    parts = LawData({**{name: matrix(x) for name, x in gains.items()}, "reference": followed})
+    return ControlLaw(law, m=m, title="computed_torque", data=gains, numbers=parts)

@@ -3,6 +3,7 @@ closed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.errors import AssemblyError, InputError, ModelError, format_value
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, normalize
+from eslabon.motion.law_data import Datum, LawData, matrix
 from eslabon.motion.motion_forms import as_trajectory
 from eslabon.motion.simulation.constraint_projection import project
 from eslabon.motion.simulation.controller_memory import within
@@ -53,6 +55,7 @@ class ExtendedKalmanFilter(Answer):
 
     Attributes
     ----------
+    process, measurement : the intensity and the covariance of the noises.
     states : the names of the independent coordinates and velocities, whose errors it weighs.
     outputs : the names of what is measured.
     period : in seconds.
@@ -64,6 +67,8 @@ class ExtendedKalmanFilter(Answer):
 
     m: Model
     design: Design
+    process: Floats
+    measurement: Floats
     states: tuple[str, ...]
     outputs: tuple[str, ...]
 
@@ -107,12 +112,19 @@ class ExtendedKalmanFilter(Answer):
             )
         belief, limit = self._belief(q0, v0, covariance), effort_limits(self.m, saturate)
         state = concatenate(belief, belief, np.zeros(self.m.nu))
+        numbers: dict[str, Datum] = {
+            "process": matrix(self.process),
+            "measurement": matrix(self.measurement),
+        }
         law = control.law if isinstance(control, Traced) else control
-
-        def sample(t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
-            return self._sample(law, min(late, self.period), limit, t, q, v, x)
-
-        own = ControlLaw(sample, m=self.m, title="filtered law", stepwise=True)
+        if isinstance(control, ControlLaw):
+            numbers["control"] = control.numbers
+        sample = _sample(
+            self.m, self.design, law, "control" in numbers, min(late, self.period), limit
+        )
+        own = ControlLaw(
+            sample, m=self.m, title="filtered law", stepwise=True, numbers=LawData(numbers)
+        )
         return sampled(own, self.period, delay=late, state=state, **options)
 
     def c_source(
@@ -121,23 +133,6 @@ class ExtendedKalmanFilter(Answer):
         """The filter with its law as C99: one function of t, what is measured of q and v, and its states x, that gives tau and the
         next x. x is that of `law(...).state` at the start."""
         return law_c_source(self.law(control, self.m.home(), delay=delay, saturate=saturate), name)
-
-    def _sample(
-        self, law: Any, delay: float, limit: tuple[float, ...], t: Any, q: Any, v: Any, x: Any
-    ) -> tuple[Any, Any]:
-        """Forces, and what is believed at the next sample and at this one."""
-        from eslabon.systems.control.extended_kalman_formulas import Belief, Filter
-
-        m, size = self.m, self.design.size(self.m)
-        filtering = Filter(m, self.design)
-        after = filtering.update(Belief.of(m, x[:size], self.design.n), q, v)
-        tau = casadi.SX.zeros(m.nu) if law is None else _column(law(t, after.q, after.v), m)
-        tau, following = within(tau, limit), after
-        if delay:
-            following = filtering.predict(following, x[2 * size :], delay)
-        if delay < self.period:
-            following = filtering.predict(following, tau, self.period - delay)
-        return tau, casadi.vertcat(following.joined(), after.joined(), tau)
 
     def follow(
         self, t: ArrayLike, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, q0: ArrayLike,
@@ -181,11 +176,14 @@ class ExtendedKalmanFilter(Answer):
         before = np.concatenate(
             [forces[..., :1, :], forces[..., :-1, :]], axis=-2
         )  # those since the sample before
-        rows = concatenate(before, normalize(m, seen_q), seen_v)
-        first = evaluate(m, FIRST, design=self.design)(
-            self._belief(q0, v0, covariance), rows[..., 0, :]
+        rows, noises = (
+            concatenate(before, normalize(m, seen_q), seen_v),
+            (self.process, self.measurement),
         )
-        later = evaluate(m, RECORDED, design=self.design)(first, rows[..., 1:, :])
+        first = evaluate(m, FIRST, design=self.design)(
+            self._belief(q0, v0, covariance), rows[..., 0, :], *noises
+        )
+        later = evaluate(m, RECORDED, design=self.design)(first, rows[..., 1:, :], *noises)
         made = np.concatenate(
             [np.broadcast_to(first[..., None, :], (*later.shape[:-2], 1, later.shape[-1])), later],
             axis=-2,
@@ -229,6 +227,29 @@ class ExtendedKalmanFilter(Answer):
 
     def __repr__(self) -> str:
         return f"<extended Kalman filter of {self.m.name}: {len(self.states)} states from {', '.join(self.outputs)}, every {self.period:g} s>"
+
+
+def _sample(
+    m: Model, design: Design, law: Any, numbered: bool, delay: float, limit: tuple[float, ...]
+) -> Callable[..., tuple[Any, Any]]:
+    """A law that sees estimates, `numbered` if it takes numbers: forces, and what is believed at the next sample and at this."""
+
+    def sample(n: Any, t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
+        from eslabon.systems.control.extended_kalman_formulas import Belief, Filter
+
+        size = design.size(m)
+        filtering = Filter(m, design, n.process, n.measurement)
+        after = filtering.update(Belief.of(m, x[:size], design.n), q, v)
+        own = (n.control,) if numbered else ()
+        tau = casadi.SX.zeros(m.nu) if law is None else _column(law(*own, t, after.q, after.v), m)
+        tau, following = within(tau, limit), after
+        if delay:
+            following = filtering.predict(following, x[2 * size :], delay)
+        if delay < design.period:
+            following = filtering.predict(following, tau, design.period - delay)
+        return tau, casadi.vertcat(following.joined(), after.joined(), tau)
+
+    return sample
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -293,10 +314,6 @@ class FollowedState(Answer):
 
     def __repr__(self) -> str:
         return f"<{len(self.t):,} estimates by {self.filter!r}>"
-
-
-def _rows(matrix: Floats) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(row) for row in matrix.tolist())
 
 
 def _column(tau: Any, m: Model) -> Any:
@@ -374,7 +391,5 @@ def extended_kalman_filter(
     noises = {"forces": m.nu, "accelerations": n, "states": 2 * n}[through]
     W = covariance_of(process, "process", noises, "noises")
     V = covariance_of(measurement, "measurement", len(sensed), "outputs", definite=True)
-    design = Design(
-        p, sensed, through, _rows(W), _rows(V), positive(period, "period"), count(steps, "steps", 1)
-    )
-    return ExtendedKalmanFilter(m, design, state_names(m, p.independent), names)
+    design = Design(p, sensed, through, positive(period, "period"), count(steps, "steps", 1))
+    return ExtendedKalmanFilter(m, design, W, V, state_names(m, p.independent), names)

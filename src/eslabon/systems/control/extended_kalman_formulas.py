@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
+from eslabon.formulas.constrained.independent_motion import IndependentMotion
 from eslabon.formulas.derivatives.linearization import linear_terms
 from eslabon.formulas.derivatives.measured_outputs import Output
-from eslabon.formulas.kinematics.closure import equations
+from eslabon.formulas.kinematics.closure import Closure, equations
 from eslabon.formulas.kinematics.symbols import zeros
-from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.formulas.structure import Partition
 from eslabon.model import Model
@@ -28,20 +28,17 @@ from eslabon.solve.constraints.constraint_structure import structure
 from eslabon.systems.control.kalman_formulas import corrected, packed, predicted, unpacked
 from eslabon.systems.control.measurements import displacement
 
-Rows = tuple[tuple[float, ...], ...]
 TERMS = 6  # of the series of exp(A h / 2)
 CLOSINGS = 2  # Newton's corrections of the dependent coordinates
 
 
 class Design(NamedTuple):
-    """All that determines a filter beside the mechanism: what is independent and measured, the noise, and the period, in so many
-    steps of integration."""
+    """What code for a filter is made for, beside the mechanism: what is independent and measured, what the noise acts on, and
+    the period, in so many steps of integration."""
 
     partition: Partition
     outputs: tuple[Output, ...]
     through: str
-    process: Rows
-    measurement: Rows
     period: float
     steps: int
 
@@ -49,6 +46,10 @@ class Design(NamedTuple):
     def n(self) -> int:
         """The number of states of errors."""
         return 2 * len(self.partition.independent)
+
+    def noises(self, m: Model) -> int:
+        """The number of process noises."""
+        return {"forces": m.nu, "accelerations": self.n // 2, "states": self.n}[self.through]
 
     def size(self, m: Model) -> int:
         """The numbers of a belief."""
@@ -82,10 +83,11 @@ class Belief(NamedTuple):
 
 
 class Filter:
-    """The steps of one design, whose larger parts native code has once."""
+    """The steps of one design, whose larger parts native code has once; `process` and `measurement` are the intensity and the
+    covariance of the noises."""
 
-    def __init__(self, m: Model, design: Design) -> None:
-        self.m, self.design = m, design
+    def __init__(self, m: Model, design: Design, process: Expression, measurement: Expression) -> None:  # fmt: skip
+        self.m, self.design, self.process, self.measurement = m, design, process, measurement
         self._made: dict[str, Any] = {}
 
     def _call(self, formula: Callable[..., Expression], *columns: Expression) -> Expression:
@@ -106,14 +108,14 @@ class Filter:
 
     def update(self, belief: Belief, q: Expression, v: Expression) -> Belief:
         """What is believed after the outputs of a state (q, v) were measured."""
-        C, R = self.design.constant_outputs, casadi.SX(casadi.DM(self.design.measurement))
+        C = self.design.constant_outputs
         if C is None:
             C = casadi.reshape(
                 self._call(self._output_matrix, casadi.vertcat(*belief[:2])),
                 len(self.design.outputs),
                 self.design.n,
             )
-        gain, P = corrected(belief.P, C, R)
+        gain, P = corrected(belief.P, C, self.measurement)
         moved = gain @ displacement(self.m, q, v, belief.q, belief.v, self.design.outputs)
         n = self.design.n // 2
         dv = zeros(self.m.nv)
@@ -145,7 +147,7 @@ class Filter:
         m, n, through = self.m, self.design.n, self.design.through
         q, v = x[: m.nq], x[m.nq :]
         made = linear_terms(self._state(q, v), tau)
-        W = casadi.SX(casadi.DM(self.design.process))
+        W = self.process
         if through == "states":
             return casadi.vec(casadi.horzcat(made.A, W))
         G = (
@@ -166,28 +168,22 @@ class Filter:
 
     def _independent_map(self, q: Expression) -> Expression:
         """N of dq = N x: how all joints move with the independent ones."""
-        i, e = list(self.design.partition.independent), list(self.design.partition.dependent)
-        N = zeros(self.m.nv, len(i))
-        N[i, :] = casadi.SX.eye(len(i))
-        J = equations(self.m, q, None, self.design.partition.rows).J
-        N[e, :] = -OrthogonalFactors(J[:, e]).solve(J[:, i])
-        return casadi.vec(N)
+        return casadi.vec(self._motion(q)[1].N)
 
     def _closing(self, q: Expression) -> Expression:
         """Newton's correction of the dependent coordinates."""
-        e = list(self.design.partition.dependent)
-        phi, J, _, _ = equations(self.m, q, None, self.design.partition.rows)
-        shift = zeros(self.m.nv)
-        shift[e, :] = -OrthogonalFactors(J[:, e]).solve(phi)
-        return integrate(self.m, q, shift)
+        found, motion = self._motion(q)
+        return integrate(self.m, q, motion.dependent_motion(-found.phi))
 
     def _following(self, q: Expression, v: Expression) -> Expression:
         """The velocities, the dependent ones as the loops ask for."""
-        i, e = list(self.design.partition.independent), list(self.design.partition.dependent)
-        J = equations(self.m, q, None, self.design.partition.rows).J
-        made = casadi.SX(v)
-        made[e, :] = -OrthogonalFactors(J[:, e]).solve(J[:, i] @ v[i, :])
-        return made
+        motion = self._motion(q)[1]
+        return motion.whole(v[motion.independent, :])
+
+    def _motion(self, q: Expression) -> tuple[Closure, IndependentMotion]:
+        p = self.design.partition
+        found = equations(self.m, q, None, p.rows)
+        return found, IndependentMotion(found.J, p.independent, p.dependent)
 
     def _closed(self, q: Expression, v: Expression) -> tuple[Expression, Expression]:
         """A state whose independent part is the given one and which keeps the loops closed."""
@@ -208,20 +204,35 @@ def _spread(P: Expression, A: Expression, W: Expression, h: float) -> Expression
     return predicted(P, whole, added)
 
 
-def recorded_step(m: Model, x: Expression, u: Expression, design: Design) -> Expression:
+def recorded_step(
+    m: Model,
+    x: Expression,
+    u: Expression,
+    process: Expression,
+    measurement: Expression,
+    design: Design,
+) -> Expression:
     """Beliefs before and after a measurement, from those at the measurement before: u are the forces since then, and what is
     measured now."""
-    filtering, size, n = Filter(m, design), design.size(m), design.n
+    filtering, size, n = Filter(m, design, process, measurement), design.size(m), design.n
     tau, q, v = u[: m.nu, :], u[m.nu : m.nu + m.nq], u[m.nu + m.nq :]
     before = filtering.predict(Belief.of(m, x[size:], n), tau, design.period)
     after = filtering.update(before, q, v)
     return casadi.densify(casadi.vertcat(before.joined(), after.joined()))
 
 
-def first_step(m: Model, x: Expression, u: Expression, design: Design) -> Expression:
+def first_step(
+    m: Model,
+    x: Expression,
+    u: Expression,
+    process: Expression,
+    measurement: Expression,
+    design: Design,
+) -> Expression:
     """The same at the first measurement, x being what is believed before it."""
     q, v = u[m.nu : m.nu + m.nq], u[m.nu + m.nq :]
-    after = Filter(m, design).update(Belief.of(m, x, design.n), q, v)
+    filtering = Filter(m, design, process, measurement)
+    after = filtering.update(Belief.of(m, x, design.n), q, v)
     return casadi.densify(casadi.vertcat(x, after.joined()))
 
 
@@ -231,10 +242,14 @@ def _sizes(m: Model, design: Design) -> tuple[int]:
 
 _X = Argument("x", _sizes)
 _U = Argument("u", lambda m, **_: (m.nu + m.nq + m.nv,))
-FIRST = Formula(
-    "extended_kalman_first", first_step, (Argument("x", lambda m, design: (design.size(m),)), _U), (_X,), {"design": None},
-    rare=True,
-)  # fmt: skip
-RECORDED = Formula(
-    "extended_kalman", recorded_step, (_X, _U), (_X,), {"design": None}, states=1, varying=1
+_NOISES = (
+    Argument("process", lambda m, design: (design.noises(m),) * 2),
+    Argument("measurement", lambda m, design: (len(design.outputs),) * 2),
 )
+_BELIEF = Argument("x", lambda m, design: (design.size(m),))
+FIRST = Formula(
+    "extended_kalman_first", first_step, (_BELIEF, _U, *_NOISES), (_X,), {"design": None}, rare=True
+)
+RECORDED = Formula(
+    "extended_kalman", recorded_step, (_X, _U, *_NOISES), (_X,), {"design": None}, states=1, varying=1
+)  # fmt: skip

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats, finite
 from eslabon.errors import InputError
 from eslabon.motion.interpolation import ENDLESS, Interpolant
+from eslabon.motion.law_data import Datum, matrix
 from eslabon.motion.trajectory import Trajectory
 from eslabon.numerics.scalars import casadi
 
@@ -55,10 +58,33 @@ def tabulated(
     return t, values
 
 
-def scheduled(t: Floats, values: Floats) -> Callable[[Any], Any]:
-    """A function of a symbolic time that interpolates values, (times, ...), and gives them in their shape."""
-    shape = values.shape[1:] if values.ndim == 3 else (values.shape[1], 1)
-    if len(t) == 1:
-        return lambda time: casadi.SX(values[0].reshape(shape))
-    table = Interpolant.monotone(t, values)
-    return lambda time: casadi.reshape(table.at_symbol(time)[0], *shape[::-1]).T
+@dataclass(frozen=True, eq=False)
+class GainSchedule:
+    """Matrices in time, (times, rows, columns), as data of a law (`motion.law_data`): interpolated, or one for all times."""
+
+    t: Floats
+    values: Floats
+
+    @cached_property
+    def _numbers(self) -> Datum:
+        made = Interpolant.monotone(self.t, self.values) if len(self.t) > 1 else None
+        return made or matrix(self.values[0])
+
+    @property
+    def data(self) -> Floats:
+        return self._numbers.data
+
+    @property
+    def structure(self) -> Any:
+        return len(self.t) > 1, self.values.shape[1:]
+
+    @property
+    def content(self) -> Any:
+        return self.t, self.values
+
+    def symbolic(self, data: Any) -> Callable[[Any], Any]:
+        """The matrix at a symbolic time."""
+        made, (rows, columns) = self._numbers.symbolic(data), self.values.shape[1:]
+        if len(self.t) == 1:
+            return lambda time: made
+        return lambda time: casadi.reshape(made.at_symbol(time)[0], columns, rows).T

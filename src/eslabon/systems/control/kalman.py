@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -144,6 +144,32 @@ def _unsettled() -> InputError:
         "motion that does not die out by itself some process noise.")  # fmt: skip
 
 
+class KalmanSteps(NamedTuple):
+    """A filter's matrices and its steps, as `ObserverSteps`: its states are the estimate, and the covariance of that."""
+
+    A: Any
+    C: Any
+    process: Any
+    measurement: Any
+
+    def estimate(self, z: Any, y: Any) -> Any:
+        """The estimate from its states and what is measured."""
+        x, P = self._parts(z)
+        gain, _ = corrected(P, self.C, self.measurement)
+        return x + times(gain, y - times(self.C, x))
+
+    def advance(self, z: Any, y: Any, x: Any, drive: Any) -> Any:
+        """Its states a step later."""
+        _, P = corrected(self._parts(z)[1], self.C, self.measurement)
+        return concatenate(times(self.A, x) + drive, packed(predicted(P, self.A, self.process)))
+
+    def _parts(self, z: Any) -> tuple[Any, Any]:
+        n = self.A.shape[0]
+        if is_symbolic(z):
+            return z[:n, :], unpacked(z[n:, :], n)
+        return z[..., :n], unpacked(z[..., n:], n)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class KalmanFilter(Answer):
     """A filter whose gains follow its covariance from step to step; see `kalman_filter`.
@@ -181,6 +207,11 @@ class KalmanFilter(Answer):
 
     # -- the same interface as an `Observer` --------------------------------------------------------------------------
 
+    @property
+    def steps(self) -> KalmanSteps:
+        """Its matrices, as a law takes them."""
+        return KalmanSteps(self.plant.A, self.plant.C, self.process, self.measurement)
+
     def start(self, estimate: Floats) -> Floats:
         """Its states for an estimate to start from."""
         return concatenate(
@@ -190,17 +221,11 @@ class KalmanFilter(Answer):
 
     def estimate(self, z: Any, y: Any) -> Any:
         """The estimate from its states and what is measured."""
-        x, P = self._parts(z)
-        gain, _ = corrected(P, self.plant.C, self.measurement)
-        return x + times(gain, y - times(self.plant.C, x))
+        return self.steps.estimate(z, y)
 
     def advance(self, z: Any, y: Any, x: Any, drive: Any) -> Any:
         """Its states a step later."""
-        _, P = self._parts(z)
-        _, P = corrected(P, self.plant.C, self.measurement)
-        return concatenate(
-            times(self.plant.A, x) + drive, packed(predicted(P, self.plant.A, self.process))
-        )
+        return self.steps.advance(z, y, x, drive)
 
     def follow(
         self, t: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, start: ArrayLike | None = None
@@ -210,14 +235,6 @@ class KalmanFilter(Answer):
         from eslabon.systems.control.records import sampled
 
         return sampled(self, t, y, u, start)
-
-    def _parts(self, z: Any) -> tuple[Any, Any]:
-        n = len(self.plant.A)
-        return (
-            (z[:n, :], unpacked(z[n:, :], n))
-            if is_symbolic(z)
-            else (z[..., :n], unpacked(z[..., n:], n))
-        )
 
     def __repr__(self) -> str:
         return f"<Kalman filter of {len(self.plant.A)} states from {', '.join(self.plant.outputs)}, every {self.period:g} s>"

@@ -10,13 +10,18 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.motion.law_data import LawData
 from eslabon.motion.motion_forms import as_trajectory
+from eslabon.motion.trajectory import Trajectory
+from eslabon.numerics.tolerances import RANK
+from eslabon.solve.constraints.constraint_structure import structure
 from eslabon.systems.control.commanded_coordinates import commanded, require_full
 from eslabon.systems.control.control_law import ControlLaw
-from eslabon.systems.control.gain_schedule import scheduled, tabulated
+from eslabon.systems.control.gain_schedule import GainSchedule, tabulated
 from eslabon.systems.control.gliding import gliding
-from eslabon.systems.control.state_feedback import require_commanded
+from eslabon.systems.control.state_feedback import independent_places, require_commanded
 from eslabon.systems.control.weight_matrices import numbers
+from eslabon.systems.linear.linear_model import LinearModel
 
 
 def modal(
@@ -33,7 +38,8 @@ def modal(
 
     Parameters
     ----------
-    m : the mechanism; its actuators determine all its motions.
+    m : the mechanism; its actuators determine all its motions, but for passive spins of rods between ball joints, which are left to
+        themselves.
     reference : what is to be followed, any motion, as in `es.as_trajectory`.
     frequency, damping : the diagonals of Omega, in rad/s, and Psi: one number, or one for each commanded coordinate.
     times : when to tabulate; if left out, as often as the gains need.
@@ -60,20 +66,49 @@ def modal(
         """Kp, Kd and tau_d side by side."""
         state = followed.completed_at(t, guess)
         lm = gliding(m, state, t)
-        require_commanded(m, lm, own)
-        back = np.linalg.pinv(lm.F)
-        Kp, Kd = back @ (lm.U * w**2 - lm.W), back @ (lm.U * (2 * zeta * w) - lm.V)
+        U, V, W, F = _commanded_model(m, lm, own)
+        back = np.linalg.pinv(F)
+        Kp, Kd = back @ (U * w**2 - W), back @ (U * (2 * zeta * w) - V)
         return np.concatenate([Kp, Kd, lm.tau[..., None]], axis=-1)
 
     t, values = tabulated(sampled, followed, times)
-    at = scheduled(t, values)
-    n = len(own)
+    return scheduled_feedback(m, followed, t, values, "modal")
 
-    def law(t: Any, q: Any, v: Any) -> Any:
-        qd, vd, _ = followed.at_symbol(t, q, v)
-        table = at(t)
-        push = table[:, :n] @ difference(m, qd, q)[own, :] + table[:, n : 2 * n] @ (vd - v)[own, :]
-        return table[:, 2 * n] + push
 
-    Kp, Kd, tau = values[..., :n], values[..., n : 2 * n], values[..., 2 * n]
-    return ControlLaw(law, m=m, title="modal", data={"t": t, "Kp": Kp, "Kd": Kd, "tau": tau})
+def scheduled_feedback(
+    m: Model, followed: Trajectory, t: Floats, values: Floats, title: str
+) -> ControlLaw:
+    """tau = tau_d + Kp (q_d - q) + Kd (v_d - v), with Kp, Kd and tau_d side by side at times, (times, actuators, 2n + 1)."""
+    own = list(commanded(m))
+    k = len(own)
+
+    def law(n: Any, t: Any, q: Any, v: Any) -> Any:
+        qd, vd, _ = n.reference(t, q, v)
+        table = n.schedule(t)
+        push = table[:, :k] @ difference(m, qd, q)[own, :] + table[:, k : 2 * k] @ (vd - v)[own, :]
+        return table[:, 2 * k] + push
+
+    Kp, Kd, tau = values[..., :k], values[..., k : 2 * k], values[..., 2 * k]
+    data = {"t": t, "Kp": Kp, "Kd": Kd, "tau": tau}
+    parts = LawData({"schedule": GainSchedule(t, values), "reference": followed})
+    return ControlLaw(law, m=m, title=title, data=data, numbers=parts)
+
+
+def _commanded_model(m: Model, lm: LinearModel, own: list[int]) -> tuple[Floats, ...]:
+    """U, V, W and F of the commanded coordinates: passive spins have the accelerations that they take
+    by themselves, and their angles and speeds are those of the reference."""
+    spins = structure(m).partition.spins
+    places = independent_places(m, lm)
+    rest = [k for k, place in enumerate(places) if place not in spins]
+    loose = [k for k, place in enumerate(places) if place in spins]
+    if [places[k] for k in rest] != own:
+        require_commanded(m, lm, own)
+    if not loose:
+        return lm.U, lm.V, lm.W, lm.F
+    at = np.ix_(range(len(lm.U)), rest, loose), np.ix_(range(len(lm.U)), loose, loose)
+    share = lm.U[at[0]] @ np.linalg.pinv(lm.U[at[1]], rcond=RANK)
+
+    def reduced(A: Floats) -> Floats:
+        return A[..., rest, :] - share @ A[..., loose, :]
+
+    return *(reduced(A)[..., rest] for A in (lm.U, lm.V, lm.W)), reduced(lm.F)

@@ -133,17 +133,13 @@ def independent_joints(m: Model) -> tuple[str, ...]:
 
 def independent_motion(m: Model, q: Any, own: Any, tau: Any, *, structure: Any) -> list[Any]:
     """Velocities and accelerations of all joints from the independent velocities and the actuators' forces."""
+    from eslabon.formulas.constrained.independent_motion import IndependentMotion
     from eslabon.formulas.dynamics import forward_dynamics
     from eslabon.formulas.kinematics.closure import equations
-    from eslabon.formulas.kinematics.symbols import zeros
-    from eslabon.formulas.linear_solvers import OrthogonalFactors
     from eslabon.formulas.motion_state import Method, MotionState
 
     p = structure.partition
-    i, e = list(p.independent), list(p.dependent)
-    J, v = equations(m, q, None, p.rows).J, zeros(m.nv)
-    v[i, :] = own
-    v[e, :] = OrthogonalFactors(J[:, e]).solve(-J[:, i] @ own)
+    v = IndependentMotion(equations(m, q, None, p.rows).J, p.independent, p.dependent).whole(own)
     s = MotionState(m, q, v, Method(structure=structure))
     return [v, forward_dynamics(s, tau)[0]]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,24 @@ from eslabon.systems.control.pole_placement import place
 from eslabon.systems.linear.linear_system import LinearSystem, format_poles
 from eslabon.systems.linear.numerical_failures import explained
 from eslabon.systems.linear.ranks import require_observable
+
+
+class ObserverSteps(NamedTuple):
+    """An observer's matrices and what it does with them, for numbers and symbols alike; y is what is measured less D u."""
+
+    F: Any
+    G: Any
+    Z: Any
+    M: Any
+    N: Any
+
+    def estimate(self, z: Any, y: Any) -> Any:
+        """x_hat."""
+        return times(self.M, z) + times(self.N, y)
+
+    def advance(self, z: Any, y: Any, x: Any, drive: Any) -> Any:
+        """z', with B u for `drive`."""
+        return times(self.F, z) + times(self.G, y) + times(self.Z, drive)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,6 +110,11 @@ class Observer(Answer):
 
     # -- what it does, for numbers and symbols alike; y is what is measured less D u --------------------------------
 
+    @property
+    def steps(self) -> ObserverSteps:
+        """Its matrices, as a law takes them."""
+        return ObserverSteps(self.F, self.G, self.Z, self.M, self.N)
+
     def start(self, estimate: Floats) -> Floats:
         """Its state for an estimate at the start, (..., n)."""
         return times(self.Z, numbers_or_symbols(estimate, "estimate", len(self.plant.A), "states"))
@@ -99,9 +122,8 @@ class Observer(Answer):
     def estimate(self, z: Any, y: Any) -> Any:
         """x_hat."""
         z = numbers_or_symbols(z, "z", self.size, "states of its own")
-        return times(self.M, z) + times(
-            self.N, numbers_or_symbols(y, "y", len(self.plant.C), "outputs")
-        )
+        y = numbers_or_symbols(y, "y", len(self.plant.C), "outputs")
+        return self.steps.estimate(z, y)
 
     def advance(self, z: Any, y: Any, x: Any, drive: Any) -> Any:
         """z', the estimate x given and with B u for `drive`.
@@ -115,7 +137,7 @@ class Observer(Answer):
         z = numbers_or_symbols(z, "z", self.size, "states of its own")
         y = numbers_or_symbols(y, "y", len(self.plant.C), "outputs")
         drive = numbers_or_symbols(drive, "drive", n, "states")
-        return times(self.F, z) + times(self.G, y) + times(self.Z, drive)
+        return self.steps.advance(z, y, x, drive)
 
     def follow(
         self, t: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, start: ArrayLike | None = None

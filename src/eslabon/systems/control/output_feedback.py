@@ -21,11 +21,12 @@ from eslabon.errors import InputError
 from eslabon.formulas.derivatives.measured_outputs import Output
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.motion.law_data import LawData, matrix
 from eslabon.motion.motion_forms import as_trajectory
 from eslabon.motion.simulation.controller_memory import within
 from eslabon.motion.simulation.run_options import effort_limits
 from eslabon.motion.simulation.sampled_laws import Sampled, sampled
-from eslabon.numerics.scalars import casadi, concatenate
+from eslabon.numerics.scalars import concatenate
 from eslabon.systems.control.control_law import ControlLaw, law_c_source
 from eslabon.systems.control.estimates import SENSING, Estimates, at_samples, state_units
 from eslabon.systems.control.kalman import KalmanFilter
@@ -98,12 +99,11 @@ class OutputFeedback(Answer):
                 raise InputError(
                     f"a law in continuous time has no {next(iter(options))!r}; design the observer with a period."
                 )
-            return ControlLaw(self._continuous, own, m=self.m, title="output feedback")
+            return self._law(own)
         before = np.zeros(self.m.nu) - self.model.tau  # until the first forces act there are none
         known_words(options, SENSING, "the law has no option", InputError)
         state = concatenate(own, estimate, before)
-        law = ControlLaw(self._stepwise, m=self.m, title="output feedback", stepwise=True)
-        return sampled(law, self.period, delay=self.delay, state=state, **options)
+        return sampled(self._law(), self.period, delay=self.delay, state=state, **options)
 
     def estimates(self, motion: Trajectory) -> Estimates:
         """What the observer made of a motion that the law drove; with a period at those of its times that are samples."""
@@ -163,27 +163,42 @@ class OutputFeedback(Answer):
 
     # -- formulas ---------------------------------------------------------------------------------------------------
 
-    def _seen(self, q: Any, v: Any) -> Any:
-        return displacement(self.m, q, v, self.model.q, self.model.v, self.outputs)
+    def _law(self, state: Floats | None = None) -> ControlLaw:
+        """The law with its numbers as data: closures see only what code is made for."""
+        m, outputs, limit, size = self.m, self.outputs, self.limit, self.observer.size
+        steps, states, stepwise = (
+            type(self.observer.steps),
+            len(self.model.states),
+            self.period is not None,
+        )
 
-    def _forces(self, x: Any) -> tuple[Any, Any]:
-        """The actuators' forces for an estimate, and their changes from those of the linear model."""
-        tau = within(casadi.SX(self.model.tau) - casadi.SX(self.gains) @ x, self.limit)
-        return tau, tau - self.model.tau
+        def estimated(n: Any, q: Any, v: Any, z: Any) -> tuple[Any, ...]:
+            """The observer, what is measured, the estimate, the forces, and their changes from those of the linear model."""
+            y = displacement(m, q, v, n.q, n.v, outputs)
+            observer = steps(*(getattr(n, name) for name in steps._fields))
+            x = observer.estimate(z, y)
+            tau = within(n.tau - n.K @ x, limit)
+            return observer, y, x, tau, tau - n.tau
 
-    def _continuous(self, t: Any, q: Any, v: Any, z: Any) -> tuple[Any, Any]:
-        y = self._seen(q, v)
-        x = self.observer.estimate(z, y)
-        tau, u = self._forces(x)
-        return tau, self.observer.advance(z, y, x, casadi.SX(self.model.B) @ u)
+        def continuous(n: Any, t: Any, q: Any, v: Any, z: Any) -> tuple[Any, Any]:
+            observer, y, x, tau, u = estimated(n, q, v, z)
+            return tau, observer.advance(z, y, x, n.later @ u)
 
-    def _stepwise(self, t: Any, q: Any, v: Any, state: Any) -> tuple[Any, Any]:
-        y, size, n = self._seen(q, v), self.observer.size, len(self.model.states)
-        z, before = state[:size], state[size + n :]
-        x = self.observer.estimate(z, y)
-        tau, u = self._forces(x)
-        later, sooner = (casadi.SX(B) for B in self._input_matrices())
-        return tau, concatenate(self.observer.advance(z, y, x, later @ u + sooner @ before), x, u)
+        def in_steps(n: Any, t: Any, q: Any, v: Any, state: Any) -> tuple[Any, Any]:
+            z, before = state[:size], state[size + states :]
+            observer, y, x, tau, u = estimated(n, q, v, z)
+            drive = n.later @ u + n.sooner @ before
+            return tau, concatenate(observer.advance(z, y, x, drive), x, u)
+
+        later, sooner = self._input_matrices()
+        lm, own = self.model, self.observer.steps._asdict()
+        own |= {"K": self.gains, "tau": lm.tau, "q": lm.q, "v": lm.v, "later": later}
+        own |= {"sooner": sooner} if stepwise else {}
+        numbers = LawData({name: matrix(x) for name, x in own.items()})
+        law = in_steps if stepwise else continuous
+        return ControlLaw(
+            law, state, m=m, title="output feedback", stepwise=stepwise, numbers=numbers
+        )
 
     # -- numbers ----------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.formulas.motion_state import MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import difference
+from eslabon.motion.law_data import LawData, matrix
 from eslabon.motion.motion_forms import as_trajectory
 from eslabon.systems.control.commanded_coordinates import actuators, commanded, require_full, spread
 from eslabon.systems.control.control_law import ControlLaw
@@ -39,14 +40,15 @@ def pd_gravity(m: Model, reference: Any, Kp: ArrayLike, Kd: ArrayLike) -> Contro
     """
     followed, own = as_trajectory(m, reference), list(commanded(m))
     if m.closed:
-        require_full(m, "gravity compensation", spins=True)
+        require_full(m, "gravity compensation")
     P, D = gain(Kp, "Kp", len(own)), gain(Kd, "Kd", len(own), definite=False)
 
-    def law(t: Any, q: Any, v: Any) -> Any:
+    def law(n: Any, t: Any, q: Any, v: Any) -> Any:
         now = m.with_time(t)
-        qd, vd, _ = followed.at_symbol(t, q, v)
-        push = P @ difference(m, qd, q)[own, :] + D @ (vd - v)[own, :]
+        qd, vd, _ = n.reference(t, q, v)
+        push = n.Kp @ difference(m, qd, q)[own, :] + n.Kd @ (vd - v)[own, :]
         weight = MotionState(now, q, zeros(m.nv)).joint_forces(zeros(m.nv))
         return actuators(now, q, weight + spread(m, push))
 
-    return ControlLaw(law, m=m, title="pd_gravity")
+    parts = LawData({"Kp": matrix(P), "Kd": matrix(D), "reference": followed})
+    return ControlLaw(law, m=m, title="pd_gravity", data={"Kp": P, "Kd": D}, numbers=parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ DESCENTS = 3  # of the best conditioned ones, from which smaller gains are looke
 STEPS = 200  # of a descent at most
 REFUSED = 1e100  # gains of a G whose T is singular
 SINGULAR = 1e14  # a condition number of T: beyond it the gains are round-off
+LIMITS = (SINGULAR, 1e12, 1e10, 1e8)  # of a descent, the next where the poles came out elsewhere
 SAME = 1e-9  # of the size of poles: these are one
 
 
@@ -86,11 +87,17 @@ def place(
     asked = _poles(poles, len(made.A))
     choice(method, "method", METHODS)
     require_controllable(made)
-    rng = np.random.default_rng(count(seed, "seed", most=MAX_SEED))
-    K, condition = _sylvester(made, asked, _given(G, made.B), rng, method == "minimum_norm")
-    found = made.closed_by(K).poles
-    _require_placed(asked, found)
-    return PlacedPoles(K, found, condition, method)
+    given, start = _given(G, made.B), count(seed, "seed", most=MAX_SEED)
+    limits = LIMITS if method == "minimum_norm" else (None,)
+    miss: SingularityError | None = None
+    for limit in limits:
+        K, condition = _sylvester(made, asked, given, np.random.default_rng(start), limit)
+        found = made.closed_by(K).poles
+        miss = _miss(asked, found)
+        if miss is None:
+            return PlacedPoles(K, found, condition, method)
+    assert miss is not None
+    raise miss
 
 
 # What cannot be ------------------------------------------------------------------------------------------------------
@@ -139,8 +146,9 @@ def _given(G: ArrayLike | None, B: Floats) -> Floats | None:
     return made
 
 
-def _require_placed(asked: np.ndarray, found: np.ndarray) -> None:
-    """Refuse gains whose poles are not those asked for; a pole that repeats r times may be off by the r-th root of round-off."""
+def _miss(asked: np.ndarray, found: np.ndarray) -> SingularityError | None:
+    """An error for gains whose poles are not those asked for; a pole that repeats r times may be off by the r-th root of
+    round-off."""
     from scipy.optimize import linear_sum_assignment
 
     size = max(1.0, float(np.abs(asked).max()))
@@ -149,12 +157,13 @@ def _require_placed(asked: np.ndarray, found: np.ndarray) -> None:
     rows, columns = linear_sum_assignment(apart)
     worst = int(apart[rows, columns].argmax())
     off = apart[rows[worst], columns[worst]] / size
-    if not off <= max(1e-5, 10 * 1e-12 ** (1 / often)):
-        raise SingularityError(
-            f"the pole at {format_pole(asked[rows[worst]])} cannot be placed: it came out at "
-            f"{format_pole(found[columns[worst]])}, so badly conditioned is this; ask for poles farther apart, nearer to those of the "
-            "system, or add inputs."
-        )
+    if off <= max(1e-5, 10 * 1e-12 ** (1 / often)):
+        return None
+    return SingularityError(
+        f"the pole at {format_pole(asked[rows[worst]])} cannot be placed: it came out at "
+        f"{format_pole(found[columns[worst]])}, so badly conditioned is this; ask for poles farther apart, nearer to those of the "
+        "system, or add inputs."
+    )
 
 
 def _rounded(poles: np.ndarray, size: float) -> list[complex]:
@@ -169,7 +178,7 @@ class _Sylvester:
     """Sylvester's equation A T - T Lambda = B G, whose T and G give the gains G T^-1.
 
     States are scaled so that they have about one size; `first` are gains that A has already, and total gains are those of the
-    system as it was given.
+    system as it was given. `limit` bounds the condition number of T.
     """
 
     A: Floats
@@ -177,6 +186,7 @@ class _Sylvester:
     form: Floats
     first: Floats
     scale: Floats
+    limit: float = SINGULAR
 
     def gains(self, G: Floats) -> tuple[Floats, Floats, float]:
         """G T^-1, T and its condition number; infinite where there is no T or it is singular."""
@@ -186,7 +196,7 @@ class _Sylvester:
         try:
             T = solve_sylvester(self.A / size, -self.form / size, self.B @ G / size)
             condition = float(np.linalg.cond(T)) if np.isfinite(T).all() else np.inf
-            if condition < SINGULAR:
+            if condition < self.limit:
                 return np.linalg.solve(T.T, G.T).T, T, condition
         except np.linalg.LinAlgError:  # no Schur form, or a T that is singular to the last digit
             pass
@@ -200,7 +210,7 @@ class _Sylvester:
     def residuals(self, entries: Floats) -> Floats:
         """The total gains for the entries of G, whose squares are to be least."""
         K, _, condition = self.gains(entries.reshape(self.B.T.shape))
-        return self.total(K).ravel() if condition < SINGULAR else np.full(K.size, REFUSED)
+        return self.total(K).ravel() if condition < self.limit else np.full(K.size, REFUSED)
 
     def slopes(self, entries: Floats) -> Floats:
         """Their derivatives by the entries of G: dK = (dG - K dT) T^-1 with A dT - dT Lambda = B dG.
@@ -224,9 +234,9 @@ def _sylvester(
     poles: np.ndarray,
     G: Floats | None,
     rng: np.random.Generator,
-    least_norm: bool,
+    limit: float | None,
 ) -> tuple[Floats, float]:
-    """K and the condition number of T, for the best conditioned of several G, or for that of least gains."""
+    """K and the condition number of T, for the best conditioned of several G, or for that of least gains within a limit."""
     from scipy.linalg import matrix_balance
 
     A, (scale, _) = matrix_balance(system.A, permute=False, separate=True)
@@ -243,8 +253,9 @@ def _sylvester(
             "every G that was tried, so that these poles cannot be placed; ask for others.")
         )  # fmt: skip
     best = trials[order[0]]
-    if least_norm:
-        starts = [trials[k] for k in order[:DESCENTS] if conditions[k] < SINGULAR]
+    if limit is not None:
+        equation = replace(equation, limit=max(limit, 10 * conditions[order[0]]))
+        starts = [trials[k] for k in order[:DESCENTS] if conditions[k] < equation.limit]
         best = min(
             (_descended(equation, start) for start in starts),
             key=lambda x: float(np.linalg.norm(equation.residuals(x.ravel()))),

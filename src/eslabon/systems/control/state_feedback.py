@@ -10,6 +10,7 @@ from eslabon.arguments import Floats, finite
 from eslabon.errors import InputError, ModelError, SingularityError, format_value
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, velocity_names
+from eslabon.motion.law_data import LawData, matrix
 from eslabon.numerics.scalars import casadi
 from eslabon.systems.control.control_law import ControlLaw
 
@@ -54,7 +55,7 @@ def linear_model(m: Model, lm: Any) -> Any:
 def gain_matrix(K: Any, inputs: int, states: int) -> Floats:
     """Gains given as an array, or as what `place` or `lqr` found."""
     made = finite(getattr(K, "K", K), "K")
-    if made.shape != (inputs, states):
+    if made.shape[-2:] != (inputs, states):
         raise InputError(
             f"K has shape {made.shape}; {(inputs, states)} is expected: a row for each actuator."
         )
@@ -73,7 +74,8 @@ def state_feedback(m: Model, lm: Any, K: Any) -> ControlLaw:
     ----------
     m : the mechanism.
     lm : its linear model at an equilibrium, as `m.linearize` gives it.
-    K : (actuators, states), or what `place` or `lqr` found for it.
+    K : (actuators, states), or what `place` or `lqr` found for it; with leading axes gains for each trajectory of a
+        simulation.
 
     Returns
     -------
@@ -91,9 +93,11 @@ def state_feedback(m: Model, lm: Any, K: Any) -> ControlLaw:
     places = independent_places(m, lm)
     gains = gain_matrix(K, m.nu, 2 * len(places))
 
-    def law(t: Any, q: Any, v: Any) -> Any:
-        return lm.tau - gains @ displacement(m, places, q, v, lm.q, lm.v)
+    def law(n: Any, t: Any, q: Any, v: Any) -> Any:
+        return n.tau - n.K @ displacement(m, places, q, v, n.q, n.v)
 
     names = tuple(map(str, getattr(lm, "states", ())))
     data = {"K": gains, "q": lm.q, "v": lm.v, "tau": lm.tau, "states": names}
-    return ControlLaw(law, m=m, title="state_feedback", data=data)
+    about = {"q": matrix(lm.q), "v": matrix(lm.v), "tau": matrix(lm.tau)}
+    parts = LawData({"K": matrix(gains, 2), **about})
+    return ControlLaw(law, m=m, title="state_feedback", data=data, numbers=parts)

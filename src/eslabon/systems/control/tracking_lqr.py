@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import Floats
 from eslabon.errors import InputError
 from eslabon.model import Model
+from eslabon.motion.law_data import LawData
 from eslabon.motion.motion_forms import as_trajectory
 from eslabon.systems.control.commanded_coordinates import commanded
 from eslabon.systems.control.control_law import ControlLaw
-from eslabon.systems.control.gain_schedule import scheduled, tabulated
+from eslabon.systems.control.gain_schedule import GainSchedule, tabulated
 from eslabon.systems.control.gliding import gliding
 from eslabon.systems.control.lqr import FiniteHorizon, finite_horizon_lqr, lqr
 from eslabon.systems.control.state_feedback import (
@@ -79,12 +80,12 @@ def tracking_lqr(
     t, values = tabulated(sampled, followed, times)
     lm = models(t)
     found, places = optimal(t, lm), independent_places(m, lm)
-    table = scheduled(t, values)
 
-    def law(t: Any, q: Any, v: Any) -> Any:
-        qd, vd, _ = followed.at_symbol(t, q, v)
-        now = table(t)
+    def law(n: Any, t: Any, q: Any, v: Any) -> Any:
+        qd, vd, _ = n.reference(t, q, v)
+        now = n.schedule(t)
         return now[:, -1] - now[:, :-1] @ displacement(m, places, q, v, qd, vd)
 
     data = {"t": t, "K": found.K, "S": found.S, "tau": lm.tau, "states": tuple(lm.states)}
-    return ControlLaw(law, m=m, title="tracking_lqr", data=data)
+    parts = LawData({"schedule": GainSchedule(t, values), "reference": followed})
+    return ControlLaw(law, m=m, title="tracking_lqr", data=data, numbers=parts)

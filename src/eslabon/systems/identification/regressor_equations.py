@@ -14,11 +14,12 @@ from typing import Any
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
 from eslabon.formulas.applied_loads import CREEP
+from eslabon.formulas.constrained.independent_motion import IndependentMotion
 from eslabon.formulas.dynamics import regressor
 from eslabon.formulas.inputs import TAU, A, Q, V
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.symbols import zeros
-from eslabon.formulas.linear_solvers import OrthogonalFactors, factors
+from eslabon.formulas.linear_solvers import factors
 from eslabon.formulas.motion_state import MotionState, check_actuation
 from eslabon.formulas.structure import Partition, Structure
 from eslabon.model import Model
@@ -51,18 +52,10 @@ def loop_motion(
     m: Model, q: Expression, v: Expression | None, p: Partition
 ) -> tuple[Expression, Expression, Expression]:
     """N and the drift of v = N v_i, v' = N v_i' + drift, and the reciprocal condition number."""
-    i, e = list(p.independent), list(p.dependent)
-    N, drift = casadi.SX(m.nv, len(i)), zeros(m.nv)
-    for column, k in enumerate(i):
-        N[k, column] = 1
-    if not m.closed:
-        return N, drift, casadi.SX(1)
     _, J, gamma, _ = closure.equations(m, q, v, p.rows)
-    Phi_e = OrthogonalFactors(J[:, e])
-    N[e, :] = -Phi_e.solve(J[:, i])
-    if v is not None:
-        drift[e, :] = Phi_e.solve(gamma)
-    return N, drift, Phi_e.condition(velocity_scales(m)[e])
+    motion = IndependentMotion(J, p.independent, p.dependent)
+    drift = zeros(m.nv) if v is None else motion.dependent_motion(gamma)
+    return motion.N, drift, motion.dependent_condition(velocity_scales(m)[motion.dependent])
 
 
 def linear_equations(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ class Equilibrium(Answer):
     family : the dimension of the continuum of equilibria that it is one of; zero where it stands alone, or was not
         searched for.
     residual : the largest force that is left, in N or N m.
+    searched : whether these are what a search found (`all=True`), which may have missed some.
 
     >>> import eslabon as es
     >>> rest = es.load("double_pendulum").equilibrium([0.0, 0.0])
@@ -53,6 +54,7 @@ class Equilibrium(Answer):
     poles: Any
     family: Any
     residual: Any
+    searched: bool = False
 
     @property
     def stable(self) -> Any:
@@ -71,7 +73,8 @@ class Equilibrium(Answer):
 
     def __getitem__(self, index: Any) -> Equilibrium:
         self._several()
-        return Equilibrium(self.m, *(getattr(self, f.name)[index] for f in fields(self)[1:]))
+        own = {f.name: getattr(self, f.name)[index] for f in fields(self)[1:-1]}
+        return replace(self, **own)
 
     def __iter__(self) -> Iterator[Equilibrium]:
         return (self[k] for k in range(len(self)))
@@ -96,7 +99,7 @@ class Equilibrium(Answer):
         order = sorted(
             kept, key=lambda k: (self.stability[k] != "stable", round(float(self.energy[k]), 9))
         )
-        return self[np.array(order, dtype=int)]
+        return replace(self[np.array(order, dtype=int)], searched=True)
 
     def contents(self) -> Iterator[Block]:
         """A row for each equilibrium."""
@@ -106,6 +109,8 @@ class Equilibrium(Answer):
             yield Table(tuple(map(Column, heads)), rows[:MOST])
             if len(rows) > MOST:
                 yield Message("and {n} more", n=len(rows) - MOST)
+        if self.searched and self.batch:
+            yield Message("Found by a search; more restarts may find more.")
 
     def __str__(self) -> str:
         return repr(self)
@@ -129,7 +134,8 @@ def _table(eq: Equilibrium) -> str:
         w: int((np.ravel(eq.stability) == w).sum()) for w in dict.fromkeys(np.ravel(eq.stability))
     }
     told = ", ".join(f"{number} {word}" if many > 1 else word for word, number in words.items())
-    title = f"<{many:,} {noun + 's' * (moving and many > 1)} of {eq.m.name}: {told or 'none'}>"
+    how = ", found by a search" if eq.searched and eq.batch else ""
+    title = f"<{many:,} {noun + 's' * (moving and many > 1)} of {eq.m.name}{how}: {told or 'none'}>"
     if len(eq.batch) > 1 or many > ROWS or not many:
         return title
     heads, columns = _columns(eq, COLUMNS)

@@ -9,6 +9,7 @@ m.equilibrium(v={"spin": 6.28})                     # a steady motion: a governo
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -360,7 +361,9 @@ class _Search:
                 residual,
             )
         )
-        return Equilibrium(self.m, *parts)
+        names = [x.name for x in fields(Equilibrium)[1:-1]]
+        named: dict[str, Any] = dict(zip(names, parts, strict=True))
+        return Equilibrium(self.m, **named)
 
     def _which(self, k: Any) -> str:
         return f" (state {int(k)})" if len(self.given.q) > 1 and self.given.lead else ""
