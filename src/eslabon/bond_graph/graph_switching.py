@@ -1,4 +1,4 @@
-"""Runs of graphs whose laws jump, such as friction mu*sign(f), under adaptive methods.
+"""Graphs whose laws jump, such as friction mu*sign(f), with their choices as an input.
 
 Choices of the rates are frozen within a step, and change where a surface is reached; where both sides push back the state
 slides along it, with a mode between -1 and 1 (`compiler.switching`, `motion.simulation.mode_switches`).
@@ -21,12 +21,7 @@ from eslabon.compiler.calls import free_symbols, inlined
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.compiler.switching import Switching, switching
-from eslabon.motion.simulation.adaptive_steps import IMPLICIT, MULTISTEP
-from eslabon.motion.simulation.mode_switches import PARTS, Modes, SwitchingError
-from eslabon.motion.simulation.simulation_errors import SimulationError
 from eslabon.numerics.scalars import Expression, casadi
-
-Parts = list[tuple[list[float], list[Floats]]]
 
 
 def _rates_of(g: Graph) -> tuple[Any, list[Expression]] | None:
@@ -131,6 +126,7 @@ class SwitchedGraph:
     g: Graph
     found: Switching
     u: Callable[[float], Any]
+    counted: Callable[..., Any]  # gives the rates, and counts them
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -142,7 +138,8 @@ class SwitchedGraph:
         return np.array([self.u(float(s)) for s in t], dtype=float)
 
     def rates(self, t: float, x: Floats, modes: Floats) -> Floats:
-        made: Floats = evaluate(self.g, FROZEN, size=self.found.size)(x, self._given(t), t, modes)
+        f = evaluate(self.g, FROZEN, size=self.found.size)
+        made: Floats = self.counted(f)(x, self._given(t), t, modes)
         return made
 
     def surfaces(self, t: Any, x: Floats, modes: Floats, rates: Floats) -> tuple[Floats, Floats]:
@@ -156,101 +153,6 @@ class SwitchedGraph:
 
     def settled(self, modes: Floats) -> Floats:
         return self.found.settled(modes)
-
-
-class SwitchedRun:
-    """One state, from one time to the next, with the modes that it carries along."""
-
-    def __init__(self, g: Graph, found: Switching, span: tuple[float, float], method: str, options: dict[str, Any]) -> None:  # fmt: skip
-        self.g, self.found, self.span, self.method, self.options = g, found, span, method, options
-        self.modes: Modes | None = None
-        self.reported: list[Floats] = []  # modes at the times that are reported
-        self._last = span[0]
-
-    def interval(
-        self, x: Floats, u: Callable[[float], Any], begin: float, end: float, times: Floats | None
-    ) -> tuple[list[float], list[Floats], Floats]:
-        """Times and states that are reported, at the given times or at every step, and the last state."""
-        system = SwitchedGraph(self.g, self.found, u)
-        if self.modes is None:
-            self.modes = Modes(system, self.span[1] - self.span[0])
-        self.modes.system = system
-        t = begin
-        reported: tuple[list[float], list[Floats]] = ([], [])
-        try:
-            self.modes.start(begin, x)
-            if self._last == begin:  # a reported input at a jump is the later one
-                self.reported[-1:] = [self.modes.at(begin, x)]
-            solver = self._solver(t, x, end)
-            while solver.status == "running":
-                message = solver.step()
-                if solver.status == "failed":
-                    raise SwitchingError(message or "the step it would need is too small.")
-                dense = self._dense(solver)
-                before, (t, x, surface) = solver.t_old, self._reached(solver, dense)
-                self._report(reported, before, t, x, dense, times)
-                if surface is not None:
-                    sizes = self.modes.sizes(np.linspace(before, solver.t, PARTS + 1), dense)
-                    self.modes.switch(t, x, surface, sizes)
-                    if t >= end:
-                        break
-                    solver = self._solver(t, x, end, solver.step_size)
-        except SwitchingError as error:
-            raise SimulationError(
-                f"{self.g.name} cannot be integrated beyond t = {t:g} s: {error}"
-            ) from None
-        return *reported, x
-
-    def _dense(self, solver: Any) -> Callable[[Any], Floats]:
-        """The states in the last step, its end as the solver has it."""
-        inside, end, y = solver.dense_output(), solver.t, np.array(solver.y)
-
-        def state(t: Any) -> Floats:
-            x = np.array(inside(t).T)
-            x[np.asarray(t) == end] = y
-            return x
-
-        return state
-
-    def _reached(self, solver: Any, dense: Any) -> tuple[float, Floats, int | None]:
-        """Where a step ends: at the first change of modes that changes something, or at its own end."""
-        assert self.modes is not None
-        begin, end = solver.t_old, solver.t
-        while (found := self.modes.first_switch(begin, end, dense)) is not None:
-            t, surface = found
-            if not self.modes.is_idle(t, dense(t), end, dense(end), surface):
-                return t, dense(t), surface
-            self.modes.flip(surface)
-            begin = t
-        self.modes.step_done()
-        return end, np.array(solver.y), None
-
-    def _report(
-        self, reported: tuple[list[float], list[Floats]], before: float, t: float, x: Floats, dense: Any, times: Floats | None,
-    ) -> None:  # fmt: skip
-        if times is None:
-            inside = np.zeros(0) if t == before else np.array([t])
-        else:
-            inside = times[(times > before) & (times <= t)]
-        assert self.modes is not None
-        for s in inside.tolist():
-            state = x if s == t else dense(s)
-            reported[0].append(s)
-            reported[1].append(state)
-            self.reported.append(self.modes.at(s, state))
-            self._last = s
-
-    def _solver(self, t: float, x: Floats, end: float, first: float | None = None) -> Any:
-        from scipy import integrate
-
-        assert self.modes is not None
-        options = dict(self.options)
-        if first is not None and self.method not in MULTISTEP:
-            options["first_step"] = min(first, end - t)
-        if self.method not in IMPLICIT:
-            options.pop("jac", None)
-        with np.errstate(all="ignore"):
-            return getattr(integrate, self.method)(self.modes.rates, t, x, end, **options)
 
 
 def frozen_variables(g: Graph, x: Floats, u: Floats, t: Floats, modes: Floats) -> BondVariables:
