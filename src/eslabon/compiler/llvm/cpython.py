@@ -243,9 +243,7 @@ class _MethodDef(ctypes.Structure):
 
 def builtin(signature: Signature, descriptor: Descriptor, doc: str) -> Any:
     """@call of the runtime with this descriptor as its `self`."""
-    method = _MethodDef(
-        signature.name.encode(), calls().call, METH_FASTCALL_KEYWORDS, doc.encode()
-    )
+    method = _MethodDef(signature.name.encode(), calls().call, METH_FASTCALL_KEYWORDS, doc.encode())
     descriptor.kept = (*descriptor.kept, method)  # CPython lets `self` keep the definition alive
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = (
