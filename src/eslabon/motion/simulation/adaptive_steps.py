@@ -35,9 +35,9 @@ from eslabon.motion.simulation.mode_switches import (
 )
 from eslabon.motion.simulation.native_laws import Law
 from eslabon.motion.simulation.python_laws import Called, ask
+from eslabon.motion.simulation.run_outcome import Outcome
 from eslabon.motion.simulation.sampled_laws import Sampler
 from eslabon.motion.simulation.singular_passages import Passages
-from eslabon.motion.trajectory import Outcome
 
 Function = Callable[[float, Floats], Any]
 Event = Callable[[float, Floats, Floats], float]

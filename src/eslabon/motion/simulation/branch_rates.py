@@ -159,7 +159,7 @@ class BranchRates:
         """Those of all neighbours, under the same forces of actuators and stops."""
         m, system = self.system.m, self.system
         push = np.zeros(m.nv)
-        if system.stops:
+        if system.loads.stops:
             push = system.function(equations_of_motion.PUSH)(q, v)
         return self._pushed_accelerations(found, tau, push)
 

@@ -262,11 +262,11 @@ def start(
     numbers = law.numbers.batch if isinstance(law, Law) else ()
     try:
         driven = np.broadcast_shapes(driven, numbers)
-        given = np.broadcast_shapes(system.batch, driven)
+        given = np.broadcast_shapes(system.loads.batch, driven)
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], given)
     except ValueError:
         raise InputError(f"leading axes do not fit together: q0 has {q.shape[:-1]}, v0 {v.shape[:-1]}, wrenches and parameters "
-            f"{[w.shape[:-1] for w in system.external.values()] + [p.shape for p in system.parameters.values()]}, the control "
+            f"{[w.shape[:-1] for w in system.loads.external.values()] + [p.shape for p in system.loads.parameters.values()]}, the control "
             f"{driven}.") from None  # fmt: skip
     remembered = np.zeros(3 * m.nu if isinstance(control, Sampler | Called) else 0)
     x = np.concatenate(

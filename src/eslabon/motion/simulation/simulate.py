@@ -14,6 +14,7 @@ from eslabon.errors import report_singularity, user_stacklevel
 from eslabon.formulas.formulations.formulation import Formulation
 from eslabon.model import Model
 from eslabon.model.scale import characteristic_length
+from eslabon.motion.loads import Loads
 from eslabon.motion.signals import Occurrences, Statistics
 from eslabon.motion.simulation import adaptive_steps, fixed_steps, run_options, step_formulas
 from eslabon.motion.simulation.actuation import Control, as_control
@@ -129,16 +130,20 @@ def simulate(
     times, report = run_options.times_of(t)
     longest = run_options.step_of(step, times)
     values = run_options.parameters_of(m, parameters)
-    designs = System(m, parameters=values).designs
+    designs = Loads(parameters=values).designs
     stopped = stops_of(m, stops, longest, designs)
+    loads = Loads(run_options.wrenches(m, external), values, stopped)
     words = run_options.formulation_of(
         m, formulation, constraints, independent, method, bool(stopped)
     )
     forces = as_control(m, control, times[0], times[-1], hold)
     system = System(
-        m, run_options.wrenches(m, external), values, *words, run_options.effort_limits(m, saturate, designs), stopped,
+        m,
+        loads,
+        *words,
+        run_options.effort_limits(m, saturate, designs),
         run_options.friction_of(m, friction, method, constraints),
-    )  # fmt: skip
+    )
     x0 = run_options.start(system, forces, q0, v0, times[0])
     if m.closed:
         refuse_undetermined(system, x0, times[0])
@@ -226,7 +231,7 @@ def _motion(system: System, control: Control, method: str, run: Run, seconds: fl
     }  # fmt: skip
     if made.a is not None:  # where something is held, states alone do not tell accelerations
         groups["a"] = made.a
-    return Trajectory(made.t, groups, columns(m), m.name, events, statistics, system)
+    return Trajectory(made.t, groups, columns(m), m.name, events, statistics, m, system.loads)
 
 
 def _warn(sentence: str) -> None:
