@@ -238,3 +238,27 @@ def test_an_RS_without_a_bond_for_its_heat_is_refused():
         es.BondGraph(
             "g", {"V": "Se", "j": "1", "r": "RS: 2", "m": "I: 1"}, ["V -> j -> r", "j -> m"]
         )
+
+
+@pytest.mark.parametrize("g", [make() for make in (condenser, solenoid, two_coils)], ids=GRAPHS)
+def test_structural_ranks_are_those_of_the_matrices_at_almost_any_state(g, rng):
+    """A law without an inverse has slopes that have one: its storages count like linear ones."""
+    ranks = []
+    for _ in range(3):
+        A = g.linearize(rng.uniform(0.1, 0.5, g.order), rng.normal(size=len(g.inputs))).A
+        sizes = np.linalg.svd(A, compute_uv=False)
+        ranks.append(int((sizes > 1e-9 * sizes[0]).sum()))
+    assert g.structural_rank().rank == max(ranks)
+    found = g.controllability(rng.uniform(0.1, 0.5, g.order))
+    assert found.structural == found.kalman.full
+
+
+def test_a_stop_counts_as_the_spring_it_is():
+    """A law with two terms has no inverse; the motor on it is controllable all the same."""
+    g = es.BondGraph(
+        "stop",
+        {"F": "Se", "v": "1", "m": "I: 2", "k": {"kind": "C", "law": "q + q**3"}},
+        ["F -> v -> m", "v -> k"],
+    )
+    assert g.structural_rank().full
+    assert g.controllability().structural

@@ -109,22 +109,25 @@ class Causality:
         return f"<Causality of {self.owner}, {self.preference} preferred: {'; '.join(parts)}>"
 
 
-def causality(g: Graph, preference: str = "integral", dual: tuple[str, ...] = ()) -> Causality:
+def causality(
+    g: Graph, preference: str = "integral", dual: tuple[str, ...] = (), slopes: bool = False
+) -> Causality:
     """Assign causality, with integral (BGI) or derivative (BGD) causality preferred for storages.
 
     Sources and detectors among `dual` may be dualised for it: an effort source then takes the effort and gives the flow, and a
-    detector of flow imposes one.
+    detector of flow imposes one. With `slopes` it is that of the linear graph at almost any state, in which the slope of a law
+    has an inverse even if the law has none.
     """
-    return _assigned(g, choice(preference, "the preferred causality", PREFERENCES), dual)
+    return _assigned(g, choice(preference, "the preferred causality", PREFERENCES), dual, slopes)
 
 
 @per_model
-def _assigned(g: Graph, preference: str, dual: tuple[str, ...]) -> Causality:
+def _assigned(g: Graph, preference: str, dual: tuple[str, ...], slopes: bool) -> Causality:
     if open_ports := g.open_ports():
         raise ModelError(
             f"{g.name} has open ports ({', '.join(open_ports)}); use it as a submodel, or bond elements in their place."
         )
-    strokes = _Search(g, preference, dual).strokes()
+    strokes = _Search(g, preference, dual, slopes).strokes()
     storages = [
         Storage(x, port, g.state_name(port), x.letter_at(place))
         for x in g.elements.values()
@@ -211,8 +214,9 @@ class _Assignment:
 class _Search:
     """The sequence of assignments, with a way back from conflicts."""
 
-    def __init__(self, g: Graph, preference: str, dual: tuple[str, ...]) -> None:
-        self.g, self.preference, self.dual, self.left = g, preference, dual, PATIENCE
+    def __init__(self, g: Graph, preference: str, dual: tuple[str, ...], slopes: bool) -> None:
+        self.g, self.preference, self.dual, self.slopes = g, preference, dual, slopes
+        self.left = PATIENCE
 
     def strokes(self) -> Strokes:
         start = _Assignment(self.g)
@@ -273,8 +277,15 @@ class _Search:
                 yield Port(bond, False), bond.signal == "flow"
         for x in self.g.elements.values():
             ports = self.g.ports[x.name]
-            if x.name not in self.dual:
+            if x.name not in self.dual and not (self.slopes and self._has_slope(x)):
                 yield from x.rules.fixed(x, ports, self.g.definitions)
+
+    def _has_slope(self, x: Element) -> bool:
+        """Whether a law or an energy function varies with its own variables."""
+        given = self.g.definitions
+        if x.law is None:
+            return x.energy is not None
+        return x.field.argument(x, given) in given.names_in(x.law)
 
     def _choices(self) -> Iterator[Stroke]:
         """Strokes in the order in which they are chosen, as they are preferred."""

@@ -1,4 +1,4 @@
-"""Runs of graphs whose laws jump, such as friction mu*sign(f), under adaptive methods.
+"""Graphs whose laws jump, such as friction mu*sign(f), with their choices as an input.
 
 Choices of the rates are frozen within a step, and change where a surface is reached; where both sides push back the state
 slides along it, with a mode between -1 and 1 (`compiler.switching`, `motion.simulation.mode_switches`).
@@ -21,9 +21,6 @@ from eslabon.compiler.calls import free_symbols, inlined
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.compiler.switching import Switching, switching
-from eslabon.motion.simulation.integrate import Problem, Step, Stepper, StepSettings, StuckError
-from eslabon.motion.simulation.mode_switches import Modes, SwitchingError
-from eslabon.motion.simulation.simulation_errors import SimulationError
 from eslabon.numerics.scalars import Expression, casadi
 
 
@@ -129,6 +126,7 @@ class SwitchedGraph:
     g: Graph
     found: Switching
     u: Callable[[float], Any]
+    counted: Callable[..., Any]  # gives the rates, and counts them
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -140,7 +138,8 @@ class SwitchedGraph:
         return np.array([self.u(float(s)) for s in t], dtype=float)
 
     def rates(self, t: float, x: Floats, modes: Floats) -> Floats:
-        made: Floats = evaluate(self.g, FROZEN, size=self.found.size)(x, self._given(t), t, modes)
+        f = evaluate(self.g, FROZEN, size=self.found.size)
+        made: Floats = self.counted(f)(x, self._given(t), t, modes)
         return made
 
     def surfaces(self, t: Any, x: Floats, modes: Floats, rates: Floats) -> tuple[Floats, Floats]:
@@ -154,59 +153,6 @@ class SwitchedGraph:
 
     def settled(self, modes: Floats) -> Floats:
         return self.found.settled(modes)
-
-
-class SwitchedRun:
-    """One state, from one time to the next, with the modes that it carries along."""
-
-    def __init__(
-        self, g: Graph, found: Switching, span: tuple[float, float], settings: StepSettings
-    ) -> None:
-        self.g, self.found, self.span = g, found, span
-        self.stepper = Stepper(settings, *span)
-        self.modes: Modes | None = None
-        self.reported: list[Floats] = []  # modes at the times that are reported
-        self._last = span[0]
-
-    def interval(
-        self, x: Floats, u: Callable[[float], Any], begin: float, end: float, times: Floats | None
-    ) -> tuple[list[float], list[Floats], Floats]:
-        """Times and states that are reported, at the given times or at every step, and the last state."""
-        system = SwitchedGraph(self.g, self.found, u)
-        if self.modes is None:
-            self.modes = Modes(system, self.span[1] - self.span[0])
-        self.modes.system = system
-        t = begin
-        reported: tuple[list[float], list[Floats]] = ([], [])
-        problem = Problem(self.stepper.counted(self.modes.rates), modes=self.modes)
-        try:
-            self.modes.start(begin, x)
-            if self._last == begin:  # a reported input at a jump is the later one
-                self.reported[-1:] = [self.modes.at(begin, x)]
-            for step in self.stepper.integrate(problem, x, begin, end):
-                t, x = step.t, step.x
-                self._report(reported, step, times)
-        except (StuckError, SwitchingError) as error:
-            reason = str(error) or "the step it would need is too small."
-            raise SimulationError(
-                f"{self.g.name} cannot be integrated beyond t = {t:g} s: {reason}"
-            ) from None
-        return *reported, x
-
-    def _report(
-        self, reported: tuple[list[float], list[Floats]], step: Step, times: Floats | None
-    ) -> None:
-        if times is None:
-            inside = np.zeros(0) if step.t == step.before else np.array([step.t])
-        else:
-            inside = times[(times > step.before) & (times <= step.t)]
-        assert self.modes is not None
-        for s in inside.tolist():
-            state = step.x if s == step.t else step.dense(s)
-            reported[0].append(s)
-            reported[1].append(state)
-            self.reported.append(self.modes.at(s, state))
-            self._last = s
 
 
 def frozen_variables(g: Graph, x: Floats, u: Floats, t: Floats, modes: Floats) -> BondVariables:

@@ -40,7 +40,7 @@ def detectors(g: Graph) -> tuple[Element, ...]:
 
 def causal_rank(g: Graph, dual: tuple[Element, ...] = ()) -> CausalRank:
     """The structural rank of A, or with elements that may be dualised that of A beside B, or over C."""
-    c = causality(g, "derivative", tuple(x.name for x in dual))
+    c = causality(g, "derivative", tuple(x.name for x in dual), slopes=True)
     turned = [x for x in dual if c.effort_in(g.ports[x.name][0]) != natural_effort_in(x)]
     return CausalRank(causality(g).order - c.order, c.states, tuple(x.name for x in turned))
 

@@ -72,7 +72,8 @@ class Loads:
     def function(
         self, m: Model, formula: Formula, numbers: Sequence[Floats] = (), **options: Any
     ) -> Callable[..., Any]:
-        """The native function of a formula with wrenches, parameters and stops put in, behind other numbers of its."""
+        """The native function of a formula with wrenches, parameters and stops put in, and the numbers that options
+        bring, such as those of a law."""
         if "stops" in formula.options:
             options["stops"] = self.stops
         external = self.external if formula.external else {}

@@ -192,7 +192,7 @@ def _one_each(solver: Solver, lanes: Lanes, guessed: bool, o: Options) -> Solved
     found = determinacy(m, problem) if m.closed else None
     if found is None or found.open or found.surplus or not len(lanes.x):
         return solver.solve(lanes, guessed, o.restarts)
-    task = Assembly(m, problem, solver.ranges, strict=False)
+    task = Assembly(m, problem, solver.ranges, strict=False, o=o)
     designs = Designs(solver.names, lanes.p[:, None])
     q, _, _ = task.solve(lanes.start.copy(), lanes.x[:, None], designs)
     made = solver.verified(q[:, 0], lanes, np.zeros(len(q), dtype=np.int64))

@@ -21,6 +21,7 @@ from eslabon.formulas.kinematics.tree import chain
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_columns, coordinate_names
+from eslabon.model.memory import per_model
 from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.solve.designs import DESCRIBED, Designs
 from eslabon.solve.rows import Orientation, Position, Rows
@@ -48,11 +49,11 @@ class Problem:
 
     def coordinates(self, m: Model) -> list[int]:
         """The places of the held coordinates in q."""
-        return [k for held in self._held(m) for k in held.coordinates]
+        return [k for held in _places(m, self.held) for k in held.coordinates]
 
     def velocities(self, m: Model) -> list[int]:
         """The places of the held velocities in v."""
-        return [k for held in self._held(m) for k in held.velocities]
+        return [k for held in _places(m, self.held) for k in held.velocities]
 
     def free(self, m: Model) -> list[int]:
         """The velocities that are solved for: those that are not held and, of a tree, that move a
@@ -133,24 +134,11 @@ class Problem:
             place += rows.rate_size
         return np.concatenate(parts, axis=-1) if parts else np.array(start)
 
-    def _held(self, m: Model) -> Iterator[_Held]:
-        """What is held, in its order."""
-        for name in self.held:
-            if name in m.coordinates:
-                kind = m.joint(name).kind
-                places = range(m.nq)[m.coordinates[name]], range(m.nv)[m.velocities[name]]
-                yield _Held(kind if kind.has_quaternion else None, *places)
-            else:
-                k = coordinate_names(m).index(name)
-                joint = coordinate_columns(m)[k].joint
-                v = k - m.coordinates[joint].start + m.velocities[joint].start
-                yield _Held(None, range(k, k + 1), range(v, v + 1))
-
     def _joints(self, m: Model, *values: Floats) -> Iterator[tuple[Any, ...]]:
         """What is held with its coordinates in the values, and its kind, unless these are plain
         numbers."""
         place = 0
-        for held in self._held(m):
+        for held in _places(m, self.held):
             count = len(held.coordinates)
             yield held.kind, *(x[..., place : place + count] for x in values)
             place += count
@@ -166,13 +154,30 @@ class Problem:
         """Whether something is prescribed whose ways are plain differences in native code: joints
         without quaternions, or nothing but a whole pose."""
         if self.held:
-            return not self.rows and all(held.kind is None for held in self._held(m))
+            return not self.rows and all(held.kind is None for held in _places(m, self.held))
         return self.is_whole_pose
 
     @property
     def is_whole_pose(self) -> bool:
         """Whether the rows are the orientation, then the position of one frame."""
         return tuple(map(type, self.rows)) == (Orientation, Position) and len(self.frames) == 1
+
+
+@per_model
+def _places(m: Model, names: tuple[str, ...]) -> tuple[_Held, ...]:
+    """Joints, or coordinates of joints, by name."""
+    made = []
+    for name in names:
+        if name in m.coordinates:
+            kind = m.joint(name).kind
+            places = range(m.nq)[m.coordinates[name]], range(m.nv)[m.velocities[name]]
+            made.append(_Held(kind if kind.has_quaternion else None, *places))
+        else:
+            k = coordinate_names(m).index(name)
+            joint = coordinate_columns(m)[k].joint
+            v = k - m.coordinates[joint].start + m.velocities[joint].start
+            made.append(_Held(None, range(k, k + 1), range(v, v + 1)))
+    return tuple(made)
 
 
 CLOSURE_ALONE = Problem()

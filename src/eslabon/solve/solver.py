@@ -357,8 +357,14 @@ def _closed_starts(m: Model, ranges: Ranges, q: Floats) -> Floats:
 class BranchEquations:
     """A problem as what `numerics.continuation` follows."""
 
-    def __init__(self, m: Model, problem: Problem, names: tuple[str, ...] = ()) -> None:
-        self.m, self.problem, self.names = m, problem, names
+    def __init__(
+        self,
+        m: Model,
+        problem: Problem,
+        names: tuple[str, ...] = (),
+        threads: int | None = None,
+    ) -> None:
+        self.m, self.problem, self.names, self.threads = m, problem, names, threads
         self.scales = problem.rate_scales(m)
         own = np.abs(Designs(names).own(m).values)
         self.design_scales = 1 / np.where(own > 0, own, float(characteristic_length(m)))
@@ -383,7 +389,8 @@ class BranchEquations:
     ) -> continuation.Reached:
         changes = (dp,) if self.names else ()
         designs = tuple(p[:, k] for k in range(len(self.names)))
-        made = self._advance(q, x, dx, *changes, whole.astype(float), *designs)
+        given = q, x, dx, *changes, whole.astype(float), *designs
+        made = self._advance(*given, threads=self.threads)
         q, good, bent, pivot, regular = made
         # Unless something stays open, pivots tell of singular configurations.
         firm = pivot > BRANCH.pivot if self._determined else np.ones(len(q), dtype=bool)
@@ -392,11 +399,12 @@ class BranchEquations:
 
 def follow(
     m: Model, problem: Problem, start: Floats, x: Floats, designs: Designs = DESCRIBED,
-    first: Designs = DESCRIBED,
+    first: Designs = DESCRIBED, threads: int | None = None,
 ) -> continuation.Track:  # fmt: skip
     """From closed configurations (lanes, nq) of designs `first` along the straight ways from row to row
     of values (lanes, rows, size) in designs (lanes, rows, names). No row raises: those that were not
     reached are marked lost."""
     p = designs.over(*x.shape[:2]).values
     begin = first.over(len(start)).values if designs.names else p[:, 0]
-    return continuation.follow(BranchEquations(m, problem, designs.names), start, begin, x, p)
+    equations = BranchEquations(m, problem, designs.names, threads)
+    return continuation.follow(equations, start, begin, x, p)

@@ -536,3 +536,17 @@ def test_outputs_that_depend_on_forces_are_refused_in_the_loop():
     o = es.control.luenberger(lm, FOUR)
     with pytest.raises(es.InputError, match="depends on the forces"):
         es.control.output_feedback(lm, GAIN, o)
+
+
+def test_a_filter_refuses_numbers_that_are_not_its_states() -> None:
+    lm = es.load("cart_pole").linearize([0.0, 0.0], outputs=["x", "theta"])
+    filtering = es.control.kalman_filter(lm, 0.1, 1e-6, 0.01, through=lm.B, period=0.01)
+    z, y, x = filtering.start(np.zeros(4)), np.zeros(2), np.zeros(4)
+    for call in (
+        lambda: filtering.estimate(z[:3], y),
+        lambda: filtering.estimate(z, np.zeros(3)),
+        lambda: filtering.advance(z[:3], y, x, x),
+        lambda: filtering.advance(z, y, x, np.zeros(3)),
+    ):
+        with pytest.raises(es.InputError, match="values in its last axis"):
+            call()

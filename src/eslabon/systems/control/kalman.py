@@ -13,12 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eslabon.answers import Answer
 from eslabon.arguments import Floats, count, finite, positive
 from eslabon.errors import InputError
 from eslabon.numerics.scalars import concatenate, is_symbolic, times
 from eslabon.systems.control.kalman_formulas import corrected, packed, predicted, unpacked
-from eslabon.systems.control.observers import Observer, full_order, numbers_or_symbols
+from eslabon.systems.control.observers import (
+    LinearObserver,
+    Observer,
+    full_order,
+    numbers_or_symbols,
+)
 from eslabon.systems.control.weight_matrices import covariance as covariance_of
 from eslabon.systems.linear.linear_system import LinearSystem, format_poles
 from eslabon.systems.linear.numerical_failures import explained
@@ -171,7 +175,7 @@ class KalmanSteps(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KalmanFilter(Answer):
+class KalmanFilter(LinearObserver):
     """A filter whose gains follow its covariance from step to step; see `kalman_filter`.
 
     >>> import eslabon as es
@@ -184,11 +188,6 @@ class KalmanFilter(Answer):
     process: Floats
     measurement: Floats
     initial: Floats
-
-    @property
-    def period(self) -> float | None:
-        """The sampling period in seconds, where it was given."""
-        return self.plant.period
 
     @property
     def size(self) -> int:
@@ -205,8 +204,6 @@ class KalmanFilter(Answer):
             P = predicted(after[-1], self.plant.A, self.process)
         return np.array(before), np.array(after)
 
-    # -- the same interface as an `Observer` --------------------------------------------------------------------------
-
     @property
     def steps(self) -> KalmanSteps:
         """Its matrices, as a law takes them."""
@@ -218,23 +215,6 @@ class KalmanFilter(Answer):
             numbers_or_symbols(estimate, "estimate", len(self.plant.A), "states"),
             packed(self.initial),
         )
-
-    def estimate(self, z: Any, y: Any) -> Any:
-        """The estimate from its states and what is measured."""
-        return self.steps.estimate(z, y)
-
-    def advance(self, z: Any, y: Any, x: Any, drive: Any) -> Any:
-        """Its states a step later."""
-        return self.steps.advance(z, y, x, drive)
-
-    def follow(
-        self, t: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, start: ArrayLike | None = None
-    ) -> Floats:
-        """The estimates (..., times, n) from records of outputs (..., times, ny) and inputs (..., times, nu); as for an
-        `Observer`."""
-        from eslabon.systems.control.records import sampled
-
-        return sampled(self, t, y, u, start)
 
     def __repr__(self) -> str:
         return f"<Kalman filter of {len(self.plant.A)} states from {', '.join(self.plant.outputs)}, every {self.period:g} s>"

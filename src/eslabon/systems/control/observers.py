@@ -45,79 +45,21 @@ class ObserverSteps(NamedTuple):
         return times(self.F, z) + times(self.G, y) + times(self.Z, drive)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Observer(Answer):
-    """An observer of a linear system; see `luenberger`, `reduced_order` and `kalman`.
+class LinearObserver(Answer):
+    """What estimates the states of a linear `plant` by its `steps`, for numbers and symbols alike; y is what is measured less D u.
 
-    Attributes
-    ----------
-    gains : L, a column for each output.
-    poles : of the error, in 1/s; with a `period` those of its steps, inside the unit circle where it dies out.
-    F, G, Z, M, N : the observer as a system (see the module).
-    covariance : of the estimate's error, for a Kalman filter; else None.
-    period : in seconds, or None in continuous time.
-
-    >>> import eslabon as es
-    >>> lm = es.load("cart_pole").linearize([0.0, 0.0], outputs=["x", "theta"])
-    >>> observer = es.control.luenberger(lm, [-8, -9, -10, -11])
-    >>> observer.stable, observer.poles.real.round(3)
-    (True, array([ -8.,  -9., -10., -11.]))
+    Its `size` is the number of its own states, and `start` gives these for an estimate.
     """
 
-    title: str
     plant: LinearSystem
-    gains: Floats
-    F: Floats
-    G: Floats
-    Z: Floats
-    M: Floats
-    N: Floats
-    covariance: Floats | None = field(default=None, kw_only=True)
+    size: Any
+    steps: Any
+    start: Any
 
     @property
     def period(self) -> float | None:
         """The sampling period in seconds; None in continuous time."""
         return self.plant.period
-
-    @property
-    def size(self) -> int:
-        """The number of its states."""
-        return len(self.F)
-
-    @property
-    def system(self) -> LinearSystem:
-        """The observer as a linear system: inputs and outputs of the plant go in, estimates come out."""
-        p, estimates = self.plant, tuple(f"{x}_hat" for x in self.plant.states)
-        own = (
-            estimates
-            if self.size == len(estimates)
-            else tuple(f"z{k + 1}" for k in range(self.size))
-        )
-        B = np.hstack([self.Z @ p.B - self.G @ p.D, self.G])
-        D = np.hstack([-self.N @ p.D, self.N])
-        inputs = (*p.inputs, *p.outputs)
-        return LinearSystem(self.F, B, self.M, D, own, inputs, estimates, self.period, "observer")
-
-    @property
-    def poles(self) -> np.ndarray:
-        """The poles of the error, by their size."""
-        return self.system.poles
-
-    @property
-    def stable(self) -> bool:
-        """Whether errors die out."""
-        return bool(self.system.stable)
-
-    # -- what it does, for numbers and symbols alike; y is what is measured less D u --------------------------------
-
-    @property
-    def steps(self) -> ObserverSteps:
-        """Its matrices, as a law takes them."""
-        return ObserverSteps(self.F, self.G, self.Z, self.M, self.N)
-
-    def start(self, estimate: Floats) -> Floats:
-        """Its state for an estimate at the start, (..., n)."""
-        return times(self.Z, numbers_or_symbols(estimate, "estimate", len(self.plant.A), "states"))
 
     def estimate(self, z: Any, y: Any) -> Any:
         """x_hat."""
@@ -155,6 +97,74 @@ class Observer(Answer):
         from eslabon.systems.control.records import continuous, sampled
 
         return (sampled if self.period else continuous)(self, t, y, u, start)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Observer(LinearObserver):
+    """An observer of a linear system; see `luenberger`, `reduced_order` and `kalman`.
+
+    Attributes
+    ----------
+    gains : L, a column for each output.
+    poles : of the error, in 1/s; with a `period` those of its steps, inside the unit circle where it dies out.
+    F, G, Z, M, N : the observer as a system (see the module).
+    covariance : of the estimate's error, for a Kalman filter; else None.
+    period : in seconds, or None in continuous time.
+
+    >>> import eslabon as es
+    >>> lm = es.load("cart_pole").linearize([0.0, 0.0], outputs=["x", "theta"])
+    >>> observer = es.control.luenberger(lm, [-8, -9, -10, -11])
+    >>> observer.stable, observer.poles.real.round(3)
+    (True, array([ -8.,  -9., -10., -11.]))
+    """
+
+    title: str
+    plant: LinearSystem
+    gains: Floats
+    F: Floats
+    G: Floats
+    Z: Floats
+    M: Floats
+    N: Floats
+    covariance: Floats | None = field(default=None, kw_only=True)
+
+    @property
+    def size(self) -> int:
+        """The number of its states."""
+        return len(self.F)
+
+    @property
+    def system(self) -> LinearSystem:
+        """The observer as a linear system: inputs and outputs of the plant go in, estimates come out."""
+        p, estimates = self.plant, tuple(f"{x}_hat" for x in self.plant.states)
+        own = (
+            estimates
+            if self.size == len(estimates)
+            else tuple(f"z{k + 1}" for k in range(self.size))
+        )
+        B = np.hstack([self.Z @ p.B - self.G @ p.D, self.G])
+        D = np.hstack([-self.N @ p.D, self.N])
+        inputs = (*p.inputs, *p.outputs)
+        return LinearSystem(self.F, B, self.M, D, own, inputs, estimates, self.period, "observer")
+
+    @property
+    def poles(self) -> np.ndarray:
+        """The poles of the error, by their size."""
+        return self.system.poles
+
+    @property
+    def stable(self) -> bool:
+        """Whether errors die out."""
+        return bool(self.system.stable)
+
+    @property
+    def steps(self) -> ObserverSteps:
+        """Its matrices, as a law takes them."""
+        return ObserverSteps(self.F, self.G, self.Z, self.M, self.N)
+
+    def start(self, estimate: Floats) -> Floats:
+        """Its state for an estimate at the start, (..., n)."""
+        return times(self.Z, numbers_or_symbols(estimate, "estimate", len(self.plant.A), "states"))
 
     def to_control(self) -> Any:
         """The observer as python-control's `StateSpace`: inputs and outputs of the plant go in, estimates come out.

@@ -12,8 +12,7 @@ from eslabon.numerics.scalars import times as product
 from eslabon.systems.linear.linear_system import zero_order_hold
 
 if TYPE_CHECKING:
-    from eslabon.systems.control.kalman import KalmanFilter
-    from eslabon.systems.control.observers import Observer
+    from eslabon.systems.control.observers import LinearObserver
 
 
 def record(
@@ -49,7 +48,7 @@ def record(
     return float(t[1] - t[0]), y, u, np.broadcast_to(start, (*batch, n))
 
 
-def sampled(observer: Observer | KalmanFilter, t: Any, y: Any, u: Any, start: Any) -> Floats:
+def sampled(observer: LinearObserver, t: Any, y: Any, u: Any, start: Any) -> Floats:
     """The estimates of an observer in discrete time along a record of samples."""
     p = observer.plant
     h, y, u, start = record(t, y, u, start, (len(p.A), len(p.C), p.B.shape[1]))
@@ -64,14 +63,14 @@ def sampled(observer: Observer | KalmanFilter, t: Any, y: Any, u: Any, start: An
     return np.stack(made, axis=-2)
 
 
-def continuous(observer: Observer, t: Any, y: Any, u: Any, start: Any) -> Floats:
+def continuous(observer: LinearObserver, t: Any, y: Any, u: Any, start: Any) -> Floats:
     """The estimates of an observer in continuous time: between two times of the record the outputs run straight and the inputs are
     held, for which each step is exact."""
-    p, F, G = observer.plant, observer.F, observer.G
+    p, (F, G, Z, *_) = observer.plant, observer.steps
     h, y, u, start = record(t, y, u, start, (len(p.A), len(p.C), p.B.shape[1]))
     z, y = observer.start(start), y - product(p.D, u)
     step, constant = zero_order_hold(F, G, h)
-    ramp, forced = _ramp(F, G, h), zero_order_hold(F, observer.Z @ p.B, h)[1]
+    ramp, forced = _ramp(F, G, h), zero_order_hold(F, Z @ p.B, h)[1]
     made = [observer.estimate(z, y[0])]
     for k in range(len(y) - 1):
         z = (
