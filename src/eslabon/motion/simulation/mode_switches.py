@@ -43,6 +43,7 @@ _HERMITE = np.stack(  # the cubic through values and slopes at the ends of a ste
 )
 _INTERPOLATION = np.linalg.inv(np.vander(np.arange(PARTS + 1.0)))  # coefficients from values
 _FINE = np.vander(np.linspace(0, PARTS, 4 * PARTS + 1), PARTS + 1) @ _INTERPOLATION
+CLOSEST = 20  # quarters of quarters of a step that are looked at beside its beginning
 NEAR_ZERO = 0.1  # of the least |value|: where the polynomial comes that near to zero, its extrema are looked at
 
 
@@ -126,12 +127,19 @@ def _with_extrema(looks: list[Look], value: Callable[[float], Floats]) -> list[L
 
 
 def zero_between(function: Callable[[float], float], before: float, after: float) -> float:
-    """The time at which a function is zero that has different signs at both ends; the first one, if round-off denies that."""
+    """The time at which a function is zero that has different signs at both ends; or that leaves zero at the first one, where
+    it has the sign of the last one by round-off. The first one if it does not."""
     from scipy.optimize import brentq
 
     first, last = function(before), function(after)
-    if not np.isfinite(first) or first * last > 0:
+    if not np.isfinite(first):
         return before
+    if first * last > 0:
+        near = (before + (after - before) * 4.0**-k for k in range(1, CLOSEST))
+        left = next((t for t in near if function(t) * last < 0), None)
+        if left is None:
+            return before
+        before = left
     tight = 4 * np.finfo(float).eps
     return float(brentq(function, before, after, xtol=tight, rtol=tight))
 
