@@ -166,6 +166,14 @@ def test_a_law_of_data_gives_the_bits_of_its_constants(way: str) -> None:
     assert np.abs(one.tau).max() == pytest.approx(5.0)
 
 
+def test_a_law_of_many_gains_has_no_source() -> None:
+    gains = np.array([es.control.lqr(LINEAR, s, 0.1).K for s in (1.0, 2.0, 3.0)])
+    law = es.control.state_feedback(CART, LINEAR, gains)
+    assert law(0.0, [0.1, 0.1], [0.0, 0.0]).shape == (3, 1)
+    with pytest.raises(es.InputError, match=r"trajectories of the shape \(3,\)"):
+        law.c_source()
+
+
 def test_another_noise_of_a_filter_compiles_nothing() -> None:
     motion = ARM.simulate([0.1, 0.2], None, 0.1, method="rk4", step=0.01)
 
