@@ -307,3 +307,17 @@ def test_a_force_in_time_against_dry_friction():
 
     fixed = g.simulate([0.0, 0.0], t, force, method="rk4", step=1e-4)
     np.testing.assert_allclose(g.simulate([0.0, 0.0], t, force).x, fixed.x, atol=2e-3)
+
+
+def test_only_laws_that_jump_have_modes():
+    """sign(e)*sqrt(abs(e)) goes through zero without a jump; friction and a relay have two sides."""
+    from eslabon.bond_graph.graph_switching import choices_of
+
+    def tank(law):
+        elements = {"Q": "Sf", "p": "0", "C": "C: 2", "out": {"kind": "R", "law": law}}
+        return es.BondGraph("tank", elements, ["Q -> p -> C", "p -> out"])
+
+    assert choices_of(tank("sign(e)*sqrt(abs(e))")) is None
+    assert choices_of(tank("e*abs(e)")) is None
+    assert choices_of(tank("3*sign(e - 2) + e")).names
+    assert choices_of(sled()).names

@@ -182,17 +182,6 @@ def test_llvm_is_left_no_choice_of_rounding(graph, fused) -> None:
 # Objects -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def levels(monkeypatch) -> list[int]:
-    """The levels at which objects are made."""
-    found: list[int] = []
-    make = machine._object
-    monkeypatch.setattr(
-        machine, "_object", lambda text, level: found.append(level) or make(text, level)
-    )
-    return found
-
-
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_the_length_of_one_kernel_decides_on_the_level_of_its_straight_code(
     graph, levels, monkeypatch

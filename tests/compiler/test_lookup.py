@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from eslabon.compiler import native
-from eslabon.compiler.calls import call, inlined
-from eslabon.compiler.operators import Lookup, row_of
+from eslabon.compiler.calls import call, derived, inlined
+from eslabon.compiler.formula import Argument
+from eslabon.compiler.operators import Lookup, row_at, row_of, table_handle
 from eslabon.compiler.program import GraphError, read
+from randomness import seeded
 from traced_graph import traced_graph
 
 
@@ -90,3 +92,40 @@ def test_lookups_stay_calls_where_all_else_is_inlined(rng) -> None:
     assert [type(p.operator) for p in program.functions] == [Lookup]
     assert [i.name for i in program.instructions].count("sq") == 2
     np.testing.assert_allclose(float(f(1.5)), table[2, 1] ** 2, rtol=1e-15)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 64, 100])
+def test_a_table_that_is_data_gives_the_row_that_has_begun(rows: int) -> None:
+    """One code for tables of any length, in each lane its own table and time, whatever the other lanes look up."""
+    rng = seeded("tables that are data", rows)
+    long = np.ascontiguousarray(
+        np.column_stack([np.sort(rng.normal(size=rows)), rng.normal(size=(rows, 4))])
+    )
+    short = np.ascontiguousarray(long[: max(1, rows // 2)])
+    handle, t = ca.SX.sym("handle", 2), ca.SX.sym("t")
+    graph = ca.Function("row", [handle, t], [2 * row_at(handle, t, 5)])
+    f = native.compile(graph, inputs=[Argument("handle", (2,)), Argument("t", ())], cache=False)
+    times = np.concatenate([rng.normal(size=33), long[:, 0], [np.nan, -99.0, 99.0]])
+    tables = [long if k % 3 else short for k in range(len(times))]
+    handles = np.array([table_handle(table) for table in tables])
+
+    def expected(table: np.ndarray, time: float) -> np.ndarray:
+        return 2 * table[np.searchsorted(table[1:, 0], time, side="right") if time == time else 0]
+
+    want = np.array([expected(*pair) for pair in zip(tables, times, strict=True)])
+    assert np.array_equal(f(handles, times), want)
+    assert np.array_equal([f(*pair) for pair in zip(handles, times, strict=True)], want)
+    plain = [np.array(graph(*pair)).ravel() for pair in zip(handles, times, strict=True)]
+    assert np.array_equal(plain, want)
+    alike = f(table_handle(long), times)  # of one table, as in a run
+    assert np.array_equal(alike, [expected(long, time) for time in times])
+
+
+def test_rows_of_a_table_that_is_data_hold_still_in_derivatives() -> None:
+    table = np.array([[0.0, 3.0, 5.0], [1.0, 7.0, 11.0]])
+    handle, t, x = ca.SX.sym("handle", 2), ca.SX.sym("t"), ca.SX.sym("x")
+    row = row_at(handle, t, 3)
+    made = derived(lambda y: [ca.jacobian(y[0], ca.vertcat(t, x))], [row[1] * x**2 + row[2] * t])
+    f = ca.Function("slope", [handle, t, x], made)
+    for time, a, b in ((0.5, 3.0, 5.0), (1.5, 7.0, 11.0)):
+        assert np.array_equal(np.array(f(table_handle(table), time, 2.0)), [[b, 4 * a]])

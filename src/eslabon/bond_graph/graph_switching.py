@@ -6,7 +6,7 @@ slides along it, with a mode between -1 and 1 (`compiler.switching`, `motion.sim
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,9 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.compiler.switching import Switching, switching
 from eslabon.numerics.scalars import Expression, casadi
+
+JUMP = 1e-7  # of the rates: what round-off of a square root leaves of a law that does not jump
+TRIES, NEWTON = 3, 20  # states on a surface; iterations to each
 
 
 def _rates_of(g: Graph) -> tuple[Any, list[Expression]] | None:
@@ -39,13 +42,42 @@ def _rates_of(g: Graph) -> tuple[Any, list[Expression]] | None:
 
 
 def choices_of(g: Graph) -> Switching | None:
-    """Where the rates of a graph choose; None where they do not."""
+    """Where the rates of a graph choose, if they jump there; None where they do not."""
     if "switching" not in g.memory:
         found = _rates_of(g)
         made = switching(found[0]) if found is not None else None
-        g.memory["switching"] = made if made is not None and made.names else None
+        g.memory["switching"] = made if made is not None and any(_jumps(made)) else None
     known: Switching | None = g.memory["switching"]
     return known
+
+
+def _jumps(found: Switching) -> Iterator[bool]:
+    """Of each surface whether rates differ on its two sides: those of sign(e)*sqrt(abs(e)) do not."""
+    symbols = found.surfaces.sx_in()
+    g = found.surfaces.call(symbols, True, False)[0]
+    slopes = casadi.Function("slopes", symbols, [casadi.jacobian(g, symbols[0])])
+    rng = np.random.default_rng(0)
+    for k in range(len(found.names)):
+        sizes = [
+            _jump(found, slopes, k, [rng.normal(size=s.shape) for s in symbols[:3]])
+            for _ in range(TRIES)
+        ]
+        yield max(sizes) > JUMP
+
+
+def _jump(found: Switching, slopes: Any, k: int, at: list[Floats]) -> float:
+    """How much rates differ across a surface at a state on it, near a given one, as a share of them."""
+    modes = found.choices(*at).full().ravel()
+    for _ in range(NEWTON):
+        slope = slopes(*at, modes).full()[k]
+        if not slope.any() or not np.isfinite(slope).all():
+            break
+        at[0] = at[0] - (float(found.surfaces(*at, modes)[k]) * slope / (slope @ slope))[:, None]
+    ends = []
+    for side in (1.0, -1.0):
+        modes[k] = side
+        ends.append(np.nan_to_num(found.function(*at, modes)[0].full()))
+    return float(np.abs(ends[0] - ends[1]).max() / max(np.abs(ends).max(), 1e-300))
 
 
 def follow_inputs(found: Switching) -> bool:

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from eslabon.arguments import Floats
+from eslabon.errors import InputError
 from eslabon.numerics.scalars import Expression, casadi, concatenate
 
 
@@ -55,11 +56,15 @@ class Matrix:
         return *self.shape, self.diagonal
 
     @property
+    def batch(self) -> tuple[int, ...]:
+        """The leading axes."""
+        return self.values.shape[: self.values.ndim - len(self.shape)]
+
+    @property
     def data(self) -> Floats:
         if self.diagonal:
             return np.diagonal(self.values, axis1=-2, axis2=-1)
-        batch = self.values.shape[: self.values.ndim - len(self.shape)]
-        return self.values.reshape(*batch, -1)
+        return self.values.reshape(*self.batch, -1)
 
     @property
     def content(self) -> Floats:
@@ -122,11 +127,7 @@ class LawData:
     @property
     def batch(self) -> tuple[int, ...]:
         """The leading axes of numbers that differ from trajectory to trajectory."""
-        own = (
-            x.values.shape[: x.values.ndim - len(x.shape)]
-            for x in self.parts.values()
-            if isinstance(x, Matrix)
-        )
+        own = (x.batch for x in self.parts.values() if isinstance(x, Matrix | LawData))
         return np.broadcast_shapes(*own)
 
     def pick(self, batch: tuple[int, ...], index: Any) -> LawData:
@@ -139,6 +140,10 @@ class LawData:
 
     def symbolic(self, data: Expression | None) -> SimpleNamespace:
         """What a formula takes as `n`."""
+        if data is None and self.batch:
+            raise InputError(
+                f"the law has numbers for trajectories of the shape {self.batch}; an expression, or its C source, is that of one."
+            )
         made, first = {}, 0
         for (name, part), size in zip(self.parts.items(), self.sizes, strict=True):
             made[name] = part.symbolic(None if data is None else data[first : first + size])
@@ -147,6 +152,8 @@ class LawData:
 
 
 def _picked(part: Datum, batch: tuple[int, ...], index: Any) -> Datum:
+    if isinstance(part, LawData):
+        return part.pick(batch, index)
     if not isinstance(part, Matrix):
         return part
     return replace(part, values=np.broadcast_to(part.values, (*batch, *part.shape))[index])

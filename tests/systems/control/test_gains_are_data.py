@@ -160,5 +160,28 @@ def test_a_law_of_data_gives_the_bits_of_its_constants(way: str) -> None:
     baked = es.simulate.traced(lambda t, q, v: law(t, q, v))
     options = {"saturate": True, **WAYS[way]}
     one, other = (m.simulate([0.1, 0.1], None, 0.3, x, **options) for x in (law, baked))
-    assert np.array_equal(one.q, other.q)
+    # Graphs with numbers and with constants round differently in the last bit of a surface, so that an effort limit is met
+    # 1e-16 s apart; the implicit method's iterations, which end within a part of its tolerances, then differ by as much.
+    assert np.allclose(one.q, other.q, rtol=0, atol=2e-6 if way == "implicit" else 0)
     assert np.abs(one.tau).max() == pytest.approx(5.0)
+
+
+def test_a_law_of_many_gains_has_no_source() -> None:
+    gains = np.array([es.control.lqr(LINEAR, s, 0.1).K for s in (1.0, 2.0, 3.0)])
+    law = es.control.state_feedback(CART, LINEAR, gains)
+    assert law(0.0, [0.1, 0.1], [0.0, 0.0]).shape == (3, 1)
+    with pytest.raises(es.InputError, match=r"trajectories of the shape \(3,\)"):
+        law.c_source()
+
+
+def test_another_noise_of_a_filter_compiles_nothing() -> None:
+    motion = ARM.simulate([0.1, 0.2], None, 0.1, method="rk4", step=0.01)
+
+    def followed(scale: float) -> np.ndarray:
+        observer = es.control.extended_kalman_filter(ARM, 1e-4 * scale, 1e-6 * scale**2, 0.01)
+        return observer.follow(motion.t, motion.q, q0=[0.0, 0.0], covariance=0.1).q
+
+    first = followed(1.0)
+    with nothing_traced():
+        second = followed(3.0)
+    assert not np.array_equal(first, second)

@@ -54,16 +54,16 @@ class Batches:
     repeat: Any
 
 
-def _loaded(name: str, width: int, make: Callable[[], bytes]) -> machine.Loaded:
-    """A module of the runtime, made once for a processor, and loaded once in a process by those who remember it."""
+def _entry(name: str, width: int, make: Callable[[], tuple[dict[str, Any], bytes]]) -> store.Entry:
+    """A module of the runtime, made once for a processor."""
     key = f"runtime {name} {width} {machine.host().fused}"
-    entry = store.entry(key, {"identity": "runtime"}, lambda: ({}, make()))
-    return machine.Loaded(entry.code)
+    return store.entry(key, {"identity": "runtime"}, make)
 
 
 @cache
 def _calls(width: int) -> Calls:
-    loaded = _loaded("calls", width, lambda: machine.optimized(runtime.calls(width)))
+    entry = _entry("calls", width, lambda: ({}, machine.optimized(runtime.calls(width))))
+    loaded = machine.Loaded(entry.code)
     services = (ctypes.c_void_p * len(tables.SERVICES)).from_address(loaded.variable("services"))
     services[:] = [_services().get(name) for name in tables.SERVICES]
     return Calls(loaded, loaded.function("call"), services)
@@ -71,7 +71,8 @@ def _calls(width: int) -> Calls:
 
 @cache
 def _batches(width: int) -> Batches:
-    loaded = _loaded("batches", width, lambda: machine.optimized(runtime.batches(width)))
+    entry = _entry("batches", width, lambda: ({}, machine.optimized(runtime.batches(width))))
+    loaded = machine.Loaded(entry.code)
     word, address, batch = ctypes.c_int64, ctypes.c_void_p, loaded.function("batch")
     _calls(width).services[tables.SERVICES.index("batch")] = batch
     run = ctypes.CFUNCTYPE(word, address, address, word, word)(batch)
@@ -91,12 +92,13 @@ def batches() -> Batches:
 
 @cache
 def _elementary(operation: str, width: int, fused: bool) -> machine.Loaded:
-    def make() -> bytes:
-        return machine.assemble(runtime.elementary(operation, width, fused))
+    def make() -> tuple[dict[str, Any], bytes]:
+        name = vector_math.function_name(operation, width, fused).removeprefix("@")
+        return {"name": name}, machine.assemble(runtime.elementary(operation, width, fused))
 
-    name = vector_math.function_name(operation, width, fused).removeprefix("@")
-    loaded = _loaded(name, width, make)
-    machine.publish(name, loaded)
+    entry = _entry(operation, width, make)
+    loaded = machine.Loaded(entry.code)
+    machine.publish(entry.facts["name"], loaded)
     return loaded
 
 

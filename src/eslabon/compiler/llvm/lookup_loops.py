@@ -64,11 +64,20 @@ def of_data(name: str, f: RowAt, width: int) -> str:
             _search(b, table, row, count, f.columns, time)
         number = b.let(f"load i64, ptr {row}")
         found.append(b.offset(table, b.let(f"mul i64 {number}, {f.columns}"), "double"))
-    with b.loop(f.columns) as column:
+    alike = "true"
+    for first in found[1:]:
+        alike = b.let(f"and i1 {alike}, {b.let(f'icmp eq ptr {first}, {found[0]}')}")
+
+    def entry(first: str, column: str) -> str:
+        return b.let(f"load double, ptr {b.offset(first, column, 'double')}, align 8")
+
+    with b.when(alike), b.loop(f.columns) as column:
+        vector = b.in_all_lanes(entry(found[0], column))
+        b.do(f"store {V} {vector}, ptr {b.offset('%target', column, V)}, {align}")
+    with b.when(b.let(f"xor i1 {alike}, true")), b.loop(f.columns) as column:
         vector = "undef"
         for lane, first in enumerate(found):
-            entry = b.let(f"load double, ptr {b.offset(first, column, 'double')}, align 8")
-            vector = b.with_lane(vector, entry, lane)
+            vector = b.with_lane(vector, entry(first, column), lane)
         b.do(f"store {V} {vector}, ptr {b.offset('%target', column, V)}, {align}")
     b.do("ret void")
     header = f"internal void {name}(ptr noalias %source, ptr noalias %scratch, ptr noalias %target) nounwind"

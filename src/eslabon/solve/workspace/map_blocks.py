@@ -101,7 +101,7 @@ def blocks_of(m: Model, problem: Problem) -> Blocks:
     unknown, count, q = _unknown(m, problem), len(row_names(m)), np.stack(list(around(m)))
     A, _ = _jacobians(m, problem, q, problem.values(m, q))
     candidates = [*range(count, A.shape[1]), *partition(m).rows]
-    tried = (independent_rows(B[candidates][:, unknown]) for B in A)
+    tried = (first_independent_rows(B[candidates][:, unknown]) for B in A)
     rows = [candidates[k] for k in max(tried, key=len)]
     if len(rows) < len(unknown):
         return Blocks((tuple(rows),), (tuple(unknown[: len(rows)]),))
@@ -120,11 +120,11 @@ def _pattern(m: Model, problem: Problem) -> NDArray[np.bool_]:
     return np.greater(A, ROUND_OFF * A.max(initial=0.0))
 
 
-def independent_rows(A: Floats) -> list[int]:
+def first_independent_rows(A: Floats) -> list[int]:
     """The first rows that are independent of those before them; round-off against the largest row
     is none.
 
-    >>> independent_rows(np.array([[1.0, 2.0], [2.0, 4.0], [0.0, 1.0]]))
+    >>> first_independent_rows(np.array([[1.0, 2.0], [2.0, 4.0], [0.0, 1.0]]))
     [0, 2]
     """
     rows: list[int] = []

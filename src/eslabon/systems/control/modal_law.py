@@ -13,15 +13,12 @@ from eslabon.model.configuration import difference
 from eslabon.motion.law_data import LawData
 from eslabon.motion.motion_forms import as_trajectory
 from eslabon.motion.trajectory import Trajectory
-from eslabon.numerics.tolerances import RANK
-from eslabon.solve.constraints.constraint_structure import structure
 from eslabon.systems.control.commanded_coordinates import commanded, require_full
 from eslabon.systems.control.control_law import ControlLaw
 from eslabon.systems.control.gain_schedule import GainSchedule, tabulated
 from eslabon.systems.control.gliding import gliding
-from eslabon.systems.control.state_feedback import independent_places, require_commanded
+from eslabon.systems.control.state_feedback import commanded_model
 from eslabon.systems.control.weight_matrices import numbers
-from eslabon.systems.linear.linear_model import LinearModel
 
 
 def modal(
@@ -66,7 +63,7 @@ def modal(
         """Kp, Kd and tau_d side by side."""
         state = followed.completed_at(t, guess)
         lm = gliding(m, state, t)
-        U, V, W, F = _commanded_model(m, lm, own)
+        U, V, W, F = commanded_model(m, lm, own)
         back = np.linalg.pinv(F)
         Kp, Kd = back @ (U * w**2 - W), back @ (U * (2 * zeta * w) - V)
         return np.concatenate([Kp, Kd, lm.tau[..., None]], axis=-1)
@@ -92,23 +89,3 @@ def scheduled_feedback(
     data = {"t": t, "Kp": Kp, "Kd": Kd, "tau": tau}
     parts = LawData({"schedule": GainSchedule(t, values), "reference": followed})
     return ControlLaw(law, m=m, title=title, data=data, numbers=parts)
-
-
-def _commanded_model(m: Model, lm: LinearModel, own: list[int]) -> tuple[Floats, ...]:
-    """U, V, W and F of the commanded coordinates: passive spins have the accelerations that they take
-    by themselves, and their angles and speeds are those of the reference."""
-    spins = structure(m).partition.spins
-    places = independent_places(m, lm)
-    rest = [k for k, place in enumerate(places) if place not in spins]
-    loose = [k for k, place in enumerate(places) if place in spins]
-    if [places[k] for k in rest] != own:
-        require_commanded(m, lm, own)
-    if not loose:
-        return lm.U, lm.V, lm.W, lm.F
-    at = np.ix_(range(len(lm.U)), rest, loose), np.ix_(range(len(lm.U)), loose, loose)
-    share = lm.U[at[0]] @ np.linalg.pinv(lm.U[at[1]], rcond=RANK)
-
-    def reduced(A: Floats) -> Floats:
-        return A[..., rest, :] - share @ A[..., loose, :]
-
-    return *(reduced(A)[..., rest] for A in (lm.U, lm.V, lm.W)), reduced(lm.F)

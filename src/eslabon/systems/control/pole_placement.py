@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -213,20 +214,21 @@ class _Sylvester:
         return self.total(K).ravel() if condition < self.limit else np.full(K.size, REFUSED)
 
     def slopes(self, entries: Floats) -> Floats:
-        """Their derivatives by the entries of G: dK = (dG - K dT) T^-1 with A dT - dT Lambda = B dG.
+        """Their derivatives by the entries of G: dK = (dG - K dT) T^-1."""
+        K, T, _ = self.gains(entries.reshape(self.B.T.shape))
+        n, inputs = self.B.shape
+        dG = np.eye(inputs * n).reshape(inputs, n, inputs * n)
+        moved = dG - np.einsum("ij,jkx->ikx", K, self._T_slopes)
+        dK = np.einsum("ikx,kj->ijx", moved, np.linalg.inv(T)) / self.scale[:, None]
+        return dK.reshape(inputs * n, inputs * n)
 
-        The equation for dT is solved once with the Kronecker form, whose columns are all entries of G.
-        """
-        G = entries.reshape(self.B.T.shape)
-        K, T, _ = self.gains(G)
+    @cached_property
+    def _T_slopes(self) -> Floats:
+        """dT by the entries of G, with A dT - dT Lambda = B dG: the same for every G, by the Kronecker form."""
         n, inputs = self.B.shape
         one = np.eye(n)
         whole = np.kron(self.A, one) - np.kron(one, self.form.T)
-        dT = np.linalg.solve(whole, np.kron(self.B, one)).reshape(n, n, inputs * n)
-        dG = np.eye(inputs * n).reshape(inputs, n, inputs * n)
-        moved = dG - np.einsum("ij,jkx->ikx", K, dT)
-        dK = np.einsum("ikx,kj->ijx", moved, np.linalg.inv(T)) / self.scale[:, None]
-        return dK.reshape(inputs * n, inputs * n)
+        return np.linalg.solve(whole, np.kron(self.B, one)).reshape(n, n, inputs * n)
 
 
 def _sylvester(
