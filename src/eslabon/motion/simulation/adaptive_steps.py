@@ -110,8 +110,10 @@ class Run:
 
     def projected(self, x: Floats, t: Floats | float) -> Floats:
         """States of this trajectory on the constraint manifold of their times."""
-        onto = self.system.projected if self.branch is None else self.branch.project
-        return onto(x, t)
+        if self.branch is not None:
+            return self.branch.project(x, t)
+        m = self.system.m  # of a tree only quaternions keep a length
+        return x if m.nq == m.nv else self.system.projected(x, t)
 
     @property
     def branches(self) -> dict[tuple[int, ...], BranchRates]:
