@@ -26,6 +26,7 @@ SECTIONS = {
     "bond_graphs": "Bond graphs",
     "simulation": "Simulation",
     "drift": "Drift of loops",
+    "singular_passages": "Singular passages",
     "steps": "Steps with loops",
     "designs": "Many designs",
     "calls": "Cost of a call",

@@ -53,7 +53,9 @@ def measure(name: str, verb: str) -> str:
     from eslabon.compiler import evaluate, native
     from eslabon.compiler.llvm import cpython, machine
 
-    cpython.here()  # the runtime is made once for a processor
+    for width in {1, machine.host().width}:  # the runtime is made once for a processor
+        cpython.elementary("sincos", width)
+    cpython.calls(), cpython.batches()
     clock = Clock()
     clock.around(evaluate, "trace")
     clock.around(native, "_assembled")

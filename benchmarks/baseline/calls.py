@@ -89,6 +89,11 @@ def fields(*names: str, **renamed: str) -> Reader:
     return lambda x: {label: getattr(x, attribute) for label, attribute in wanted.items()}
 
 
+def data_of(*names: str) -> Reader:
+    """Some data of a control law by name."""
+    return lambda law: {name: law.data[name] for name in names}
+
+
 def each(read: Reader) -> Reader:
     return lambda items: [read(x) for x in items]
 
@@ -718,14 +723,15 @@ CONTROL = (
         **RESOLVED),
     Call("control.adaptive", "control.adaptive",
         lambda c: es.control.adaptive(c.m, c.motors(c.q) + 0.1, rate=5.0, Kd=20.0),
-        lambda x: {"base": list(x.base.expressions), "state": x.state, "adaptation": x.adaptation},
+        lambda x: {"base": list(x.data["base"].expressions), "state": x.state,
+            "adaptation": x.data["adaptation"]},
         AT_FEW, **SOLVER),
     Call("control.modal", "control.modal", lambda c: es.control.modal(c.m, c.joint_path, 10.0,
         guess=c.q),
-        fields("t", "Kp", "Kd", "tau"), at("elbow", "five_bar"), **RESOLVED),
+        data_of("t", "Kp", "Kd", "tau"), at("elbow", "five_bar"), **RESOLVED),
     Call("control.tracking_lqr", "control.tracking_lqr",
         lambda c: es.control.tracking_lqr(c.m, c.joint_path, 1.0, 1.0, guess=c.q),
-        fields("t", "K", "S", "tau", "states"),
+        data_of("t", "K", "S", "tau", "states"),
         at("elbow", "five_bar"), **SEARCH),
     Call("control.reference", "es.as_trajectory", lambda c: es.as_trajectory(c.m,
         c.joint_path).at(0.2),
@@ -922,7 +928,7 @@ GRAPHS = (
     Call("derivative", "BondGraph.derivative", lambda c: c.g.derivative("x", c.x, c.u), **RESOLVED),
     Call("linearize", "BondGraph.linearize", lambda c: c.g.linearize(c.x, c.u),
         fields("A", "B", "C", "D", "states"), **RESOLVED),
-    Call("linearize.poles", "BondGraph.linearize", lambda c: c.g.linearize(c.x, c.u).poles(),
+    Call("linearize.poles", "BondGraph.linearize", lambda c: c.g.linearize(c.x, c.u).poles,
         **POLES),
     Call("linearized_graph", "BondGraph.linearized_graph",
         lambda c: c.g.linearized_graph(c.x, c.u), fields("states", "inputs", "order")),
@@ -947,6 +953,8 @@ GRAPHS = (
     Call("observer_graph", "BondGraph.observer_graph",
         lambda c: c.g.observer_graph(-10.0 - np.arange(len(c.x))), fields("states", "inputs"),
         **POLES),
+    Call("feedback_graph", "BondGraph.feedback_graph",
+        lambda c: c.g.feedback_graph(np.ones((len(c.u), len(c.x)))).rates(c.x, c.u)),
     Call("simulate", "BondGraph.simulate", lambda c: c.g.simulate(c.x, np.linspace(0, 0.1, 4), c.u),
         fields("t", "x", "u"),
         **INTEGRATED),

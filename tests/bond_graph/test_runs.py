@@ -252,22 +252,72 @@ def test_derivatives_through_an_algebraic_loop():
     np.testing.assert_array_equal(many[4], g.rates(x, [3.0]))
 
 
-def test_dry_friction_ends_a_run_in_a_sentence():
-    """mu*sign(f) holds a mass: adaptive steps shrink without end, which is said; fixed steps go on."""
-    g = es.BondGraph(
-        "sled",
-        {"F": "Se", "j": "1", "m": "I: 2", "rub": {"kind": "R", "law": "mu*sign(f)"}, "k": "C: 1"},
-        ["F -> j -> m", "j -> rub", "j -> k"], {"mu": 3.0},
-    )  # fmt: skip
-    with pytest.raises(es.EslabonError, match=r"sled makes no progress .* 'rub' jumps"):
-        g.simulate([4.0, 0.0], 10.0, [1.0])
-    run = g.simulate([4.0, 0.0], 10.0, [1.0], method="rk4", step=1e-3)
-    assert abs(run["p2"][-1]) < 0.02
-    smooth = es.BondGraph(
-        "sled",
-        {"F": "Se", "j": "1", "m": "I: 2", "rub": {"kind": "R", "law": "mu*tanh(f/1e-3)"}, "k": "C: 1"},
-        ["F -> j -> m", "j -> rub", "j -> k"], {"mu": 3.0},
-    )  # fmt: skip
-    np.testing.assert_allclose(
-        smooth.simulate([4.0, 0.0], 10.0, [1.0], method="LSODA").x[-1, 1], run["q4"][-1], atol=0.02
+SLED = {"F": "Se", "j": "1", "m": "I: 2", "rub": {"kind": "R", "law": "mu*sign(f)"}, "k": "C: 1"}
+
+
+def sled():
+    return es.BondGraph("sled", SLED, ["F -> j -> m", "j -> rub", "j -> k"], {"mu": 1.0})
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "LSODA", "Radau", "BDF"])
+def test_dry_friction_brings_a_mass_to_rest(method):
+    """Each half swing takes 2 mu C off the amplitude, 5.5, 3.5, 1.5, 0.5, and less than mu C holds: then nothing moves."""
+    g, half = sled(), np.pi * np.sqrt(2.0)
+    run = g.simulate([0.0, 5.5], half * np.arange(6), [0.0], method=method)
+    np.testing.assert_allclose(run["q4"], [5.5, -3.5, 1.5, 0.5, 0.5, 0.5], atol=2e-4)
+    np.testing.assert_allclose(run["p2"][3:], 0, atol=1e-4)
+    later = g.simulate([0.0, 5.5], np.linspace(0, 6 * half, 7), [0.0], method=method)
+    assert abs(later["p2"][-2:]).max() < 1e-12
+
+
+def test_what_holds_lets_go():
+    """A force beyond the friction: from rest it slides with what is left, (F - mu - k q)/m."""
+    g, half = sled(), np.pi * np.sqrt(2.0)
+    run = g.simulate([0.0, 0.0], np.array([0.0, 2.0, 2.0 + half]), ([0.0, 2.0], [[0.9], [3.0]]))
+    assert np.abs(run.x[1]).max() < 1e-12
+    assert run["q4"][-1] == pytest.approx(2 * (3.0 - 1.0), rel=1e-6)
+
+
+def test_friction_that_holds_shows_what_it_holds():
+    """At rest its effort is that of the spring and the force, not mu."""
+    g, t = sled(), np.linspace(0, 12, 25)
+    run = g.simulate([0.0, 0.0], t, ([0.0, 6.0], [[0.4], [-0.7]]))
+    force = np.where(t < 6, 0.4, -0.7)
+    np.testing.assert_allclose(run["e3"], force, atol=1e-12)  # of the later input at the jump
+    moved = g.simulate([0.0, 5.5], np.linspace(0, 30, 16), [0.0])
+    np.testing.assert_allclose(moved["e3"][-3:], -moved["q4"][-3:], atol=1e-9)
+
+
+def test_dry_friction_takes_what_the_mass_loses():
+    g = sled()
+    t = np.linspace(0, 4.0, 4001)  # within the first half swing there is no jump
+    balance = g.simulate([0.0, 5.5], t, [0.0]).energy_balance()
+    assert balance.error < 1e-6
+    assert balance["rub"][-1] == pytest.approx(
+        5.5 - g.simulate([0.0, 5.5], t, [0.0])["q4"][-1], rel=1e-6
     )
+
+
+def test_a_force_in_time_against_dry_friction():
+    """The same as with short steps of a fixed length, which jump to and fro."""
+    g, t = sled(), np.linspace(0, 10, 21)
+
+    def force(t):
+        return [2.5 * np.sin(t)]
+
+    fixed = g.simulate([0.0, 0.0], t, force, method="rk4", step=1e-4)
+    np.testing.assert_allclose(g.simulate([0.0, 0.0], t, force).x, fixed.x, atol=2e-3)
+
+
+def test_only_laws_that_jump_have_modes():
+    """sign(e)*sqrt(abs(e)) goes through zero without a jump; friction and a relay have two sides."""
+    from eslabon.bond_graph.graph_switching import choices_of
+
+    def tank(law):
+        elements = {"Q": "Sf", "p": "0", "C": "C: 2", "out": {"kind": "R", "law": law}}
+        return es.BondGraph("tank", elements, ["Q -> p -> C", "p -> out"])
+
+    assert choices_of(tank("sign(e)*sqrt(abs(e))")) is None
+    assert choices_of(tank("e*abs(e)")) is None
+    assert choices_of(tank("3*sign(e - 2) + e")).names
+    assert choices_of(sled()).names

@@ -30,8 +30,7 @@ def run(f: Assembled, state: np.ndarray) -> np.ndarray:
         x[(-x.ctypes.data % 64) // 8 :][: n * f.width] for x, n in zip(memory, numbers, strict=True)
     )
     source[:] = np.repeat(state, f.width)
-    cpython.here()  # whose elementary functions a kernel calls
-    loaded = machine.Loaded(f.code)
+    loaded = cpython.kernel_code(f.code, f.elementary, f.width)
     kernel = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(loaded.function(f.name))
     kernel(*(x.ctypes.data for x in (source, scratch, target)))
     lanes = target.reshape(-1, f.width)
@@ -181,17 +180,6 @@ def test_llvm_is_left_no_choice_of_rounding(graph, fused) -> None:
 
 
 # Objects -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def levels(monkeypatch) -> list[int]:
-    """The levels at which objects are made."""
-    found: list[int] = []
-    make = machine._object
-    monkeypatch.setattr(
-        machine, "_object", lambda text, level: found.append(level) or make(text, level)
-    )
-    return found
 
 
 @pytest.mark.parametrize("graph", GRAPHS)

@@ -47,7 +47,7 @@ def test_a_rare_formula_is_compiled_quickly_and_at_once(
 def test_a_rare_formula_differs_from_another_by_its_code_alone(
     quick: list[bool], rng: np.random.Generator
 ) -> None:
-    m = es.load("delta")
+    m = es.load("planar_3rrr")
     f, well = evaluate(m, CLOSURE), evaluate(m, replace(CLOSURE, rare=False))
     assert quick == [True, False]
     q = rng.normal(size=(50, m.nq))

@@ -1,4 +1,5 @@
-"""A function with loops has two kernels, each made when a call first needs it: the same bits, and no more is made than called for."""
+"""A long function, or one with loops, has two kernels, each made when a call first needs it: the same bits, and no more is made
+than called for."""
 
 from __future__ import annotations
 
@@ -12,9 +13,11 @@ import pytest
 from eslabon.compiler import native
 from eslabon.compiler.calls import repeat
 from eslabon.compiler.formula import Argument
-from eslabon.compiler.llvm import machine
+from eslabon.compiler.llvm import emit, machine
+from randomness import seeded
 
 A = np.arange(1.0, 9.0).reshape(2, 4)
+MANY = np.stack([A] * (1 + native.FEW))
 KEY = "late kernels"
 
 
@@ -58,8 +61,11 @@ def test_a_call_makes_the_kernel_that_it_needs_and_no_other(kernels: list[str]) 
     assert kernels == []
     alone = f(A)
     assert kernels == ["one"]
-    many = f(np.stack([A, A + 1, A]))
+    few = f(np.stack([A, A + 1, A]))
+    assert kernels == ["one"]
+    many = f(np.stack([A, A + 1, *MANY]))
     assert kernels == ["one", "block"]
+    np.testing.assert_array_equal(many[:3], few)
     np.testing.assert_array_equal(many[0], alone)
     np.testing.assert_array_equal(f(A.tolist()), alone)
     np.testing.assert_array_equal(f.general(A), alone)
@@ -68,11 +74,11 @@ def test_a_call_makes_the_kernel_that_it_needs_and_no_other(kernels: list[str]) 
 
 def test_the_order_of_calls_changes_no_bit(folder: Path) -> None:
     first = compiled()
-    alone, many = first(A), first(np.stack([A] * 9))
+    alone, many = first(A), first(MANY)
     for file in folder.glob("*.native"):
         file.unlink()
     second = compiled()
-    np.testing.assert_array_equal(second(np.stack([A] * 9)), many)
+    np.testing.assert_array_equal(second(MANY), many)
     np.testing.assert_array_equal(second(A), alone)
 
 
@@ -109,12 +115,60 @@ def test_a_process_that_loads_the_code_traces_it_for_a_kernel_that_is_not_there(
     assert f is not None
     np.testing.assert_array_equal(f(A), alone)
     assert not traced
-    np.testing.assert_array_equal(f(np.stack([A, A]))[1], alone)
+    np.testing.assert_array_equal(f(MANY)[1], alone)
     assert traced
     assert kernels == ["one", "block"]
     loaded = native.load(KEY)  # where nobody can trace it, all must be there
     assert loaded is not None
-    np.testing.assert_array_equal(loaded(np.stack([A, A]))[1], alone)
+    np.testing.assert_array_equal(loaded(MANY)[1], alone)
+    assert kernels == ["one", "block"]
+
+
+def test_a_process_that_finds_the_kernel_for_blocks_uses_it_for_few_states_too(
+    kernels: list[str],
+) -> None:
+    many = compiled()(MANY)
+    assert kernels == ["block"]
+    f = native.load(KEY, graph)
+    assert f is not None
+    np.testing.assert_array_equal(f(MANY[:2]), many[:2])
+    np.testing.assert_array_equal(f(MANY[:2]), many[:2])
+    assert kernels == ["block"]
+
+
+def test_few_states_at_a_time_are_counted(kernels: list[str]) -> None:
+    f = compiled()
+    for _ in range(native.FEW // 2):
+        f(MANY[:2])
+    assert kernels == ["one"]
+    alone = f(A)
+    np.testing.assert_array_equal(f(MANY[:2]), [alone, alone])
+    assert kernels == ["one", "block"]
+    f(MANY[:2])
+    assert kernels == ["one", "block"]
+
+
+def test_threads_that_share_a_batch_make_one_kernel(kernels: list[str]) -> None:
+    f = compiled()
+    many = f(np.concatenate([MANY] * 4), threads=4)
+    assert kernels == ["block"]
+    np.testing.assert_array_equal(many, [f(A)] * len(many))
+
+
+def test_a_long_function_without_loops_has_two_kernels_of_the_same_bits(
+    kernels: list[str],
+) -> None:
+    rng, x = seeded("long function"), ca.SX.sym("x", 5)
+    values = [ca.sin(x[k]) for k in range(5)]
+    while len(values) < emit.SHORT + 10:
+        a, b = (values[k] for k in rng.integers(0, len(values), 2))
+        values.append(a * b + x[int(rng.integers(5))])
+    long = ca.Function("long", [x], [ca.vertcat(*values[-20:], sum(values))])
+    f = native.compile(long, cache=False, again=lambda: long)
+    states = rng.uniform(-0.5, 0.5, (native.FEW + 3, 5))
+    alone = [f(state) for state in states]
+    assert kernels == ["one"]
+    np.testing.assert_array_equal(f(states), alone)
     assert kernels == ["one", "block"]
 
 

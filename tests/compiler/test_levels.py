@@ -11,7 +11,6 @@ import pytest
 import eslabon as es
 from eslabon.compiler import store as cache
 from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.llvm import machine
 from eslabon.formulas.quantities import QUANTITIES
 from eslabon.solve.constraints.closed_configurations import CLOSURE
 
@@ -23,23 +22,10 @@ TEN = (
 )  # fmt: skip
 
 
-@pytest.fixture
-def levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The levels at which code is made, in a folder of this test alone."""
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ESLABON_CACHE", str(tmp_path))
     monkeypatch.delenv(SWITCH, raising=False)
-    found: list[int] = []
-    target, emit = machine._target_machine, machine.assemble
-
-    def assemble(*given: Any) -> bytes:
-        with monkeypatch.context() as patch:
-            patch.setattr(
-                machine, "_target_machine", lambda level: found.append(level) or target(level)
-            )
-            return emit(*given)
-
-    monkeypatch.setattr(machine, "assemble", assemble)
-    return found
 
 
 def state(m: es.Mechanism, states: int = 3) -> tuple[Any, ...]:

@@ -424,7 +424,10 @@ def python(text: str, source: Path = PACKAGE.parent, **more: Any) -> subprocess.
     )
 
 
-RUNTIME = "from eslabon.compiler.llvm import cpython; cpython.here()"
+RUNTIME = """
+from eslabon.compiler.llvm import cpython, machine
+cpython.calls(), cpython.batches(), cpython.elementary("sincos", machine.host().width)
+"""
 
 
 def test_a_second_process_neither_compiles_nor_imports_casadi(folder: Path) -> None:

@@ -9,7 +9,10 @@ import pytest
 
 import eslabon as es
 from eslabon import measures
+from eslabon.measures import prescribed_designs
 from eslabon.measures.native_batches import native_threads
+from eslabon.model.scale import characteristic_length
+from scaling import scaled
 
 LENGTHS = {"L2": np.array([0.035, 0.04, 0.045]), "m3": np.array([0.02, 0.03, 0.01])}
 SWING = es.paths.joint_path([[2.0, 1.0], [2.3, 0.8]], es.paths.quintic(0.2))
@@ -242,3 +245,16 @@ def test_bad_input(make, sentence: str | None) -> None:
         return
     with pytest.raises(es.EslabonError, match=sentence):
         make()
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
+def test_what_counts_as_a_jump_does_not_depend_on_the_size(factor):
+    """A slide that moves on by a tenth of the mechanism's size between two samples, at rest in both."""
+    m = scaled(es.load("scara"), factor)
+    length = float(characteristic_length(m))
+    slide = next(j.name for j in m.joints if j.kind.kind == "prismatic")
+    for share, jumps in ((0.1, False), (0.5, True)):
+        q = np.tile(m.home(), (1, 2, 1))
+        q[0, 1, m.coordinates[slide]] += share * length
+        found = prescribed_designs._jumping(m, q, np.zeros((1, 2, m.nv)), np.array([0.0, 1.0]))
+        assert bool(found) == jumps

@@ -63,7 +63,6 @@ FORMS = [
 ]  # fmt: skip
 ENDING = [form for form in FORMS if form != "function"]
 WITH_FORCES = FORMS[:6]
-MODEL_FREE = [form for form in ENDING if form != "measured .csv"]
 TOLERANCE = {"t, q": (1e-6, 1e-3, 0.1)}  # of q, v and a: the rates of a spline
 
 
@@ -89,7 +88,7 @@ def test_control_follows_every_form(elbow, forms, form):
     np.testing.assert_allclose(law(0.2, q, v), same(0.2, q, v), atol=0.05)
 
 
-@pytest.mark.parametrize("form", MODEL_FREE)
+@pytest.mark.parametrize("form", ENDING)
 def test_measures_take_every_form(elbow, forms, form):
     found, true = (
         es.measures.PeakTorque(forms[x], samples=26).measured(elbow, {"a1": np.array([1.0])})
@@ -163,3 +162,34 @@ def test_what_is_no_motion(elbow, given, sentence):
 def test_motions_without_an_end_are_refused_where_times_are_needed(elbow, forms):
     with pytest.raises(es.InputError, match="has no end"):
         es.linear.compare_response(elbow, forms["function"], forms["trajectory"])
+
+
+LAWS = {
+    "pd_gravity": lambda m, motion: es.control.pd_gravity(m, motion, 20.0, 5.0),
+    "modal": lambda m, motion: es.control.modal(m, motion, 10.0),
+    "adaptive": lambda m, motion: es.control.adaptive(m, motion, 5.0, 2.0),
+    "tracking_lqr": lambda m, motion: es.control.tracking_lqr(m, motion, np.eye(4), np.eye(2)),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("form", ["mapping", "measured .csv", "joint path", "t, function"])
+def test_every_law_follows_other_forms_alike(elbow, forms, law, form):
+    made, same = (LAWS[law](elbow, forms[x]) for x in (form, "trajectory"))
+    q, v = np.array([0.3, 0.5]), np.array([0.1, -0.1])
+    states = () if made.state is None else (same.state,)
+    given, wanted = made(0.2, q, v, *states), same(0.2, q, v, *states)
+    for x, y in zip(given, wanted, strict=True):  # forces, or forces and rates of states
+        np.testing.assert_allclose(x, y, rtol=1e-2, atol=0.05)
+
+
+@pytest.mark.parametrize("form", ENDING)
+def test_players_and_studies_show_every_form(elbow, forms, form):
+    from eslabon.studies.movement import movement
+    from eslabon.viewer.playback import clips
+
+    (clip,) = clips(elbow, forms[form])
+    made = movement(elbow, forms[form], elbow.home(), None)
+    for t, q in ((clip.t, clip.q), (made.t, made.q)):
+        np.testing.assert_allclose(q[[0, -1]], [[0.2, 0.4], [0.6, 0.9]], atol=1e-6)
+        assert t[-1] == pytest.approx(0.5)

@@ -68,6 +68,22 @@ def test_a_direct_search_on_the_plain_verbs_finds_the_same(five_bar, least_peak)
     assert list(least_peak.parameters.values()) == pytest.approx(direct.x, rel=2e-3)
 
 
+def test_the_condition_of_a_loop_with_redundant_constraints_is_optimised():
+    """In symbols it is the number of `conditions`, in spatial loops with redundant constraints too."""
+    m = es.load("sarrus")
+    home = float(m.project(m.home())[m.actuated_coordinates[0]])
+    path = es.paths.joint_path([[home - 0.2], [home + 0.2]], es.paths.cycloidal(1.0))
+    best = es.optimize.design(m, "condition", {"b": (0.1, 0.2)}, path, samples=5, starts=1)
+    t = np.linspace(0, 1, 65)
+    values = []
+    for b in (*np.linspace(0.1, 0.2, 6), best.parameters["b"]):
+        variant = m.variant(b=b)
+        q = variant.assemble(path(t)[0], continuation=True)
+        values.append(float(variant.conditions(q).parallel.min()))
+    assert values[-1] == pytest.approx(best.value, rel=1e-9)
+    assert values[-1] >= max(values) - 1e-9
+
+
 def test_what_is_told_of_an_optimum_is_so(five_bar, least_peak):
     assert least_peak.mechanism == five_bar.with_parameters(**least_peak.parameters)
     assert least_peak.value == pytest.approx(

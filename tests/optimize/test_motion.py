@@ -10,7 +10,10 @@ from scipy.optimize import brentq
 
 import eslabon as es
 from eslabon.optimize import motion_search, motion_verification
+from eslabon.optimize.motion_equations import instant, mapped
+from eslabon.optimize.motion_limits import driven
 from eslabon.optimize.motion_spline import MotionSpline, SplineBasis
+from eslabon.solve.constraints.closed_configurations import around, generic
 from randomness import seeded
 
 MASS, FORCE, FAR = 2.0, 8.0, 1.0
@@ -589,3 +592,15 @@ def test_points_beyond_the_limits_of_joints():
         es.optimize.motion(
             es.load("puma560"), np.zeros(6), np.full(6, 5.0), torque_limits=100.0, starts=1
         )
+
+
+def test_a_motion_keeps_away_from_singular_configurations_by_the_condition_of_the_mechanism():
+    """What it bounds is `conditions().parallel` over that of an ordinary configuration."""
+    m = es.load("five_bar")
+    own = driven(m)
+    q = np.stack(list(around(m)))
+    still = np.zeros((len(q), m.nv))
+    at = instant(own, (), (), "time")
+    _, near = mapped(at.forces, q, still, still)
+    expected = m.conditions(q).parallel / m.conditions(generic(m)).parallel
+    np.testing.assert_allclose(near[:, 0], expected, rtol=1e-12)

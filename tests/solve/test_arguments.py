@@ -109,3 +109,41 @@ def test_nonsense_ends_in_a_sentence(family):
                             name not in MEANS.get(what, set())
                         )
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_tolerance_says_how_near_is_near_enough_in_assembly_too():
+    """A five-bar that stays open by two parts in a thousand of its size, and one to be closed better
+    than numbers allow."""
+    m = es.load("five_bar")
+    edge = m.assemble([2.0, 1.0])
+
+    def apart(a):  # the crank ends, with both cranks turned outward by a
+        v = m.parameters
+        first = v["L2"] * np.array([np.cos(np.pi - a), np.sin(np.pi - a)])
+        second = np.array([v["L1"], 0]) + v["L5"] * np.array([np.cos(a), np.sin(a)])
+        return np.linalg.norm(second - first)
+
+    long = m.variant(L3=apart(0.0) / 2 - 2e-4, L4=apart(0.0) / 2)
+    with pytest.raises(es.AssemblyError, match="cannot be assembled"):
+        long.assemble([np.pi, 0.0], singular="ignore")
+    q = long.assemble([np.pi, 0.0], tolerance=1e-2, singular="ignore")
+    assert 1e-5 < np.abs(long.constraint(q)).max() < 1e-2
+    assert not m.assemble([2.1, 1.0], edge, tolerance=1e-30, report=True).converged
+    assert m.assemble([2.1, 1.0], edge, report=True).converged
+
+
+def test_a_target_has_as_many_restarts_in_assembly_as_are_given(monkeypatch):
+    from eslabon.solve import branch_assembly
+
+    seen, search = [], branch_assembly.Solver.search
+
+    def counted(self, lanes, guessed, restarts):
+        seen.append((restarts, self.threads))
+        return search(self, lanes, guessed, restarts)
+
+    monkeypatch.setattr(branch_assembly.Solver, "search", counted)
+    m = es.load("planar_3rrr")
+    far = np.eye(4)
+    far[:2, 3] = 5.0
+    m.assemble(es.Target("centre", pose=far), report=True, restarts=3, threads=1)
+    assert (3, 1) in seen

@@ -42,3 +42,34 @@ def test_a_structure_that_cannot_move_is_assembled():
     assert m.dof == 0
     q = m.assemble()
     assert np.allclose(q, [np.pi / 3, 2 * np.pi / 3], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("turns", [1, 2, 6, 30])
+@pytest.mark.parametrize("driver", ["motor", "wheel"])
+def test_turns_of_a_gear_count(driver, turns):
+    """A turn of one wheel of a gear is another part of a turn of the other one: it may not be left out."""
+    b = es.Builder("gear")
+    for name in ("a", "b"):
+        b.body(name, mass=1.0)
+    b.joint("motor", "revolute", "ground", "a").joint(
+        "wheel", "revolute", "ground", "b", at=[1, 0, 0]
+    )
+    m = b.couple("gear", "wheel", "motor", ratio=1.5, offset=0.3).build()
+    q = m.assemble({driver: 0.4 + 2 * np.pi * turns})
+    assert q[m.coordinates[driver]] == 0.4 + 2 * np.pi * turns
+    assert abs(q[1] - (1.5 * q[0] + 0.3)) < 1e-9
+
+
+def test_what_rounds_to_rest_is_rest():
+    """A structure whose joints are said to move at 1e-24 rad/s is not refused for it."""
+    b = es.Builder("triangle")
+    for name in ("a", "b"):
+        b.body(name, mass=1.0)
+    b.joint("A", "revolute", "ground", "a", home=0.9).joint(
+        "B", "revolute", "ground", "b", at=[1, 0, 0], home=2.2
+    )
+    m = b.loop("tip", "revolute", "a", "b", [1, 0, 0], [1, 0, 0]).build()
+    still = m.complete({"A": np.pi / 3}, [1e-24], [1e-24])
+    assert np.abs(still[1]).max() < 1e-20
+    with pytest.raises(es.AssemblyError, match="cannot move as prescribed"):
+        m.complete({"A": np.pi / 3}, [1e-3], [0.0])

@@ -583,3 +583,21 @@ def test_a_path_out_of_reach_is_refused_where_it_ends():
     assert motion.distance[-1] > 0.1
     with pytest.raises(InverseKinematicsError, match="increasing"):
         m.follow(path, guess=m.home(), times=[0.0, 0.0])
+
+
+@pytest.mark.parametrize("part", ["position", "orientation", "pose"])
+@pytest.mark.parametrize("name", ["rojas_7r_loop", "bennett", "spatial_four_bar"])
+def test_a_path_out_of_what_loops_allow_ends_in_a_message(name, part):
+    """Where the loops hold the frame back, the rates of minimum norm jump from side to side; the run once crawled
+    there and never returned."""
+    m = es.load(name)
+    frame, q = m.bodies[-2].name, m.project(m.home())
+    pose = m.pose(q, frame)
+    line = es.paths.line(pose[:3, 3], pose[:3, 3] + [0.01, 0.02, 0.03])
+    turned = pose[:3, :3] @ np.array(es.algebra.rotation_about([1, 2, 3], 0.1))
+    path = es.paths.along(line, es.paths.cycloidal(0.5), [pose[:3, :3], turned])
+    with pytest.raises(InverseKinematicsError, match="cannot follow the path"):
+        m.follow(path, q, frame=frame, part=part, times=np.linspace(0, 0.5, 4))
+    missed = m.follow(path, q, frame=frame, part=part, times=np.linspace(0, 0.5, 4), report=True)
+    assert np.isfinite(missed.q).all()
+    assert max(missed.group("distance").max(), missed.group("angle").max()) > 1e-6

@@ -142,6 +142,28 @@ def test_what_cannot_be_sent_is_said(client):
         es.sweep(M, Locked(), {"L2": (0.03, 0.05)}, samples=2, cluster=client)
 
 
+class OnlyHere:
+    """A quantity that needs something which workers do not have."""
+
+    def __init__(self):
+        self.process = os.getpid()
+
+    def __call__(self, m):
+        if os.getpid() != self.process:
+            raise FileNotFoundError("table.csv is not there")
+        return {"first": m.parameters["L2"], "second": 1.0}
+
+    def fingerprint(self):
+        return "only here"
+
+
+def test_a_chunk_whose_designs_all_fail_on_a_worker_has_their_reasons(client):
+    with pytest.warns(es.ModelWarning, match="all 3 designs .*table.csv is not there"):
+        found = es.sweep(M, OnlyHere(), {"L2": (0.03, 0.05)}, samples=3, cluster=client)
+    assert np.isnan(found["first"]).all()
+    assert np.isnan(found["second"]).all()
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
 def test_a_killed_worker_changes_not_a_byte(whole, client, tmp_path):
     """One of the workers is killed in the middle."""

@@ -43,9 +43,9 @@ class BondGraph(Graph):
     Parameters
     ----------
     name : what it is called.
-    elements : by name, each as "kind" or "kind: value", or as a table with `kind`, `value`, `law`, `inverse`, `state` and
-        `domain`, or another graph as a submodel. Kinds are Se, Sf, MSe, MSf, I, C, R, TF, GY, MTF, MGY, 0, 1, De, Df, the
-        residual sinks rSf, whose flow is a state that makes its effort vanish, and rSe, whose effort holds its flow at zero, and
+    elements : by name, each as "kind" or "kind: value", or as a table with `kind`, `value`, `law`, `inverse`, `energy`, `momenta`,
+        `state`, `width` and `domain`, or another graph as a submodel. Kinds are Se, Sf, MSe, MSf, I, C, R, RS, whose bond out is its
+        heat, IC, an energy function of momenta and displacements, TF, GY, MTF, MGY, 0, 1, De, Df, the residual sinks rSf, whose flow is a state that makes its effort vanish, and rSe, whose effort holds its flow at zero, and
         `port`, where a submodel is bonded from outside. A source without a value is an input. Values are numbers or
         expressions of parameters, those of modulated elements also of the time `t` and of variables of the graph: p2, q3, f2, e3
         with the number of a bond. A matrix makes a field with several ports, or a multiport transformer;
@@ -54,7 +54,7 @@ class BondGraph(Graph):
         power of I, C and R is counted into them. For a transformer with modulus m from a to b f_b = m f_a and e_a = m e_b; for a
         gyrator e_a = m f_b and e_b = m f_a.
     parameters : values by name, or expressions of others.
-    domains : names of elements by domain (translation, rotation, electrical, hydraulic, thermal): units for labels, and a
+    domains : names of elements by domain (translation, rotation, electrical, hydraulic, thermal, entropy): units for labels, and a
         check against mixing them.
     note : where it comes from.
     definitions : expressions by name, which values, laws and other definitions may use, as parameters.
@@ -279,14 +279,16 @@ class BondGraph(Graph):
         u: ArrayLike | None = None,
         t: ArrayLike = 0.0,
         parameters: Mapping[str, ArrayLike] | None = None,
+        input_rates: ArrayLike | None = None,
     ) -> Floats:
-        """x' of states (..., n) and inputs (..., nu), as native code; `parameters` are values in place of the graph's own.
+        """x' of states (..., n) and inputs (..., nu), as native code; `parameters` are values in place of the graph's own, and
+        `input_rates` (..., nu) how fast inputs change, where a flow or an effort is imposed on a storage.
 
         >>> import eslabon as es
         >>> es.BondGraph.load("morales_puma").rates([0.0, 0.0, 0.1, 0.0], [1.0, 0.0])
         array([0.0833..., 0. , 0. , 0. ])
         """
-        return value(self, _equations.RATES, x, u, t, parameters)
+        return value(self, _equations.RATES, x, u, t, parameters, input_rates)
 
     def output(
         self,
@@ -294,6 +296,7 @@ class BondGraph(Graph):
         u: ArrayLike | None = None,
         t: ArrayLike = 0.0,
         parameters: Mapping[str, ArrayLike] | None = None,
+        input_rates: ArrayLike | None = None,
     ) -> Floats:
         """What the detectors measure, (..., ny).
 
@@ -302,7 +305,7 @@ class BondGraph(Graph):
         >>> g.output([1.0, 0.0, 0.1, 0.0], [0.0, 0.0]).round(3)
         array([5.])
         """
-        return value(self, _equations.OUTPUTS, x, u, t, parameters)
+        return value(self, _equations.OUTPUTS, x, u, t, parameters, input_rates)
 
     def bond_variables(
         self,
@@ -310,14 +313,17 @@ class BondGraph(Graph):
         u: ArrayLike | None = None,
         t: ArrayLike = 0.0,
         parameters: Mapping[str, ArrayLike] | None = None,
+        input_rates: ArrayLike | None = None,
     ) -> BondVariables:
         """Efforts and flows of all bonds: `.e` and `.f` are (..., bonds), and ["e3"] is the effort of bond 3.
+
+        The efforts of imposed flows need `input_rates`: those that turn a body as is wanted (Morales, 4.56).
 
         >>> import eslabon as es
         >>> round(float(es.BondGraph.load("morales_puma").bond_variables([1.0, 0.0, 0.1, 0.0], [0.0, 0.0])["f2"]), 3)
         5.0
         """
-        return bond_variables(self, x, u, t, parameters)
+        return bond_variables(self, x, u, t, parameters, input_rates)
 
     def energy(
         self,
@@ -462,6 +468,21 @@ class BondGraph(Graph):
         from eslabon.bond_graph.observer_graph import observer_graph
 
         return observer_graph(self, poles, **options)
+
+    def feedback_graph(
+        self, gains: Any, *, x: ArrayLike | None = None, estimate: ObserverGraph | None = None
+    ) -> BondGraph:
+        """The graph with u = u_ref - K (x - x0) fed back from its states, or from the estimates of an observer; see
+        `eslabon.bond_graph.feedback_graph.feedback_graph`.
+
+        >>> import eslabon as es
+        >>> g = es.BondGraph("cart", {"F": "Se", "j": "1", "m": "I: 2", "k": "C: 0.5"}, ["F -> j -> m", "j -> k"])
+        >>> g.feedback_graph([[3.0, 1.0]])
+        <BondGraph cart_closed: 5 bonds, 1 input, 2 states>
+        """
+        from eslabon.bond_graph.feedback_graph import feedback_graph
+
+        return feedback_graph(self, gains, x=x, estimate=estimate)
 
     def causal_paths(
         self,

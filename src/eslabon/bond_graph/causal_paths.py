@@ -12,15 +12,7 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import LARGEST, Floats, choice, count, finite, flag, known_words, names
 from eslabon.bond_graph.causality import PREFERENCES, causality
-from eslabon.bond_graph.elements import (
-    DETECTORS,
-    FLOW_SINK,
-    GYRATORS,
-    RESISTOR,
-    STORAGES,
-    TRANSFORMERS,
-    Element,
-)
+from eslabon.bond_graph.elements import Element
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_values import inputs, state
 from eslabon.bond_graph.signal_flow import FACTORS, Route, at_most, loops, routes, signal_flow
@@ -31,7 +23,6 @@ from eslabon.export.equations import equations
 from eslabon.numerics.scalars import casadi
 
 LIMIT = 2_000
-ENDS = (*STORAGES, RESISTOR, FLOW_SINK)
 
 
 @displayed(only=("bonds", "variables", "elements", "kind", "power"))
@@ -73,10 +64,10 @@ class CausalPath:
     def kind(self) -> str:
         """ "simple" where one kind of variable is followed; "mixed direct" where a gyrator changes it; "mixed indirect" where
         the path leads through R, C, I or a modulated source."""
-        kinds = {x.kind for x in self.route.passed()}
-        if kinds - {*TRANSFORMERS, *GYRATORS}:
+        passed = self.route.passed()
+        if not all(x.conducts for x in passed):
             return "mixed indirect"
-        return "mixed direct" if kinds & {*GYRATORS} else "simple"
+        return "mixed direct" if any(x.turns for x in passed) else "simple"
 
     @property
     def power(self) -> int:
@@ -126,9 +117,7 @@ class CausalPath:
 
 
 def _varies(g: Graph, x: Element) -> bool:
-    if x.kind not in (*TRANSFORMERS, *GYRATORS):
-        return False
-    return any(n in g.signals for n in g.definitions.names_in(x.value))
+    return x.conducts and any(n in g.signals for n in g.definitions.names_in(x.value))
 
 
 def path_factors(
@@ -179,12 +168,11 @@ def causal_paths(
     """
     choice(preference, "the preferred causality", PREFERENCES)
     most, through = count(limit, "limit", 1), flag(indirect, "indirect")
-    begin = _elements(
-        g, start, "start", [x for x in g.elements.values() if x.is_source or x.kind in ENDS]
-    )
-    finish = _elements(
-        g, end, "end", [x for x in g.elements.values() if x.kind in (*ENDS, *DETECTORS)]
-    )
+    ends = [
+        x for x in g.elements.values() if x.has_state or x.dissipates or x.is_source or x.measures
+    ]
+    begin = _elements(g, start, "start", [x for x in ends if not x.measures])
+    finish = _elements(g, end, "end", [x for x in ends if not x.is_source])
     found = (r for x in begin for y in finish for r in routes(g.nominal, x, y, preference, through))
     return tuple(
         CausalPath(g, preference, r) for r in at_most(g.nominal, found, most, "causal paths")

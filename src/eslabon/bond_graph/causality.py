@@ -12,14 +12,21 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from eslabon.arguments import choice
-from eslabon.bond_graph.elements import FLOW_SINK, GYRATORS, RESISTOR, TRANSFORMERS, Bond, Element
-from eslabon.bond_graph.graph import Graph, Port
-from eslabon.bond_graph.graph_checks import resistor_input
+from eslabon.bond_graph.elements import (
+    RATE_AND_CO_ENERGY,
+    Bond,
+    Clash,
+    Element,
+    Port,
+    Stroke,
+)
+from eslabon.bond_graph.graph import Graph
 from eslabon.displays import displayed
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
 
 PREFERENCES = ("integral", "derivative")
+ORDER = "fpq"  # of states by their letters
 PATIENCE = 20_000  # choices, after which the search for an assignment is given up
 
 Strokes = Mapping[str, bool]  # for each bond: whether the stroke is at the head
@@ -27,17 +34,27 @@ Strokes = Mapping[str, bool]  # for each bond: whether the stroke is at the head
 
 @displayed
 class Storage(NamedTuple):
-    """A storage at a bond: its energy variable."""
+    """A storage at a bond: its energy variable, p or q, or the flow that is a state itself."""
 
     element: Element
     port: Port
     name: str
+    letter: str
 
     @property
     def letters(self) -> tuple[str, str]:
         """Of the power variable that changes the energy variable, and of the co-energy variable: e and f of an inertia. A sink
         whose flow is a state is given an effort too, which must vanish."""
-        return ("f", "e") if self.element.kind == "C" else ("e", "f")
+        return RATE_AND_CO_ENERGY[self.letter]
+
+    def given(self, integral: bool) -> str:
+        """The letter of what its law is given: the energy variable, or in derivative causality the co-energy variable."""
+        return self.letter if integral else self.letters[1]
+
+    @property
+    def is_flow(self) -> bool:
+        """Whether the state is the flow of a sink, which stores nothing."""
+        return not self.element.stores
 
 
 @displayed(only=("preference", "order", "states", "dependent", "strokes"))
@@ -60,6 +77,10 @@ class Causality:
     def effort_in(self, port: Port) -> bool:
         """Whether the element at this end of a bond is given the effort, and answers with the flow."""
         return self.strokes[port.bond.name] == (port.bond.head if port.into else port.bond.tail)
+
+    def given(self, port: Port) -> str:
+        """The letter of what the element at this end of a bond is given."""
+        return "e" if self.effort_in(port) else "f"
 
     def storages(self, x: Element, ports: tuple[Port, ...]) -> tuple[list[Storage], list[bool]]:
         """A storage at its ports, in their order, and which of them have integral causality."""
@@ -88,30 +109,33 @@ class Causality:
         return f"<Causality of {self.owner}, {self.preference} preferred: {'; '.join(parts)}>"
 
 
-def causality(g: Graph, preference: str = "integral", dual: tuple[str, ...] = ()) -> Causality:
+def causality(
+    g: Graph, preference: str = "integral", dual: tuple[str, ...] = (), slopes: bool = False
+) -> Causality:
     """Assign causality, with integral (BGI) or derivative (BGD) causality preferred for storages.
 
     Sources and detectors among `dual` may be dualised for it: an effort source then takes the effort and gives the flow, and a
-    detector of flow imposes one.
+    detector of flow imposes one. With `slopes` it is that of the linear graph at almost any state, in which the slope of a law
+    has an inverse even if the law has none.
     """
-    return _assigned(g, choice(preference, "the preferred causality", PREFERENCES), dual)
+    return _assigned(g, choice(preference, "the preferred causality", PREFERENCES), dual, slopes)
 
 
 @per_model
-def _assigned(g: Graph, preference: str, dual: tuple[str, ...]) -> Causality:
+def _assigned(g: Graph, preference: str, dual: tuple[str, ...], slopes: bool) -> Causality:
     if open_ports := g.open_ports():
         raise ModelError(
             f"{g.name} has open ports ({', '.join(open_ports)}); use it as a submodel, or bond elements in their place."
         )
-    strokes = _Search(g, preference, dual).strokes()
+    strokes = _Search(g, preference, dual, slopes).strokes()
     storages = [
-        Storage(x, port, g.state_name(port))
-        for kind in (FLOW_SINK, "I", "C")
+        Storage(x, port, g.state_name(port), x.letter_at(place))
         for x in g.elements.values()
-        if x.kind == kind
-        for port in g.ports[x.name]
+        if x.has_state
+        for place, port in enumerate(g.ports[x.name])
     ]
-    integral = [strokes[s.port.bond.name] == (s.element.kind != "C") for s in storages]
+    storages.sort(key=lambda s: ORDER.index(s.letter))
+    integral = [strokes[s.port.bond.name] == (s.letters[0] == "e") for s in storages]
     return Causality(
         g.name,
         preference,
@@ -173,61 +197,26 @@ class _Assignment:
             (before, cause) if before.is_junction else (self.g.elements[cause], before.name)
         )
         bringing = [
-            p.bond for p in self.g.ports[place.name] if self.effort_in(p) is (place.kind == "0")
+            p.bond for p in self.g.ports[place.name] if self.effort_in(p) is (place.common == "e")
         ]
         bonds = list(dict.fromkeys([*bringing, bond])) if place.is_junction else [bond]
         return _Conflict(place, bonds, self.cause, other)
 
-    def _implied(self, x: Element) -> Iterator[tuple[Port, bool]]:
+    def _implied(self, x: Element) -> list[Stroke]:
         """What the strokes at an element leave for its other bonds."""
         ports = self.g.ports[x.name]
-        if x.is_junction:
-            yield from self._at_junction(x, ports)
-        elif x.kind in TRANSFORMERS:
-            yield from self._alike(x, ports, [p.into for p in ports])
-        elif x.kind in GYRATORS:  # all strokes at the element, or none
-            yield from self._alike(x, ports, [True] * len(ports))
-
-    def _at_junction(self, x: Element, ports: tuple[Port, ...]) -> Iterator[tuple[Port, bool]]:
-        """One bond brings the effort of a 0-junction, or the flow of a 1-junction; the others take it."""
-        brings = x.kind == "0"
-        known = [self.effort_in(p) for p in ports]
-        bringing = [p for p, own in zip(ports, known, strict=True) if own is brings]
-        open_ones = [p for p, own in zip(ports, known, strict=True) if own is None]
-        if len(bringing) > 1:
-            raise _Conflict(x, [p.bond for p in bringing], self.cause)
-        if bringing:
-            yield from ((p, not brings) for p in open_ones)
-        elif not open_ones:
-            raise _Conflict(x, [p.bond for p in ports], self.cause)
-        elif len(open_ones) == 1:
-            yield open_ones[0], brings
-
-    def _alike(
-        self, x: Element, ports: tuple[Port, ...], sides: list[bool]
-    ) -> Iterator[tuple[Port, bool]]:
-        """All strokes at the element on one side and none on the other, or the other way round."""
-        found = {
-            own == side
-            for p, side in zip(ports, sides, strict=True)
-            if (own := self.effort_in(p)) is not None
-        }
-        if len(found) > 1:
-            raise _Conflict(x, [p.bond for p in ports], self.cause)
-        if found:
-            way = found.pop()
-            yield from (
-                (p, side == way)
-                for p, side in zip(ports, sides, strict=True)
-                if self.effort_in(p) is None
-            )
+        try:
+            return [*x.rules.implied(ports, [self.effort_in(p) for p in ports])]
+        except Clash as clash:
+            raise _Conflict(x, [p.bond for p in clash.ports], self.cause) from None
 
 
 class _Search:
     """The sequence of assignments, with a way back from conflicts."""
 
-    def __init__(self, g: Graph, preference: str, dual: tuple[str, ...]) -> None:
-        self.g, self.preference, self.dual, self.left = g, preference, dual, PATIENCE
+    def __init__(self, g: Graph, preference: str, dual: tuple[str, ...], slopes: bool) -> None:
+        self.g, self.preference, self.dual, self.slopes = g, preference, dual, slopes
+        self.left = PATIENCE
 
     def strokes(self) -> Strokes:
         start = _Assignment(self.g)
@@ -241,9 +230,7 @@ class _Search:
             raise ModelError(self._explained(found))
         return found.head
 
-    def _completed(
-        self, start: _Assignment, choices: list[tuple[Port, bool]]
-    ) -> _Assignment | _Conflict:
+    def _completed(self, start: _Assignment, choices: list[Stroke]) -> _Assignment | _Conflict:
         """The first assignment in the order of preferences; if there is none, the first conflict that was met."""
         first: _Conflict | None = None
         trail: list[
@@ -283,42 +270,51 @@ class _Search:
 
     # -- who wants what -----------------------------------------------------------------------------------------
 
-    def _fixed(self) -> Iterator[tuple[Port, bool]]:
+    def _fixed(self) -> Iterator[Stroke]:
         """Strokes that nobody chooses: of sources, of active bonds, and of laws that cannot be inverted."""
         for bond in self.g.flat.bonds:
             if bond.signal and bond.head not in self.dual:
                 yield Port(bond, False), bond.signal == "flow"
         for x in self.g.elements.values():
             ports = self.g.ports[x.name]
-            if (x.is_source and x.name not in self.dual) or x.kind == FLOW_SINK:
-                yield ports[0], x.imposes == "flow"
-            elif x.law is not None and x.inverse is None:
-                yield from (
-                    (p, x.kind == "I" if x.stores else resistor_input(x, self.g.definitions) == "e")
-                    for p in ports
-                )
+            if x.name not in self.dual and not (self.slopes and self._has_slope(x)):
+                yield from x.rules.fixed(x, ports, self.g.definitions)
 
-    def _choices(self) -> Iterator[tuple[Port, bool]]:
+    def _has_slope(self, x: Element) -> bool:
+        """Whether a law or an energy function varies with its own variables."""
+        given = self.g.definitions
+        if x.law is None:
+            return x.energy is not None
+        return x.field.argument(x, given) in given.names_in(x.law)
+
+    def _choices(self) -> Iterator[Stroke]:
         """Strokes in the order in which they are chosen, as they are preferred."""
         integral = self.preference == "integral"
         for x in self.g.elements.values():
+            if integral and x.stores and x.law is not None and x.inverse is None:
+                yield from self._preferred(
+                    x, integral
+                )  # an inverse that was not written comes last
+        for x in self.g.elements.values():
             if x.stores:
-                yield from ((p, (x.kind == "I") == integral) for p in self.g.ports[x.name])
+                yield from self._preferred(x, integral)
         for name in self.dual:
             yield self.g.ports[name][0], natural_effort_in(self.g.elements[name])
         for x in self.g.elements.values():
-            if x.kind == RESISTOR:
-                natural = x.law is not None and resistor_input(x, self.g.definitions) == "e"
-                yield from ((p, natural) for p in self.g.ports[x.name])
+            if x.dissipates:
+                yield from self._preferred(x, integral)
         for bond in self.g.flat.bonds:
             yield Port(bond, True), True
+
+    def _preferred(self, x: Element, integral: bool) -> Iterator[Stroke]:
+        return x.rules.preferred(x, self.g.ports[x.name], self.g.definitions, integral)
 
     # -- what is wrong ------------------------------------------------------------------------------------------
 
     def _explained(self, conflict: _Conflict) -> str:
         """Who meets where: the elements whose causality nobody chooses, and the place they fight over."""
         x, bonds = conflict.element, " and ".join(b.name for b in conflict.bonds)
-        what = "effort" if x.kind == "0" else "flow"
+        what = "effort" if x.common == "e" else "flow"
         if not x.is_junction:
             trouble = f"'{x.name}' ({x.kind}) cannot have the strokes that bond {bonds} would need"
         elif len(conflict.bonds) == 2:
@@ -335,7 +331,6 @@ class _Search:
 
     def _roots(self, conflict: _Conflict) -> list[Element]:
         """The elements that the strokes at a conflict follow from."""
-        conducts = (*TRANSFORMERS, *GYRATORS, "0", "1")
         asked = [conflict.cause[b.name] for b in conflict.bonds if b.name in conflict.cause]
         decided = (
             {conflict.element.name} if conflict.other else set()
@@ -347,7 +342,7 @@ class _Search:
         while pending:
             name = pending.pop()
             reach.add(name)
-            if self.g.elements[name].kind in conducts:
+            if self.g.elements[name].conducts:
                 causes = {
                     conflict.cause[p.bond.name]
                     for p in self.g.ports[name]
@@ -355,10 +350,11 @@ class _Search:
                 }
                 pending += [other for other in causes if other not in reach]
         found = [self.g.elements[name] for name in self.g.elements if name in reach]
-        ends = [x for x in found if x.kind not in conducts]
-        return (
-            [x for x in ends if x.is_source or (x.law is not None and x.inverse is None)]
-            or ends
-            or found
-            or [conflict.element]
-        )
+        ends = [x for x in found if not x.conducts]
+        given = self.g.definitions
+        unasked = [
+            x
+            for x in ends
+            if x.is_source or (x.law is not None and x.field.inverse(x, given) is None)
+        ]
+        return unasked or ends or found or [conflict.element]

@@ -163,8 +163,13 @@ class Reader:
     (9.0, 1.5)
     """
 
-    def __init__(self, definitions: Chain, lookup: Callable[[str], Any]) -> None:
-        self.definitions, self.lookup = definitions, lookup
+    def __init__(
+        self,
+        definitions: Chain,
+        lookup: Callable[[str], Any],
+        signals: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.definitions, self.lookup, self._signals = definitions, lookup, signals or {}
         self._known: dict[str, Any] = {}
 
     def __call__(self, item: Any, own: Mapping[str, Any] | None = None) -> Any:
@@ -173,6 +178,13 @@ class Reader:
             return item
         given = dict(own or {})
         return item.evaluate({name: self._value(name, given) for name in item.names()})
+
+    def variable(self, name: str) -> tuple[str, str] | None:
+        """The bond and the letter of a variable of the graph, None of any other name."""
+        if name not in self._signals:
+            return None
+        letter, bond = self._signals[name]
+        return bond.name, letter
 
     def matrix(self, value: Any) -> Any:
         """The value of an element as a matrix of symbols."""

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.arguments import Floats, count
-from eslabon.bond_graph.elements import RESISTOR, SOURCES
+from eslabon.bond_graph.elements import DOMAINS, KINDS
 from eslabon.bond_graph.graph import Graph
-from eslabon.bond_graph.graph_formulas import BOND_VARIABLES, storages
-from eslabon.bond_graph.graph_values import value
+from eslabon.bond_graph.graph_formulas import storages
 from eslabon.bond_graph.stored_energy import stored_energies
 from eslabon.displays import displayed
 from eslabon.errors import ModelError, suggest
@@ -23,7 +22,6 @@ from eslabon.plotting import axis_label, curves, panels, saved
 if TYPE_CHECKING:
     from eslabon.bond_graph.graph_runs import Response
 
-ROLES = {"I": "stored", "C": "stored", RESISTOR: "dissipated", **dict.fromkeys(SOURCES, "supplied")}
 SHOWN = 12  # elements that a figure's legend still tells apart
 
 
@@ -52,7 +50,7 @@ class EnergyBalance:
         return self.energy[..., self.elements.index(element)]
 
     def _sum(self, role: str) -> Floats:
-        own = [ROLES[kind] == role for kind in self.kinds]
+        own = [KINDS[kind].role == role for kind in self.kinds]
         total: Floats = self.energy[..., own].sum(axis=-1)
         return total
 
@@ -124,9 +122,12 @@ def energy_balance(run: Response) -> EnergyBalance:
     from scipy.integrate import cumulative_simpson
 
     g = run.graph
-    e, f = value(g, BOND_VARIABLES, run.x, run.u, run.t)
-    names = [name for name, x in g.elements.items() if x.kind in ROLES]
-    power = np.stack([_power(g, name, e * f) for name in names], axis=-1)
+    variables = run.bond_variables()
+    e, f = variables.e, variables.f
+    names = [name for name, x in g.elements.items() if x.rules.role]
+    flows = [_power_of_flow(g, b) for b in g.bonds]
+    power = np.where(np.isnan(flows), e * f, flows * f)
+    power = np.stack([_power(g, name, power) for name in names], axis=-1)
     energy = cumulative_simpson(power, x=run.t, axis=-2, initial=0.0)
     held, stores = stored_energies(g, run.x, run.u, run.t), [x.name for x in storages(g)]
     for k, name in enumerate(stores):
@@ -141,6 +142,16 @@ def energy_balance(run: Response) -> EnergyBalance:
         power[..., order],
         energy[..., order],
     )
+
+
+def _power_of_flow(g: Graph, bond: str) -> float:
+    """The power that a unit of flow is by itself: 1 of heat, but 0 into a resistor that heat passes on its way between two
+    temperatures; NaN where power is effort times flow."""
+    if bond not in g.domains or DOMAINS[g.domains[bond]].true:
+        return np.nan
+    ends = [g.elements[x] for x in (g.bonds[bond].tail, g.bonds[bond].head)]
+    passed = any(x.dissipates and not x.heats for x in ends) and any(x.common == "f" for x in ends)
+    return 0.0 if passed else 1.0
 
 
 def _power(g: Graph, name: str, power: Floats) -> Floats:

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
+
+import numpy as np
 
 from eslabon.arguments import Floats, instance, known_words, mapping, text
 from eslabon.bond_graph.definitions import Chain
-from eslabon.bond_graph.elements import DOMAINS, PORT, Bond, Description, Element
+from eslabon.bond_graph.elements import DOMAINS, Bond, Description, Element, Port
 from eslabon.bond_graph.graph_checks import bond_domains, check_numbers, checked, signals
 from eslabon.bond_graph.submodels import flatten, with_parameter
-from eslabon.displays import displayed
 from eslabon.model.memory import FrozenDict
 from eslabon.model.parameter_expressions import Number, ParameterExpression, dependency_order
 from eslabon.model.parametric import Parametric
 from eslabon.numerics.scalars import Expression
 
 WORDS = {"e": "effort", "f": "flow", "p": "momentum", "q": "displacement"}
-
-
-@displayed
-class Port(NamedTuple):
-    """An element's end of a bond: the bond, and whether its half arrow points to the element."""
-
-    bond: Bond
-    into: bool
-
-    @property
-    def sign(self) -> int:
-        return 1 if self.into else -1
 
 
 class Graph(Parametric[Description]):
@@ -105,7 +94,7 @@ class Graph(Parametric[Description]):
 
     @cached_property
     def ports(self) -> Mapping[str, tuple[Port, ...]]:
-        """The ends of bonds at each element, in the order of the bonds.
+        """The ends of bonds at each element, in the order of the bonds; of sources active ones last, of RS that of its heat.
 
         >>> import eslabon as es
         >>> len(es.BondGraph.load("morales_puma").ports["i1"])
@@ -115,6 +104,8 @@ class Graph(Parametric[Description]):
         for b in self.flat.bonds:
             made[b.tail].append(Port(b, False))
             made[b.head].append(Port(b, True))
+        for name, own in made.items():
+            own.sort(key=self.elements[name].rules.comes_last)
         return FrozenDict({name: tuple(own) for name, own in made.items()})
 
     @cached_property
@@ -157,7 +148,7 @@ class Graph(Parametric[Description]):
         >>> es.BondGraph.load("dc_motor").open_ports()
         ('shaft',)
         """
-        return tuple(x.name for x in self.flat.elements if x.kind == PORT)
+        return tuple(x.name for x in self.flat.elements if x.is_port)
 
     def state_name(self, port: Port) -> str:
         """What a storage's energy variable at a bond is called.
@@ -171,7 +162,7 @@ class Graph(Parametric[Description]):
             instance(port, "port", Port, "a port of an element, as in g.ports['I'][0]").bond.head
         ]
         place = [own.bond for own in self.ports[x.name]].index(port.bond)
-        return x.state[place] if x.state else port.bond.signal_name(x.letter)
+        return x.state[place] if x.state else port.bond.signal_name(x.letter_at(place))
 
     # -- states -----------------------------------------------------------------------------------------------------
 
@@ -191,6 +182,10 @@ class Graph(Parametric[Description]):
         >>> import eslabon as es, numpy as np
         >>> es.load("elbow").bond_graph().check_state(np.zeros(4), np.zeros(()))
         """
+
+    def _drawn_state(self, rng: np.random.Generator, size: int) -> Floats:
+        """A state drawn at random, of those that the graph can have, and which are so many numbers."""
+        return rng.uniform(0.1, 0.9, size)
 
     # -- parameters -----------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from eslabon.arguments import known_words
-from eslabon.bond_graph.elements import DETECTORS, Bond, Description, Element
+from eslabon.bond_graph.elements import JUNCTION_WITH, Bond, Description, Element
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.notation import element
 from eslabon.errors import ModelError, format_value
@@ -68,7 +68,8 @@ class Rewriting:
         """Of a storage whose bond gets another name: the names of its energy variables."""
         if x.has_state and not x.state:
             own = [b for b in self.bonds if b.head == x.name]
-            self.elements[x.name] = replace(x, state=tuple(b.signal_name(x.letter) for b in own))
+            names = tuple(b.signal_name(x.letter_at(k)) for k, b in enumerate(own))
+            self.elements[x.name] = replace(x, state=names)
 
 
 def free_name(wanted: str, taken: Iterable[str]) -> str:
@@ -98,10 +99,10 @@ def with_detectors(g: Graph, measured: Mapping[str, str]) -> Description:
                 f"{g.name} has an element or a bond '{name}' already; call the detector otherwise."
             )
         letter, bond = signals[signal]
-        kind, detector = ("0", "De") if letter == "e" else ("1", "Df")
+        kind, detector = JUNCTION_WITH[letter], f"D{letter}"
         made.elements[name] = element(name, detector)
         own = next(b for b in made.bonds if b.name == bond)
-        ends = [end for end in (own.tail, own.head) if made.elements[end].kind == kind]
+        ends = [end for end in (own.tail, own.head) if made.elements[end].common == letter]
         made.join(ends[0] if ends else made.insert(bond, "tail", kind), name, name)
     return made.description(g.name, g.note)
 
@@ -110,7 +111,7 @@ def dualized(g: Graph, names: Iterable[str]) -> Description:
     """A graph with inputs and detectors in their dual form: an effort source becomes a flow source, a detector of flow imposes
     the flow, and the other way round."""
     made = Rewriting(g)
-    turned = {x.name: x for x in g.elements.values() if x.is_input or x.kind in DETECTORS}
+    turned = {x.name: x for x in g.elements.values() if x.is_input or x.measures}
     known_words(names, turned, f"{g.name} has no input or detector")
     for name in names:
         x = turned[name]

@@ -31,7 +31,7 @@ from typing import Any
 import tomlkit
 
 from eslabon.arguments import known_words
-from eslabon.bond_graph.elements import SUBMODEL, TIME, Bond, Description, Element
+from eslabon.bond_graph.elements import TIME, Bond, Description, Element
 from eslabon.bond_graph.notation import description
 from eslabon.errors import EslabonError, ModelError, ReadError, format_value, suggest
 from eslabon.model.parameter_expressions import ParameterExpression
@@ -203,10 +203,14 @@ def _table(d: Description, models: Mapping[str, Description]) -> dict[str, Any]:
 
 def _element(x: Element) -> Any:
     table: dict[str, Any] = {}
-    for key in ("value", "law", "inverse"):
+    for key in ("value", "law", "inverse", "energy"):
         given = getattr(x, key)
         if given is not None:
             table[key] = _plain(given)
+    if x.width > 1:
+        table["width"] = x.width
+    if x.momenta > 1:
+        table["momenta"] = x.momenta
     if x.state:
         table["state"] = x.state[0] if len(x.state) == 1 else list(x.state)
     if x.model is not None:
@@ -217,7 +221,7 @@ def _element(x: Element) -> Any:
         return x.kind
     if list(table) == ["value"] and not isinstance(table["value"], list):
         return f"{x.kind}: {table['value']}"
-    return _inline(table if x.kind == SUBMODEL else {"kind": x.kind, **table})
+    return _inline(table if x.is_submodel else {"kind": x.kind, **table})
 
 
 def _bond(b: Bond) -> Any:

@@ -38,9 +38,11 @@ def output_names(g: Graph) -> tuple[str, ...]:
     return junction_structure(g.nominal).key["y"]
 
 
-def rates(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
+def rates(
+    g: Graph, x: Expression, u: Expression, t: Expression, du: Expression | None = None
+) -> list[Expression]:
     """x', and what algebraic loops that are not linear leave unsolved."""
-    e = Evaluation.of_state(g, x, u, t)
+    e = Evaluation.of_state(g, x, u, t, du)
     return e.loops.settled([e.rates, e.residual, size_of(e.rates)])
 
 
@@ -57,19 +59,28 @@ def rates_derivative(
     return e.loops.settled([casadi.densify(made), e.residual, size_of(made)])
 
 
-def outputs(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
+def outputs(
+    g: Graph, x: Expression, u: Expression, t: Expression, du: Expression | None = None
+) -> list[Expression]:
     """What the detectors measure."""
-    e = Evaluation.of_state(g, x, u, t)
+    e = Evaluation.of_state(g, x, u, t, du)
     y = e.combined(e.structure.matrix["y"])
     return e.loops.settled([y, e.residual, size_of(y)])
 
 
-def bond_variables(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
+def bond_variables(
+    g: Graph, x: Expression, u: Expression, t: Expression, du: Expression | None = None
+) -> list[Expression]:
     """Efforts and flows of all bonds, in the order of the bonds."""
-    e = Evaluation.of_state(g, x, u, t)
-    rows = [casadi.vertcat(*(e.structure.rows[b, letter] for b in g.bonds)) for letter in "ef"]
-    made = [e.combined(own) for own in rows]
+    e = Evaluation.of_state(g, x, u, t, du)
+    made = bonds(e)
     return e.loops.settled([*made, e.residual, size_of(*made)])
+
+
+def bonds(e: Evaluation) -> list[Expression]:
+    """Efforts and flows of all bonds of an evaluation."""
+    rows = [casadi.vertcat(*(e.structure.rows[b, letter] for b in e.g.bonds)) for letter in "ef"]
+    return [e.combined(own) for own in rows]
 
 
 def linearization(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
@@ -187,7 +198,8 @@ def affine(g: Graph, x: Expression, t: Expression) -> list[Expression]:
 
 def storages(g: Graph) -> tuple[Element, ...]:
     """The storages, inertias first, in the order of the elements."""
-    return tuple(x for kind in "IC" for x in g.elements.values() if x.kind == kind)
+    own = [x for x in g.elements.values() if x.stores]
+    return tuple(sorted(own, key=lambda x: x.letter))
 
 
 def _n(g: Graph, **_: Any) -> tuple[int]:
@@ -254,6 +266,18 @@ OUTPUTS = Formula(
 BOND_VARIABLES = Formula(
     "bond_variables", bond_variables, (X, U, T), (Argument("e", _nb), Argument("f", _nb)), checks=(SOLVED, FINITE), rare=True
 )  # fmt: skip
+DU = Argument("input_rates", _nu, "inputs")
+WITH_INPUT_RATES = {
+    f: Formula(
+        f"{f.name}_of_moving_inputs",
+        f.function,
+        (*f.inputs, DU),
+        f.outputs,
+        checks=f.checks,
+        rare=True,
+    )
+    for f in (RATES, OUTPUTS, BOND_VARIABLES)
+}
 LINEARIZATION = Formula(
     "bond_graph_linearization", linearization, (X, U, T),
     (Argument("A", _by(_n, _n)), Argument("B", _by(_n, _nu)), Argument("C", _by(_ny, _n)), Argument("D", _by(_ny, _nu))),

@@ -19,6 +19,12 @@ from eslabon.bond_graph.causality import causality
 from eslabon.bond_graph.elements import Element
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_formulas import JACOBIAN, RATES, X, input_names, order
+from eslabon.bond_graph.graph_switching import (
+    SwitchedGraph,
+    choices_of,
+    follow_inputs,
+    frozen_variables,
+)
 from eslabon.bond_graph.graph_values import (
     BondVariables,
     bond_variables,
@@ -34,8 +40,16 @@ from eslabon.displays import displayed
 from eslabon.errors import EslabonError, InputError, ModelError, suggest
 from eslabon.model.parameter_expressions import ParameterExpression, leaves
 from eslabon.motion.simulation.actuation import Table
-from eslabon.motion.simulation.adaptive_steps import IMPLICIT
-from eslabon.motion.simulation.adaptive_steps import METHODS as ADAPTIVE
+from eslabon.motion.simulation.integrate import (
+    IMPLICIT,
+    Problem,
+    Step,
+    Stepper,
+    StepSettings,
+    StuckError,
+)
+from eslabon.motion.simulation.integrate import METHODS as ADAPTIVE
+from eslabon.motion.simulation.mode_switches import Modes
 from eslabon.motion.simulation.run_options import grid, step_of, times_of, tolerances
 from eslabon.motion.simulation.simulation_errors import SimulationError
 from eslabon.motion.simulation.step_formulas import rk4
@@ -48,10 +62,6 @@ if TYPE_CHECKING:
 
 STAGES = (0.0, 0.5, 1.0)  # of rk4
 METHODS = (*ADAPTIVE, "rk4")
-ASKED = (
-    5000  # rates, in which an adaptive method must get on by a part of the run where a law jumps
-)
-SLOWEST = 1e-4
 
 
 @displayed
@@ -59,7 +69,7 @@ SLOWEST = 1e-4
 class Response:
     """States in time: `t` is (times,), `x` (..., times, n), `u` (..., times, nu); ["q3"] is a state or an input by name.
 
-    Where an input jumps, `u` has the value from then on.
+    Where an input jumps, `u` has the value from then on. `modes` are the choices of laws that jump, such as friction that holds.
     """
 
     t: Floats
@@ -69,6 +79,7 @@ class Response:
     inputs: tuple[str, ...]
     graph: Graph
     method: str
+    modes: Floats | None = None
 
     @property
     def end(self) -> Floats:
@@ -77,6 +88,8 @@ class Response:
 
     def bond_variables(self) -> BondVariables:
         """Efforts and flows of all bonds along the run."""
+        if self.modes is not None:
+            return frozen_variables(self.graph, self.x, self.u, self.t, self.modes)
         return bond_variables(self.graph, self.x, self.u, self.t)
 
     def energy_balance(self) -> EnergyBalance:
@@ -175,6 +188,7 @@ def simulate(
     given = _inputs(g, inputs, times[0])
     if isinstance(given, Table):
         _check(g, given, times[0], times[-1])
+    modes: Floats | None = None
     if method == "rk4":
         moments, every = grid(times, report, step_of(step, times), every, method)
         x = _fixed(g, start, given, moments, every)
@@ -188,19 +202,16 @@ def simulate(
             raise InputError(
                 f"{method} takes one state at the start; many go together with method='rk4' and a step."
             )
-        relative, absolute = tolerances(rtol, atol, start.shape[-1])
-        moments, x = _adaptive(
-            g,
-            start,
-            given,
-            times,
-            report,
-            method,
-            {"rtol": relative, "atol": absolute, "max_step": step_of(step, times) or np.inf},
+        settings = StepSettings(
+            method, *tolerances(rtol, atol, start.shape[-1]), step_of(step, times) or np.inf
         )
+        run = _AdaptiveRun(g, start, given, times, report, settings)
+        run.integrate()
+        moments, x = np.array(run.t), np.array(run.x)
+        modes = np.array(run.chosen) if run.modes is not None else None
     u = given.at(moments) if isinstance(given, Table) else _called(g, given, moments)
     made = Response(moments, x, np.array(np.broadcast_to(u, (*x.shape[:-1], u.shape[-1]))), causality(g).states,
-        input_names(g), g, method)  # fmt: skip
+        input_names(g), g, method, modes)  # fmt: skip
     if not np.isfinite(x).all():
         raise SimulationError(f"{g.name} broke down: its states are no longer finite; a shorter step or an adaptive method may "
             "help.")  # fmt: skip
@@ -300,81 +311,86 @@ def _intervals(
             yield a, b, partial(lambda u, t: u, given.at(0.5 * (a + b)))
 
 
-def _adaptive(
-    g: Graph,
-    x: Floats,
-    given: Inputs,
-    times: Floats,
-    report: bool,
-    method: str,
-    options: dict[str, Any],
-) -> tuple[Floats, Floats]:
-    """SciPy's solver, anew after each jump of the inputs."""
-    moments, rows = [times[:1]], [x[None]]
-    for begin, end, u in _intervals(g, given, times):
-        wanted = np.unique([*times[(times > begin) & (times <= end)], end]) if report else None
-        run = _solved(g, x, u, (begin, end), method, {**options, "t_eval": wanted})
-        x = run.y[:, -1]
-        kept = np.isin(run.t, times) if report else run.t > begin
-        moments.append(run.t[kept])
-        rows.append(run.y.T[kept])
-    return np.concatenate(moments), np.concatenate(rows)
+class _AdaptiveRun:
+    """One state in time, by SciPy's steps, anew after each jump of the inputs."""
 
+    def __init__(
+        self, g: Graph, x: Floats, given: Inputs, times: Floats, report: bool, settings: StepSettings
+    ) -> None:  # fmt: skip
+        self.g, self.given, self.times, self.report = g, given, times, report
+        self.settings, self.stepper = settings, Stepper(settings, times[0], times[-1])
+        self.t, self.x, self.end = [float(times[0])], [x], x
+        self.modes: Modes | None = None
+        self.chosen: list[Floats] = []  # the modes at these times
+        held = isinstance(given, Table) and given.holds
+        found = choices_of(g) if _jumping(g) else None
+        self.choices = found if found is not None and (held or not follow_inputs(found)) else None
 
-def _solved(
-    g: Graph,
-    x: Floats,
-    u: Callable[[float], Any],
-    span: tuple[float, float],
-    method: str,
-    options: dict[str, Any],
-) -> Any:
-    from scipy.integrate import solve_ivp
+    def integrate(self) -> None:
+        """From the first time to the last."""
+        intervals = list(_intervals(self.g, self.given, self.times))
+        begin, _, u = intervals[0]
+        # Refused where it is not finite: SciPy would search a step for ever.
+        function(self.g, RATES)(self.end, u(begin), begin)
+        for begin, end, u in intervals:
+            self._interval(begin, end, u)
 
-    rates = evaluate(g, RATES).with_checks({"size": np.inf}, _unsolved_or_wild)
-    function(g, RATES)(
-        x, u(span[0]), span[0]
-    )  # refused where it is not finite: SciPy would search a step for ever
-    if method in IMPLICIT:
-        jacobian = evaluate(g, JACOBIAN)
-        options["jac"] = lambda t, x: jacobian(x, u(t), t)
-    try:
-        progress = _Progress(g, span)
-        run = solve_ivp(lambda t, x: rates(x, u(progress(t)), t), span, x, method, **options)
-    except EslabonError as error:
-        raise SimulationError(
-            f"{g.name} cannot be integrated beyond a time in {span[0]:g} to {span[1]:g} s: {error}"
-        ) from None
-    if not run.success:
-        reached = run.t[-1] if len(run.t) else span[0]
-        raise SimulationError(
-            f"{g.name} cannot be integrated beyond t = {reached:g} s: {run.message}"
+    def _interval(self, begin: float, end: float, u: Callable[[float], Any]) -> None:
+        """From one jump of the inputs to the next."""
+        t, problem = begin, self._problem(u)
+        try:
+            if self.modes is not None:
+                self.modes.start(begin, self.end)
+                if self.t[-1] == begin:  # a reported input at a jump is the later one
+                    self.chosen[-1:] = [self.modes.at(begin, self.end)]
+            for step in self.stepper.integrate(problem, self.end, begin, end):
+                t, self.end = step.t, step.x
+                self._keep(step)
+        except (StuckError, EslabonError) as error:
+            raise SimulationError(
+                f"{self.g.name} cannot be integrated beyond t = {t:g} s: {self._reason(error)}"
+            ) from None
+
+    def _reason(self, error: Exception) -> str:
+        """Why time does not go on."""
+        jumping = _jumping(self.g)
+        if isinstance(error, StuckError) and not str(error) and jumping:
+            return (
+                f"it makes no progress there. The value of {jumping} jumps, and the state slides along "
+                "the jump; write tanh(f/0.001) in place of sign(f), or take method='rk4' with a step."
+            )
+        return str(error) or "the step it would need is too small."
+
+    def _problem(self, u: Callable[[float], Any]) -> Problem:
+        """The rates under inputs without jumps."""
+        g, counted = self.g, self.stepper.counted
+        if self.choices is not None:
+            system = SwitchedGraph(g, self.choices, u, counted)
+            if self.modes is None:
+                self.modes = Modes(system, self.times[-1] - self.times[0])
+            self.modes.system = system
+            return Problem(self.modes.rates, modes=self.modes)
+        rates = evaluate(g, RATES).with_checks({"size": np.inf}, _unsolved_or_wild)
+        jacobian = evaluate(g, JACOBIAN) if self.settings.method in IMPLICIT else None
+        return Problem(
+            counted(lambda t, x: rates(x, u(t), t)),
+            None if jacobian is None else lambda t, x: jacobian(x, u(t), t),
         )
-    return run
+
+    def _keep(self, step: Step) -> None:
+        """What is to be reported of a step: the times that were given within it, or its end."""
+        inside = np.array([step.t])
+        if self.report:
+            inside = self.times[(self.times > step.before) & (self.times <= step.t)]
+        for t in inside[inside > self.t[-1]].tolist():
+            x = step.x if t == step.t else step.state(t)
+            self.t.append(t)
+            self.x.append(x)
+            if self.modes is not None:
+                self.chosen.append(self.modes.at(t, x))
 
 
-class _Progress:
-    """Ends a run that a law with a jump holds up: an adaptive method shortens its steps without end where a state slides
-    along the jump, as friction mu*sign(f) makes it do at rest."""
-
-    def __init__(self, g: Graph, span: tuple[float, float]) -> None:
-        self.choosing, self.name = _choosing(g), g.name
-        self.count, self.mark, self.least = 0, span[0], SLOWEST * (span[1] - span[0])
-
-    def __call__(self, t: float) -> float:
-        """The time, if there is progress."""
-        self.count += 1
-        if self.choosing and self.count % ASKED == 0:
-            if t - self.mark < self.least:
-                raise SimulationError(
-                    f"{self.name} makes no progress at t = {t:g} s: the value of {self.choosing} jumps there, and the state slides "
-                    "along the jump. Write tanh(f/0.001) in place of sign(f), or take method='rk4' with a step."
-                )
-            self.mark = t
-        return t
-
-
-def _choosing(g: Graph) -> str:
+def _jumping(g: Graph) -> str:
     """The elements whose laws or values choose, by sign or abs, for a sentence."""
     found = [
         x.name

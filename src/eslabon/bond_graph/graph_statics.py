@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, known_words, mapping, text
 from eslabon.bond_graph.causality import causality
-from eslabon.bond_graph.elements import EFFORT_SINK
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_formulas import STATICS, input_names, order
 from eslabon.bond_graph.graph_values import inputs as inputs_of
@@ -160,7 +159,7 @@ def _found(
     time, batch = finite(t, "t"), x.shape[:-1]
     if not order(g):
         raise ModelError(f"{g.name} has no states, and so no steady state.")
-    if sinks := [s.name for s in g.elements.values() if s.kind == EFFORT_SINK]:
+    if sinks := [s.name for s in g.elements.values() if s.holds]:
         raise ModelError(
             f"{g.name}: steady states with residual sinks ({', '.join(sinks)}) are not looked for here; of a mechanism with loops, "
             "ask the mechanism for its equilibrium."

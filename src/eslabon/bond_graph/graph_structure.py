@@ -109,9 +109,20 @@ class Structure:
             }  # fmt: skip
         made = {}
         for name, (one, other) in pairs.items():
-            difference = self.at(x, u, one, t) + np.swapaxes(self.at(x, u, other, t), -1, -2)
+            known, back = self._into(one), self._into(other)
+            difference = known * self.at(x, u, one, t) + np.swapaxes(
+                back * self.at(x, u, other, t), -1, -2
+            )
             made[name] = float(np.abs(difference).max(initial=0.0))
         return made
+
+    def _into(self, block: str) -> Floats:
+        """A column for the rows of a block: 1 where power is counted into an element, -1 for the heat that leaves a resistor."""
+        rows = {**BLOCKS, **DERIVATIVE_BLOCKS}[block][0]
+        if rows != "D_in":
+            return np.ones(1)
+        signs = [p.sign for _, ports in self.structure.resistors for p in ports]
+        return np.array(signs, dtype=float)[:, None]
 
     def fields(
         self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0

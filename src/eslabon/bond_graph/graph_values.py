@@ -17,6 +17,7 @@ from eslabon.bond_graph.graph_formulas import (
     BOND_VARIABLES,
     RATES,
     UNSOLVED,
+    WITH_INPUT_RATES,
     input_names,
     order,
 )
@@ -91,12 +92,16 @@ def _unsolved(g: Graph, residual: Floats) -> str:
 
 def value(
     g: Graph, formula: Formula, x: ArrayLike, u: ArrayLike | None, t: ArrayLike,
-    parameters: Mapping[str, ArrayLike] | None = None,
+    parameters: Mapping[str, ArrayLike] | None = None, input_rates: ArrayLike | None = None,
 ) -> Any:  # fmt: skip
-    """What a formula of states, inputs and the time says.
+    """What a formula of states, inputs and the time says, perhaps where inputs change at some rates.
 
     What was asked for before goes to native code at once, which looks at shapes and numbers by itself.
     """
+    if input_rates is not None:
+        du = states(input_rates, "input_rates", len(input_names(g)), g.name, "inputs")
+        arrays = checked_arguments(g, x, u, t)
+        return function(g, WITH_INPUT_RATES[formula], parameters)(*arrays, du)
     if parameters is None and (known := g.memory.get(formula)) is not None:
         f, none = known
         if u is not None or none is not None:
@@ -172,13 +177,14 @@ def bond_variables(
     u: ArrayLike | None,
     t: ArrayLike,
     parameters: Mapping[str, ArrayLike] | None = None,
+    input_rates: ArrayLike | None = None,
 ) -> BondVariables:
     """See `BondGraph.bond_variables`."""
-    e, f = value(g, BOND_VARIABLES, x, u, t, parameters)
-    return BondVariables(e, f, *_places(g))
+    e, f = value(g, BOND_VARIABLES, x, u, t, parameters, input_rates)
+    return BondVariables(e, f, *places(g))
 
 
-def _places(g: Graph) -> tuple[tuple[str, ...], Mapping[str, tuple[str, int]]]:
+def places(g: Graph) -> tuple[tuple[str, ...], Mapping[str, tuple[str, int]]]:
     """The bonds, and where each variable stands."""
     if "places of bond variables" not in g.memory:
         names = {b.signal_name(x): (x, k) for k, b in enumerate(g.bonds.values()) for x in "ef"}

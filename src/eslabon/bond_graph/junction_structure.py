@@ -14,7 +14,7 @@ J21 = S24, J22 = S22, J23 = S23.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,14 +23,13 @@ import networkx as nx
 from eslabon.bond_graph.cancellation import without_cancelled
 from eslabon.bond_graph.causality import Causality, Storage, causality
 from eslabon.bond_graph.definitions import Reader
-from eslabon.bond_graph.elements import DETECTORS, GYRATORS, RESISTOR, TRANSFORMERS, Element
+from eslabon.bond_graph.elements import OTHER, Element, Port, Relation, Variable
 from eslabon.bond_graph.elimination import SingularError, solve
-from eslabon.bond_graph.graph import Graph, Port
+from eslabon.bond_graph.graph import Graph
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
 from eslabon.numerics.scalars import Expression, casadi
 
-Variable = tuple[str, str]  # a bond, and "e" or "f"
 GROUPS = ("z", "D_out", "u", "xd_rate")
 ROWS = ("x_rate", "D_in", "zd", "y")
 BLOCKS = {
@@ -42,7 +41,6 @@ DERIVATIVE_BLOCKS = {
     for i, row in enumerate(("zd", "D_in", "y"))
     for j, column in enumerate(("xd_rate", "D_out", "u"))
 }
-OTHER = {"e": "f", "f": "e"}
 
 
 @dataclass(frozen=True)
@@ -132,15 +130,12 @@ class Derivation:
 
     def __init__(self, g: Graph, c: Causality) -> None:
         self.g, self.causality = g, c
-        self.resistors = tuple(
-            (x, g.ports[x.name]) for x in g.elements.values() if x.kind == RESISTOR
-        )
+        self.resistors = tuple((x, g.ports[x.name]) for x in g.elements.values() if x.dissipates)
         self.sources = tuple(x for x in g.elements.values() if x.is_source)
-        self.detectors = tuple(x for x in g.elements.values() if x.kind in DETECTORS)
+        self.detectors = tuple(x for x in g.elements.values() if x.measures)
         self.symbols: dict[str, Expression] = {}
         self.given: dict[Variable, int] = {}
-        self.moduli: dict[str, Expression] = {}
-        self.read = Reader(g.definitions, self.symbol)
+        self.read = Reader(g.definitions, self.symbol, g.signals)
 
     def structure(self) -> JunctionStructure:
         if not self.g.bonds:
@@ -153,7 +148,9 @@ class Derivation:
         rows = {v: whole[i, :] for i, v in enumerate(rows)}
         own: dict[str, list[Variable]] = {
             "x_rate": [self._variable(s, s.letters[0]) for s in self.causality.integral],
-            "D_in": [(p.bond.name, self._answer(p)) for _, ports in self.resistors for p in ports],
+            "D_in": [
+                (p.bond.name, self.causality.given(p)) for _, ports in self.resistors for p in ports
+            ],
             "zd": [self._variable(s, s.letters[1]) for s in self.causality.derivative],
             "y": [(self.g.ports[x.name][0].bond.name, x.imposes[0]) for x in self.detectors],
         }
@@ -178,17 +175,15 @@ class Derivation:
     def _variable(s: Storage, letter: str) -> Variable:
         return s.port.bond.name, letter
 
-    def _answer(self, port: Port) -> str:
-        """What an element is given at a bond."""
-        return "e" if self.causality.effort_in(port) else "f"
-
     def mark_columns(self) -> dict[str, tuple[str, ...]]:
         """What fields and sources give, as the columns."""
         c = self.causality
         gives: dict[str, list[Variable]] = {
             "z": [self._variable(s, s.letters[1]) for s in c.integral],
             "D_out": [
-                (p.bond.name, OTHER[self._answer(p)]) for _, ports in self.resistors for p in ports
+                (p.bond.name, OTHER[self.causality.given(p)])
+                for _, ports in self.resistors
+                for p in ports
             ],
             "u": [(self.g.ports[x.name][0].bond.name, x.imposes[0]) for x in self.sources],
             "xd_rate": [self._variable(s, s.letters[0]) for s in c.derivative],
@@ -222,8 +217,17 @@ class Derivation:
 
     def parts(self) -> dict[Variable, list[tuple[Expression, Variable]]]:
         """Each bond variable that no field and no source gives, by the variables next to it."""
+        found = {r.effect: r.causes for x, r in self.relations() if r.effect not in self.given}
         variables = [(b, letter) for b in self.g.bonds for letter in "ef"]
-        return {v: self._parts(*v) for v in variables if v not in self.given}
+        return {v: [*found.get(v, ())] for v in variables if v not in self.given}
+
+    def relations(self, fields: bool = False) -> Iterator[tuple[Element, Relation]]:
+        """The relations of all junctions, transformers and gyrators, or also of fields and modulated sources."""
+        for x in self.g.elements.values():
+            if x.conducts or fields:
+                for r in x.rules.relations(x, self.g.ports[x.name], self.causality, self.read):
+                    heard = [(k, v) for k, v in r.causes if not self._unheard(v, x.name)]
+                    yield x, r._replace(causes=heard)
 
     def _solved(
         self, members: list[Variable], parts: Mapping[Variable, Sequence[tuple[Expression, Variable]]], rows: Mapping[Variable, Expression],
@@ -247,62 +251,10 @@ class Derivation:
             ) from None
         return {v: x[i, :] for i, v in enumerate(members)}
 
-    def giver(self, variable: Variable) -> str:
-        """The element that gives an effort or a flow: the effort goes to the stroke, the flow comes from there."""
-        bond, end = self.g.bonds[variable[0]], self.causality.strokes[variable[0]]
-        return (bond.tail if end == bond.head else bond.head) if variable[1] == "e" else end
-
-    def _parts(self, b: str, letter: str) -> list[tuple[Expression, Variable]]:
-        """A bond variable by the element that gives it."""
-        bond, name = self.g.bonds[b], self.giver((b, letter))
-        x = self.g.elements[name]
-        if x.kind in DETECTORS:
-            return []
-        port = next(p for p in self.g.ports[name] if p.bond is bond)
-        found = self._at_junction(x, port, letter) if x.is_junction else self._through(x, port)
-        return [(factor, v) for factor, v in found if not self._unheard(v, name)]
-
     def _unheard(self, variable: Variable, name: str) -> bool:
         """Whether the element at the tail of an active bond would be answered, which it is not."""
         bond = self.g.bonds[variable[0]]
         return bool(bond.signal) and bond.tail == name and variable[1] != bond.signal[0]
-
-    def _at_junction(
-        self, x: Element, port: Port, letter: str
-    ) -> list[tuple[Expression, Variable]]:
-        """The common variable from the bond that brings it; that bond's other variable by the sum of the others."""
-        common = "e" if x.kind == "0" else "f"
-        ports = self.g.ports[x.name]
-        if letter == common:
-            brings = next(p for p in ports if self._answer(p) == common)
-            return [(casadi.SX(1), (brings.bond.name, common))]
-        others = [p for p in ports if p.bond is not port.bond]
-        return [(casadi.SX(-port.sign * p.sign), (p.bond.name, letter)) for p in others]
-
-    def _through(self, x: Element, port: Port) -> list[tuple[Expression, Variable]]:
-        """Across a transformer, f_out = M f_in and e_in = M^T e_out, or a gyrator, e_out = M f_in and e_in = M^T f_out."""
-        M = self._modulus(x)
-        into = [p for p in self.g.ports[x.name] if p.into]
-        out = [p for p in self.g.ports[x.name] if not p.into]
-        same, other = (into, out) if port.into else (out, into)
-        matrix = M.T if port.into else M
-        place = [p.bond for p in same].index(port.bond)
-        gives = OTHER[self._answer(port)]
-        turns = x.kind in GYRATORS
-        # e_in by the transpose of M, f_out of a transformer and e_out of a gyrator by M; else by an inverse.
-        direct = gives == "e" if turns or port.into else gives == "f"
-        row = matrix[place, :] if direct else _inverse(matrix.T, x)[place, :]
-        letter = OTHER[gives] if turns else gives
-        return [
-            (row[k], (p.bond.name, letter))
-            for k, p in enumerate(other)
-            if row.sparsity().has_nz(0, k)
-        ]
-
-    def _modulus(self, x: Element) -> Expression:
-        if x.name not in self.moduli:
-            self.moduli[x.name] = self.read.matrix(x.value)
-        return self.moduli[x.name]
 
     def symbol(self, name: str) -> Expression:
         """That of a parameter, the time, or a variable of the graph."""
@@ -316,18 +268,3 @@ def _combined(
     for factor, v in parts:
         total = total + factor * rows[v]
     return casadi.sparsify(total)
-
-
-def _inverse(M: Expression, x: Element) -> Expression:
-    if M.shape[0] != M.shape[1]:
-        noun = "transformer" if x.kind in TRANSFORMERS else "gyrator"
-        raise ModelError(
-            f"causality asks for the inverse of the modulus of the {noun} '{x.name}', which is {M.shape[0]}x{M.shape[1]}; let "
-            "efforts come from its other side."
-        )
-    try:
-        return solve(M, casadi.SX.eye(M.shape[0]))
-    except SingularError:
-        raise ModelError(
-            f"causality asks for the inverse of the modulus of '{x.name}', which is singular."
-        ) from None

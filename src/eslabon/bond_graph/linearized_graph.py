@@ -15,20 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eslabon.bond_graph import laws
 from eslabon.bond_graph.causality import causality
 from eslabon.bond_graph.definitions import Reader
 from eslabon.bond_graph.elements import (
-    EFFORT_SINK,
-    OWN_LETTERS,
-    RESISTOR,
+    JUNCTION_WITH,
+    OTHER,
     TIME,
-    TRANSFORMERS,
     Description,
     Element,
+    Port,
 )
-from eslabon.bond_graph.graph import Graph, Port
-from eslabon.bond_graph.graph_checks import resistor_input
+from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_editor import Rewriting
 from eslabon.bond_graph.graph_formulas import T, U, X
 from eslabon.bond_graph.state_equations import Evaluation, stacked
@@ -38,7 +35,6 @@ from eslabon.model.memory import per_model
 from eslabon.model.parameter_expressions import (
     Number,
     ParameterExpression,
-    number,
     parameter,
 )
 from eslabon.numerics.scalars import Expression, casadi
@@ -81,7 +77,7 @@ def coefficients(g: Graph, x: Expression, u: Expression, t: Expression) -> Expre
 
 def sinks(g: Graph) -> list[Element]:
     """The residual sinks that hold flows."""
-    return [x for x in g.elements.values() if x.kind == EFFORT_SINK]
+    return [x for x in g.elements.values() if x.holds]
 
 
 def _size(g: Graph, **_: Any) -> tuple[int]:
@@ -124,11 +120,17 @@ def _coefficients(g: Graph) -> Iterator[tuple[Key, Expression]]:
     value = Reader(g.definitions, symbol)
     for x in g.elements.values():
         if x.law is not None:
-            own = symbol(g.ports[x.name][0].bond.signal_name(_letter(g, x)))
-            answer = laws.written(x, own, value)
+            letter = x.field.argument(x, g.definitions)
+            own = symbol(g.ports[x.name][0].bond.signal_name(letter))
+            answer = x.field.written(x, own, value)
             yield Key(x.name, 0, 0), casadi.jacobian(answer, own)
             for name in _names(g, x.law):
                 yield Key(x.name, 0, 0, name), casadi.jacobian(answer, symbol(name))
+        elif x.energy is not None:
+            own = casadi.vertcat(*(symbol(name) for name in x.state))
+            slopes, _ = casadi.hessian(casadi.SX(value(x.energy)), own)
+            for i, j in product(range(len(x.state)), repeat=2):
+                yield Key(x.name, i, j), casadi.densify(slopes[i, j])
         elif _varies(g, x):
             matrix, (rows, columns) = value.matrix(x.value), x.shape
             for i, j in product(range(rows), range(columns)):
@@ -137,11 +139,6 @@ def _coefficients(g: Graph) -> Iterator[tuple[Key, Expression]]:
                 for name in _names(g, x.value):
                     if casadi.depends_on(made, symbol(name)):
                         yield Key(x.name, i, j, name), casadi.jacobian(made, symbol(name))
-
-
-def _letter(g: Graph, x: Element) -> str:
-    """What an element's law is a function of."""
-    return resistor_input(x, g.definitions) if x.kind == RESISTOR else OWN_LETTERS[x.kind][0]
 
 
 # The graph -----------------------------------------------------------------------------------------------------------
@@ -179,8 +176,12 @@ class _Linear:
                 self._source(x)
             elif x.law is not None:
                 self._law(x)
+            elif x.energy is not None:
+                self._energy(x)
             elif _varies(self.g, x):
                 self._modulated(x)
+            if x.heats:
+                self._heat(x)
         c = causality(self.g)
         for s, row in zip(c.derivative, self.rates, strict=True):
             terms = {name: float(k) for name, k in zip(c.states, row, strict=True)}
@@ -204,24 +205,39 @@ class _Linear:
     def _source(self, x: Element) -> None:
         """What it imposes does not deviate, unless it is modulated."""
         value = _combination(self._slopes(x))
-        kind = x.kind if isinstance(value, ParameterExpression) else x.kind.removeprefix("M")
+        kind = x.kind if isinstance(value, ParameterExpression) else x.rules.constant_kind
         self.made.elements[x.name] = replace(x, kind=kind, value=value)
 
     def _law(self, x: Element) -> None:
         """A law with its slope; what else it depends on acts beside it."""
-        slope, letter = self.at[Key(x.name, 0, 0)], _letter(self.g, x)
-        (port,) = self.g.ports[x.name]
-        given, answer = OWN_LETTERS[x.kind] if x.stores else (letter, "f" if letter == "e" else "e")
-        inverse = None if x.inverse is None or slope == 0 else parameter(answer) / slope
-        if x.kind == RESISTOR and slope == 0:
-            self.made.elements[x.name] = Element(
-                x.name, "Sf" if letter == "e" else "Se", 0.0, domain=x.domain
-            )
-        else:
-            self.made.elements[x.name] = replace(
-                x, law=number(parameter(given) * slope), inverse=inverse
-            )
+        slope, letter = self.at[Key(x.name, 0, 0)], x.field.argument(x, self.g.definitions)
+        port = self.g.ports[x.name][0]
+        self.made.elements[x.name] = x.field.linear_law(x, slope, self.g.definitions)
         self._beside(port, "f" if letter == "e" else "e", self._slopes(x))
+
+    def _energy(self, x: Element) -> None:
+        """The energy to the second degree."""
+        held: Number = 0.0
+        for (i, a), (j, b) in product(enumerate(x.state), repeat=2):
+            held = held + parameter(a) * parameter(b) * (self.at[Key(x.name, i, j)] / 2)
+        self.made.elements[x.name] = replace(x, energy=held)
+
+    def _heat(self, x: Element) -> None:
+        """A resistor, and beside it a source of the heat that is added: e df + f de, over the temperature if it is entropy."""
+        *resisted, heat = self.g.ports[x.name]
+        over = self.e[heat.bond.name] if x.rules.conserves(x) else 1.0
+        terms: Terms = {}
+        for p in resisted:
+            e, f = (p.bond.signal_name(letter) for letter in "ef")
+            terms |= {f: self.e[p.bond.name] / over, e: self.f[p.bond.name] / over}
+        if x.rules.conserves(x):
+            terms[heat.bond.signal_name("e")] = -self.f[heat.bond.name] / over
+        plain = self.made.elements[x.name]
+        self.made.elements[x.name] = replace(plain, kind=x.rules.constant_kind, domain="")
+        source = self.made.add(f"{x.name}_heat", "MSf", _combination(terms))
+        self.made.bonds = [
+            replace(b, tail=source) if b.name == heat.bond.name else b for b in self.made.bonds
+        ]
 
     def _modulated(self, x: Element) -> None:
         """Constant moduli, and what their variation adds: f_out = M f_in, e_in = M^T e_out; of gyrators e_out = M f_in,
@@ -231,17 +247,17 @@ class _Linear:
             tuple(self.at[Key(x.name, i, j)] for j in range(columns)) for i in range(rows)
         )
         value = nominal if isinstance(x.value, tuple) else nominal[0][0]
-        self.made.elements[x.name] = replace(x, kind=x.kind.removeprefix("M"), value=value)
+        self.made.elements[x.name] = replace(x, kind=x.rules.constant_kind, value=value)
         into = [p for p in self.g.ports[x.name] if p.into]
-        out = into if x.kind == RESISTOR else [p for p in self.g.ports[x.name] if not p.into]
+        out = [p for p in self.g.ports[x.name] if not p.into] if x.conducts else into
         variation = [[self._slopes(x, i, j) for j in range(columns)] for i in range(rows)]
-        letter = "f" if x.kind in TRANSFORMERS else "e"
+        letter = "f" if x.conducts and not x.turns else "e"
         for i, port in enumerate(out):
             terms = ((variation[i][j], self.f[p.bond.name]) for j, p in enumerate(into))
             self._beside(port, letter, _sum(terms))
-        if x.kind == RESISTOR:
+        if not x.conducts:
             return
-        other = self.e if x.kind in TRANSFORMERS else self.f
+        other = self.f if x.turns else self.e
         for j, port in enumerate(into):
             back = ((variation[i][j], other[p.bond.name]) for i, p in enumerate(out))
             self._beside(port, "e", _sum(back))
@@ -252,9 +268,9 @@ class _Linear:
         unheard = port.into and bond.signal == ("flow" if letter == "e" else "effort")
         if not isinstance(value, ParameterExpression) or unheard:
             return
-        kind = "1" if letter == "e" else "0"
+        kind = JUNCTION_WITH[OTHER[letter]]
         junction = self.made.insert(bond.name, "head" if port.into else "tail", kind)
-        source = self.made.add(f"{bond.name}_nominal", "MSe" if letter == "e" else "MSf", value)
+        source = self.made.add(f"{bond.name}_nominal", f"MS{letter}", value)
         ends = (junction, source) if port.into else (source, junction)
         self.made.join(*ends, f"{bond.name}_nominal")
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from eslabon.bond_graph.elements import EFFORT_SINK, PORT, SUBMODEL
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_drawing import identifier
 from eslabon.bond_graph.rigid_bodies import TreeDrawing
@@ -103,12 +102,12 @@ class MechanismDrawing(TreeDrawing):
             raise ModelError(
                 f"drives names '{name}', which is no joint of {self.name} that moves{suggest(name, self.speeds)}"
             )
-        ports = [x.name for x in drive.description.elements if x.kind == PORT]
+        ports = [x.name for x in drive.description.elements if x.is_port]
         if len(ports) != 1:
             raise ModelError(
                 f"the drive of '{name}', {drive.name}, has {len(ports)} open ports; it needs one, to move the joint."
             )
-        own = self.element(junction, SUBMODEL, model=drive.description)
+        own = self.element(junction, "submodel", model=drive.description)
         inside = next(b for b in drive.description.bonds if ports[0] in (b.tail, b.head))
         outer = (f"{own}.{ports[0]}", self.speeds[junction])
         self.bond(*(outer if inside.head == ports[0] else outer[::-1]), own)
@@ -213,7 +212,7 @@ class MechanismDrawing(TreeDrawing):
 
     def _sink(self, name: str, varying: Expression) -> str:
         """Where a row is held at zero; one that varies in time has a source of its own rate before it."""
-        sink = self.element(name, EFFORT_SINK)
+        sink = self.element(name, "rSe")
         if not casadi.sparsify(varying).nnz():
             return sink
         junction = self.element(f"sum_{name}", "0")

@@ -20,8 +20,10 @@ from eslabon.errors import InputError, ModelError, SingularityWarning, user_stac
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model, as_model
+from eslabon.model.configuration import integrate
 from eslabon.motion.simulation.simulation_errors import SimulationError
 from eslabon.numerics.scalars import casadi
+from eslabon.solve.assembly import project
 from eslabon.solve.constraints.closure_violation import VIOLATIONS, accepts
 from eslabon.solve.constraints.constraint_structure import structure
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from eslabon.bond_graph.graph_runs import Response
 
 OPEN = 1e-5  # rad, or metres over L: by how much a run may leave the loops, which are not projected
+SPREAD = 0.3  # rad, or metres, of configurations drawn at random about home
 NEAR = 1e-2  # of the usual spread of the constraints' singular values
 
 
@@ -114,6 +117,20 @@ class MechanismGraph(BondGraph):
                     raise InputError(
                         f"{said} {verb} loop closure by {left:.2g}; m.project(q, v) gives a state that closes the loops."
                     )
+
+    def _drawn_state(self, rng: np.random.Generator, size: int) -> Floats:
+        """A configuration near home, with its loops closed, in motion if there are none."""
+        m = self.mechanism
+        q = integrate(m, m.home(), SPREAD * rng.normal(size=m.nv))
+        v = np.zeros(m.nv) if m.closed else rng.normal(size=m.nv)
+        if m.closed:
+            q = np.asarray(project(m, q, limits=False))
+        drawn = {
+            name: value
+            for name, value in zip(self.states, rng.uniform(0.1, 0.9, size), strict=True)
+            if name not in (*displacement_names(m), *speed_names(m)) and name[:7] != "length_"
+        }
+        return self.state(q, v, **drawn)
 
     def _violations(self, x: Floats, t: Floats) -> tuple[Floats, Floats]:
         """By how much positions and velocities violate loop closure."""

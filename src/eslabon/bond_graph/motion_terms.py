@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from eslabon.bond_graph.causality import causality
-from eslabon.bond_graph.elements import EFFORT_SINK
 from eslabon.bond_graph.elimination import sample
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_formulas import T, input_names
@@ -26,18 +25,18 @@ SAME = 1e-9
 
 def momenta(g: Graph) -> tuple[int, ...]:
     """The places of the momenta among the states, and of flows that are states themselves."""
-    return tuple(k for k, s in enumerate(causality(g.nominal).integral) if s.element.kind != "C")
+    return tuple(k for k, s in enumerate(causality(g.nominal).integral) if s.letter != "q")
 
 
 def displacements(g: Graph) -> tuple[str, ...]:
     """The states that are displacements."""
-    return tuple(s.name for s in causality(g.nominal).integral if s.element.kind == "C")
+    return tuple(s.name for s in causality(g.nominal).integral if s.letter == "q")
 
 
 def velocities(g: Graph) -> tuple[str, ...]:
     """The flows of the inertias in integral causality."""
     return tuple(
-        s.port.bond.signal_name("f") for s in causality(g.nominal).integral if s.element.kind != "C"
+        s.port.bond.signal_name("f") for s in causality(g.nominal).integral if s.letter != "q"
     )
 
 
@@ -49,7 +48,7 @@ def products(g: Graph) -> tuple[tuple[str, str], ...]:
 def motion_terms(g: Graph, q: Expression, t: Expression) -> list[Expression]:
     """M, B, C, D, G and Q."""
     n = len(momenta(g))
-    if sinks := [x.name for x in g.elements.values() if x.kind == EFFORT_SINK]:
+    if sinks := [x.name for x in g.elements.values() if x.holds]:
         raise ModelError(
             f"{g.name}: residual sinks ({', '.join(sinks)}) hold flows, so that the velocities depend on one another."
         )

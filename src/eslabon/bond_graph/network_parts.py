@@ -12,16 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eslabon.arguments import text
-from eslabon.bond_graph.elements import (
-    DETECTORS,
-    GYRATORS,
-    SOURCES,
-    SUBMODEL,
-    TRANSFORMERS,
-    Bond,
-    Description,
-    Element,
-)
+from eslabon.bond_graph.elements import KINDS, Bond, Description, Element
 from eslabon.bond_graph.notation import description, element
 from eslabon.errors import ModelError, format_value
 
@@ -53,6 +44,11 @@ class _Drawing:
     options: Mapping[str, Any]
     junctions: dict[str, str] = field(default_factory=dict)
     bonds: list[Pair] = field(default_factory=list)
+
+    @property
+    def common(self) -> str:
+        """What the bonds of a node share: "e" or "f"."""
+        return KINDS[self.node].common
 
     def description(self) -> Description:
         if not isinstance(self.parts, Mapping) or not self.parts:
@@ -92,11 +88,11 @@ class _Drawing:
             if node in self.parts:
                 raise ModelError(f"'{node}' is a part and a node of '{name}'; rename one of them.")
             self.junctions.setdefault(node, self.node)
-        if x.is_junction or x.kind == SUBMODEL:
+        if x.is_junction or x.is_submodel:
             raise ModelError(
                 f"the part '{name}' is a {x.kind}; junctions follow from the nodes, and submodels are bonded by hand."
             )
-        if x.kind in (*TRANSFORMERS, *GYRATORS):
+        if x.conducts:
             self._two_port(x, nodes)
         else:
             self._one_port(x, nodes)
@@ -109,25 +105,25 @@ class _Drawing:
             raise ModelError(
                 f"the part '{x.name}' lies between {len(nodes)} nodes; one or two are expected."
             )
-        second = others[0] if others else self.reference
+        second, source = others[0] if others else self.reference, x.is_source and not x.holds
         if first == second:
             raise ModelError(
                 f"the part '{x.name}' lies between '{first}' and itself; give it another node."
             )
-        if self.node == "1" and x.kind == "I" and second != self.reference:
+        if x.stores and x.letter == "p" and self.common == "f" and second != self.reference:
             raise ModelError(
                 f"the inertia '{x.name}' lies between two velocities; it has one, that of its own mass."
             )
-        if x.kind in DETECTORS:
-            if second != self.reference or (x.kind == "De") != (self.node == "0"):
+        if x.measures:
+            if second != self.reference or x.imposes[0] != self.common:
                 raise ModelError(
-                    f"the detector '{x.name}' is a {x.kind}; here it is a {'De' if self.node == '0' else 'Df'} at one node."
+                    f"the detector '{x.name}' is a {x.kind}; here it is a D{self.common} at one node."
                 )
             self.bonds.append((first, x.name))
         elif second == self.reference:  # on the node itself
-            self.bonds.append((x.name, first) if x.kind in SOURCES else (first, x.name))
+            self.bonds.append((x.name, first) if source else (first, x.name))
         else:
-            self._between(x.name, first, second, source=x.kind in SOURCES)
+            self._between(x.name, first, second, source)
 
     def _between(self, name: str, first: str, second: str, source: bool) -> None:
         """The junction at which a part sees the difference of two nodes."""
@@ -191,6 +187,4 @@ class _Drawing:
         return False
 
     def _detectors(self) -> set[str]:
-        return {
-            key for key, given in self.parts.items() if element(key, given[0]).kind in DETECTORS
-        }
+        return {key for key, given in self.parts.items() if element(key, given[0]).measures}

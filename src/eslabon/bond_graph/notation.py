@@ -15,13 +15,12 @@ from itertools import count
 from typing import Any
 
 from eslabon.arguments import choice, known_words, mapping, names, text
+from eslabon.arguments import count as whole_number
 from eslabon.bond_graph.definitions import Definitions
 from eslabon.bond_graph.elements import (
     DOMAINS,
     KINDS,
-    OWN_LETTERS,
     RESERVED,
-    SUBMODEL,
     TIME,
     Bond,
     Description,
@@ -33,7 +32,19 @@ from eslabon.errors import ModelError, format_value
 from eslabon.model.parameter_expressions import Number, check_parameter_name, number
 from eslabon.numerics.scalars import casadi
 
-KEYS = ("kind", "value", "law", "inverse", "state", "domain", "model", "parameters")
+KEYS = (
+    "kind",
+    "value",
+    "law",
+    "inverse",
+    "energy",
+    "momenta",
+    "width",
+    "state",
+    "domain",
+    "model",
+    "parameters",
+)
 ARROWS = re.compile(r"(->|=>)")
 PORTS = 100  # of a field: more is a mistake
 
@@ -110,9 +121,9 @@ def element(
     table = _table(name, written)
     known_words(table, KEYS, f"the element '{name}' has the unknown key")
     kind = choice(table.get("kind"), f"the kind of '{name}'", KINDS)
-    if (kind == SUBMODEL) != ("model" in table):
+    if KINDS[kind].is_submodel != ("model" in table):
         raise ModelError(f"'{name}' is a submodel if it has a model, and only then.")
-    if kind != SUBMODEL and "parameters" in table:
+    if not KINDS[kind].is_submodel and "parameters" in table:
         raise ModelError(
             f"'{name}' is no submodel and has no parameters of its own; write them into its value."
         )
@@ -133,6 +144,11 @@ def element(
         domain=own,
         model=_model(name, table["model"]) if "model" in table else None,
         parameters=_bindings(name, table.get("parameters", {})),
+        energy=number(table["energy"], f"the energy of '{name}'") if "energy" in table else None,
+        momenta=whole_number(
+            table.get("momenta", KINDS[kind].momenta), f"the momenta of '{name}'", 0
+        ),
+        width=whole_number(table.get("width", 1), f"the width of '{name}'", 1, PORTS),
     )
 
 
@@ -142,9 +158,9 @@ def _table(name: str, written: Any) -> Mapping[str, Any]:
         kind, colon, rest = written.partition(":")
         return {"kind": kind.strip(), **({"value": rest.strip()} if colon else {})}
     if isinstance(getattr(written, "description", None), Description):
-        return {"kind": SUBMODEL, "model": written}
+        return {"kind": "submodel", "model": written}
     if isinstance(written, Mapping):
-        return {"kind": SUBMODEL, **written} if "model" in written else written
+        return {"kind": "submodel", **written} if "model" in written else written
     raise ModelError(
         f"the element '{name}' is written as 'kind' or 'kind: value', such as 'I: 0.2', or as a table; it is {format_value(written)}."
     )
@@ -203,7 +219,7 @@ def law(given: Any, name: str, kind: str, key: str, definitions: dict[str, Numbe
     """A constitutive law: an expression, or a Python function, which is traced."""
     if not callable(given):
         return number(given, f"the {key} of '{name}'")
-    letters = OWN_LETTERS.get(kind, RESERVED)
+    letters = KINDS[kind].own_letters() or RESERVED
     known = {} if definitions is None else definitions
     names = (f"{re.sub(r'[^0-9A-Za-z_]', '_', name)}_{key}_{k}" for k in count(1))
     chain = Definitions(n for n in names if n not in known)

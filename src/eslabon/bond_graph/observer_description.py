@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from eslabon.bond_graph.causality import Storage, causality
-from eslabon.bond_graph.elements import Description, Element
+from eslabon.bond_graph.elements import JUNCTION_WITH, Description, Element
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_editor import Rewriting, free_name
 from eslabon.bond_graph.structural_ranks import detectors
@@ -43,7 +43,7 @@ def observer_description(g: Graph, gains: np.ndarray) -> Description:
             spread = _comparator(g, made, detector, ending)
             for s, gain in own:
                 if s.name not in places:
-                    kind = "0" if s.element.kind == "C" else "1"
+                    kind = JUNCTION_WITH[s.letters[1]]
                     places[s.name] = made.insert(f"{s.port.bond.name}{ending}", "head", kind)
                 _correction(made, spread, places[s.name], s, detector, gain)
     note = f"{g.name} and an observer of it (Morales, procedure 5.2): estimates have the names of states with {ending}."

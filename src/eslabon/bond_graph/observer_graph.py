@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, states
 from eslabon.bond_graph.causality import causality
-from eslabon.bond_graph.elements import EFFORT_SINK
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_formulas import DEPENDENCE, input_names, order
 from eslabon.bond_graph.graph_runs import Response, simulate
@@ -144,7 +143,7 @@ def observer_graph(
     """
     from eslabon.bond_graph.bond_graph import BondGraph
 
-    if sinks := [x.name for x in g.elements.values() if x.kind == EFFORT_SINK]:
+    if sinks := [x.name for x in g.elements.values() if x.holds]:
         raise ModelError(
             f"{g.name}: residual sinks ({', '.join(sinks)}) hold flows, so that its states depend on one another; observe the linear "
             "model of the mechanism instead."

@@ -14,10 +14,18 @@ from numpy.typing import ArrayLike
 from eslabon.arguments import finite
 from eslabon.bond_graph.causal_paths import CausalPath
 from eslabon.bond_graph.causality import causality
+from eslabon.bond_graph.generic_ranks import (
+    best,
+    generic_motions,
+    generic_rank,
+    motions,
+    sinks_hold,
+    unconnected,
+)
 from eslabon.bond_graph.graph import Graph
-from eslabon.bond_graph.graph_values import inputs, state
+from eslabon.bond_graph.graph_values import inputs, require_states, state
 from eslabon.bond_graph.linear_model_of_graph import linearize
-from eslabon.bond_graph.signal_flow import FACTORS, refuse_sinks, signal_flow
+from eslabon.bond_graph.signal_flow import FACTORS, signal_flow
 from eslabon.bond_graph.structural_ranks import (
     causal_rank,
     connections,
@@ -42,8 +50,8 @@ class StructuralRank:
 
     Attributes
     ----------
-    order : the number of states.
-    causal_rank : n - t.
+    order : the number of states; with residual sinks that of motions, velocities and changes of coordinates, which they leave.
+    causal_rank : n - t; with residual sinks the rank of A at states drawn at random.
     structure_rank : the rank of [S11 S12], which is less where junctions form meshes that cancel what goes round them.
     staying : the energy variables of the t storages.
     """
@@ -77,15 +85,18 @@ class Reachability:
     Attributes
     ----------
     kind : "controllable" or "observable".
-    order : the number of states.
-    causal_rank : the structural rank of [A B], or of [A; C], by causality: n - t (Morales, definitions 5.4 and 5.5).
+    order : the number of states; with residual sinks that of motions, velocities and changes of coordinates, which they leave.
+    causal_rank : the structural rank of [A B], or of [A; C], by causality: n - t (Morales, definitions 5.4 and 5.5); with
+        residual sinks Kalman's rank at states drawn at random.
     structure_rank : the rank of [S11 S12 S13], or of [S11; S21; S31] (observations 5.2 and 5.3), which is less where junctions form
         meshes that cancel what goes round them.
     staying : the energy variables of the t storages that keep integral causality.
     dualized : the sources or detectors that are dualised.
-    paths : for each state the shortest causal path from an input, or to a detector; None where there is none.
+    paths : for each state the shortest causal path from an input, or to a detector; None where there is none. Paths through
+        residual sinks have no gain of their own and are left out.
     kalman : `eslabon.control.KalmanRank` of the linear model at the state that was given, else None.
     vanishing : states whose every path has a modulus that is zero at this state.
+    apart : with residual sinks the states that depend on no input, or on which no output depends.
     """
 
     owner: str
@@ -98,6 +109,7 @@ class Reachability:
     paths: Mapping[str, CausalPath | None]
     kalman: KalmanRank | None = None
     vanishing: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
 
     @property
     def rank(self) -> int:
@@ -107,7 +119,7 @@ class Reachability:
     @property
     def unconnected(self) -> tuple[str, ...]:
         """States without a causal path."""
-        return tuple(name for name, path in self.paths.items() if path is None)
+        return (*(name for name, path in self.paths.items() if path is None), *self.apart)
 
     @property
     def structural(self) -> bool:
@@ -143,7 +155,10 @@ def structural_rank(g: Graph) -> StructuralRank:
     >>> g.structural_rank().full, es.BondGraph("free", {"F": "Se", "v": "1", "m": "I: 2"}, ["F -> v -> m"]).structural_rank()
     (True, <structural rank 0 of 1 of free; p2 keeps integral causality>)
     """
-    refuse_sinks(g, "structural rank")
+    require_states(g)
+    if sinks_hold(g):
+        rank, size = generic_rank(g)
+        return StructuralRank(g.name, size, rank, rank, ())
     found = causal_rank(g.nominal)
     whole = structure_rank(g.nominal, "nonsingular")
     return StructuralRank(g.name, causality(g.nominal).order, found.rank, whole, found.staying)
@@ -196,11 +211,11 @@ def observability(
 def _examined(
     g: Graph, kind: str, x: ArrayLike | None, u: ArrayLike | None, t: float
 ) -> Reachability:
-    refuse_sinks(g, "structural rank")
+    require_states(g)
+    if sinks_hold(g):
+        return _generic(g, kind, x, u, t)
     plain = g.nominal
     n = causality(plain).order
-    if not n:
-        raise ModelError(f"{g.name} has no states: no storage has integral causality.")
     found = causal_rank(plain, controls(plain) if kind == "controllable" else detectors(plain))
     routes = connections(plain, signal_flow(plain), kind)
     paths = {
@@ -212,12 +227,43 @@ def _examined(
     if x is not None:
         kalman, vanishing = _at(g, kind, x, np.zeros(len(controls(g))) if u is None else u, t)
         vanishing = tuple(name for name in vanishing if paths[name] is not None)
-    made = Reachability(
-        g.name, kind, n, found.rank, whole, found.staying, found.dualized, paths, kalman, vanishing
-    )  # fmt: skip
+    return _warned(
+        Reachability(
+            g.name,
+            kind,
+            n,
+            found.rank,
+            whole,
+            found.staying,
+            found.dualized,
+            paths,
+            kalman,
+            vanishing,
+        )
+    )
+
+
+def _warned(made: Reachability) -> Reachability:
     if not made.agrees:
         warnings.warn(_disagreement(made), SingularityWarning, stacklevel=user_stacklevel())
     return made
+
+
+def _generic(
+    g: Graph, kind: str, x: ArrayLike | None, u: ArrayLike | None, t: float
+) -> Reachability:
+    """With residual sinks: Kalman's rank on the motions that they leave, at states drawn at random."""
+    kalman = kalman_controllability if kind == "controllable" else kalman_observability
+    generic = best([kalman(m.system) for m in generic_motions(g)])
+    here: KalmanRank | None = None
+    if x is not None:
+        given = inputs(g, np.zeros(len(controls(g))) if u is None else u)
+        here = kalman(motions(g, state(g, x), given, t).system)
+    apart = unconnected(g, kind)
+    rank = generic.size if generic.full else min(generic.rank, generic.size - 1)
+    return _warned(
+        Reachability(g.name, kind, generic.size, rank, rank, (), (), {}, here, apart=apart)
+    )
 
 
 def _at(

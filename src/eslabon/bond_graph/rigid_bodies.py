@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.bond_graph.elements import FLOW_SINK
 from eslabon.bond_graph.graph_drawing import Drawing, identifier
 from eslabon.errors import ModelError
 from eslabon.formulas.kinematics.symbols import symbolic_transform
@@ -110,7 +109,7 @@ class TreeDrawing(Drawing):
             junction = self.element(
                 f"speed_{own}", "1", domain="rotation" if column.unit == "rad/s" else "translation"
             )
-            sink = self.element(f"motion_{own}", FLOW_SINK, state=(name,))
+            sink = self.element(f"motion_{own}", "rSf", state=(name,))
             self.bond(junction, sink, f"{own}_motion")
             made.append(junction)
             self.speeds[own] = junction

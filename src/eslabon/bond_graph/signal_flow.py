@@ -14,24 +14,15 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 
-from eslabon.bond_graph import laws
 from eslabon.bond_graph.causality import causality
-from eslabon.bond_graph.elements import (
-    DETECTORS,
-    EFFORT_SINK,
-    FLOW_SINK,
-    RESISTOR,
-    STORAGES,
-    Element,
-)
+from eslabon.bond_graph.elements import OTHER, Element, Variable
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_formulas import T, U, X
-from eslabon.bond_graph.junction_structure import OTHER, Derivation, Variable
+from eslabon.bond_graph.junction_structure import Derivation
 from eslabon.bond_graph.state_equations import Evaluation
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import ModelError
 from eslabon.model.memory import per_model
-from eslabon.model.parameter_expressions import ParameterExpression
 from eslabon.numerics.scalars import Expression, casadi
 
 Flow = Any  # a networkx.DiGraph of variables, whose edges have a `Step`
@@ -72,86 +63,15 @@ class Route(NamedTuple):
 @per_model
 def signal_flow(g: Graph, preference: str = "integral") -> Flow:
     """The signal flow graph of a graph with causality assigned."""
-    return _Flow(g, preference).graph
-
-
-class _Flow:
-    """Puts the edges together."""
-
-    def __init__(self, g: Graph, preference: str) -> None:
-        self.g, self.causality = g, causality(g, preference)
-        self.derivation = Derivation(g, self.causality)
-        self.derivation.mark_columns()
-        self.graph: Flow = nx.DiGraph()
-        for b in g.bonds:
-            self.graph.add_nodes_from([(b, "e"), (b, "f")])
-        for effect, parts in self.derivation.parts().items():
-            through = g.elements[self.derivation.giver(effect)]
-            for factor, cause in parts:
-                self._add(cause, effect, Step(factor, 0, through))
-        for x in g.elements.values():
-            if x.stores:
-                self._add_storage(x)
-            elif x.kind == RESISTOR:
-                self._add_resistor(x)
-            elif isinstance(x.value, ParameterExpression) and x.is_source:
-                self._add_modulation(x, x.value)
-
-    def _add(self, cause: Variable, effect: Variable, step: Step) -> None:
-        if step.factor.nnz():
-            self.graph.add_edge(cause, effect, step=step)
-
-    def _add_storage(self, x: Element) -> None:
-        """From what a storage is given at each port, by its law, to what it answers."""
-        own, integral = self.causality.storages(x, self.g.ports[x.name])
-        given = casadi.vertcat(
-            *(
-                self.derivation.symbol(s.name if known else s.port.bond.signal_name(s.letters[1]))
-                for s, known in zip(own, integral, strict=True)
-            )
-        )
-        slopes = casadi.jacobian(laws.answers(x, given, integral, self.derivation.read), given)
-        for j, s in enumerate(own):
-            rate, co_energy = ((s.port.bond.name, letter) for letter in s.letters)
-            energy = (
-                s.port.bond.name,
-                x.letter,
-            )  # a variable of its own, as others may be modulated by it
-            if integral[j]:
-                self._add(rate, energy, Step(casadi.SX(1), -1, x))
-            else:
-                self._add(energy, rate, Step(casadi.SX(1), 1, x))
-            for k, other in enumerate(own):
-                cause = (other.port.bond.name, x.letter if integral[k] else other.letters[1])
-                effect = co_energy if integral[j] else energy
-                self._add(cause, effect, Step(casadi.sparsify(slopes[j, k]), 0, x))
-
-    def _add_resistor(self, x: Element) -> None:
-        ports = self.g.ports[x.name]
-        letters = ["e" if self.causality.effort_in(p) else "f" for p in ports]
-        given = casadi.vertcat(
-            *(
-                self.derivation.symbol(p.bond.signal_name(n))
-                for p, n in zip(ports, letters, strict=True)
-            )
-        )
-        slopes = casadi.jacobian(laws.dissipated(x, given, letters, self.derivation.read), given)
-        for j, port in enumerate(ports):
-            for k, other in enumerate(ports):
-                effect = (port.bond.name, OTHER[letters[j]])
-                self._add(
-                    (other.bond.name, letters[k]), effect, Step(casadi.sparsify(slopes[j, k]), 0, x)
-                )
-
-    def _add_modulation(self, x: Element, value: ParameterExpression) -> None:
-        """From the variables that a source is modulated by."""
-        made = casadi.SX(self.derivation.read(value))
-        (port,) = self.g.ports[x.name]
-        for name in self.g.definitions.names_in(value):
-            if name in self.g.signals:
-                letter, bond = self.g.signals[name]
-                slope = casadi.sparsify(casadi.jacobian(made, self.derivation.symbol(name)))
-                self._add((bond.name, letter), (port.bond.name, x.imposes[0]), Step(slope, 0, x))
+    derivation = Derivation(g, causality(g, preference))
+    derivation.mark_columns()
+    flow: Flow = nx.DiGraph()
+    flow.add_nodes_from((b, letter) for b in g.bonds for letter in "ef")
+    for x, relation in derivation.relations(fields=True):
+        for factor, cause in relation.causes:
+            if factor.nnz():
+                flow.add_edge(cause, relation.effect, step=Step(factor, relation.power, x))
+    return flow
 
 
 # Paths ---------------------------------------------------------------------------------------------------------------
@@ -165,7 +85,7 @@ def outputs_of(g: Graph, x: Element, preference: str) -> list[Variable]:
 
 def inputs_of(g: Graph, x: Element, preference: str) -> list[Variable]:
     """What a one-port is given; a detector, what it measures."""
-    if x.kind in DETECTORS:
+    if x.measures:
         return [(g.ports[x.name][0].bond.name, x.imposes[0])]
     return [(bond, OTHER[letter]) for bond, letter in outputs_of(g, x, preference)]
 
@@ -178,8 +98,7 @@ def conducting(g: Graph, preference: str, keep: Callable[[Step], bool]) -> Flow:
 
 def in_structure(step: Step) -> bool:
     """Whether an edge belongs to the junction structure: junctions, transformers and gyrators."""
-    x = step.element
-    return not (x.kind in (*STORAGES, RESISTOR) or x.is_source)
+    return step.element.conducts
 
 
 def routes(
@@ -232,7 +151,7 @@ def _route(flow: Flow, variables: list[Variable]) -> Route:
 
 def refuse_sinks(g: Graph, what: str) -> None:
     """Residual sinks find what they impose from the storages around them: no path through them has a gain of its own."""
-    if sinks := [x.name for x in g.elements.values() if x.kind in (FLOW_SINK, EFFORT_SINK)]:
+    if sinks := [x.name for x in g.elements.values() if x.is_sink]:
         raise ModelError(
             f"{g.name} has residual sinks ({', '.join(sinks)}), and so no {what}; ask for its linear model at a state instead."
         )

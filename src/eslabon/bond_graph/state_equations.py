@@ -17,25 +17,18 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from eslabon.bond_graph import laws
 from eslabon.bond_graph.algebraic_loops import Loops
 from eslabon.bond_graph.causality import Storage, causality
 from eslabon.bond_graph.definitions import Reader
-from eslabon.bond_graph.elements import (
-    DETECTORS,
-    EFFORT_SINK,
-    FLOW_SINK,
-    RESISTOR,
-    TIME,
-    Element,
-)
+from eslabon.bond_graph.elements import TIME, Element, Variable
 from eslabon.bond_graph.elimination import SingularError, solve
 from eslabon.bond_graph.graph import Graph
-from eslabon.bond_graph.junction_structure import Variable, junction_structure, ordered_loops
+from eslabon.bond_graph.junction_structure import junction_structure, ordered_loops
 from eslabon.errors import ModelError
 from eslabon.numerics.scalars import Expression, casadi
 
 TINY = 1e-300
+RESISTORS = "R"  # among what is being computed
 
 
 class Evaluation:
@@ -52,8 +45,9 @@ class Evaluation:
         t: Expression,
         preference: str = "integral",
         still: bool = False,
+        du: Expression | None = None,
     ) -> None:
-        self.g, self.u_given, self.t = g, u, t
+        self.g, self.u_given, self.t, self.du = g, u, t, du
         self.value = Reader(g.definitions, self.signal)
         self.structure = junction_structure(g.nominal, preference)
         self.causality = self.structure.causality
@@ -64,16 +58,23 @@ class Evaluation:
         self._pending: list[str] = []
         self.loops = Loops()  # through laws that are not linear
         self.residual = casadi.SX(0)  # what they leave
-        self.sinks = [k for k, x in enumerate(self.structure.sources) if x.kind == EFFORT_SINK]
+        self.sinks = [k for k, x in enumerate(self.structure.sources) if x.holds]
         self.multiplier_symbols = casadi.SX.sym("multiplier", len(self.sinks))
 
     @staticmethod
     def of_state(
-        g: Graph, x: Expression, u: Expression, t: Expression, still: bool = False
+        g: Graph,
+        x: Expression,
+        u: Expression,
+        t: Expression,
+        du: Expression | None = None,
+        *,
+        still: bool = False,
     ) -> Evaluation:
-        """At a state x of the graph with integral causality, where all rates vanish if it is still."""
+        """At a state x of the graph with integral causality, where all rates vanish if it is still; du are rates of inputs,
+        which flows that are imposed on inertias ask for."""
         names = causality(g.nominal).states
-        return Evaluation(g, {name: x[k] for k, name in enumerate(names)}, u, t, still=still)
+        return Evaluation(g, {name: x[k] for k, name in enumerate(names)}, u, t, still=still, du=du)
 
     # -- signals ------------------------------------------------------------------------------------------------
 
@@ -142,7 +143,7 @@ class Evaluation:
             if self._set_by_states and not any(integral):
                 self._energy |= self._all_dependent()
                 return self._energy[s.name]
-            made = laws.answers(s.element, self._given(own, integral), integral, self.value)
+            made = self._answers(s.element, own, integral)
             self._energy |= {x.name: made[k] for k, x in enumerate(own) if not integral[k]}
         return self._energy[s.name]
 
@@ -165,9 +166,14 @@ class Evaluation:
             places = [
                 k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name
             ]
-            own = laws.answers(x, self.imposed[places], [False] * len(places), self.value)
+            own = self._stored(x, self.imposed[places])
             made |= {self.causality.derivative[k].name: own[i] for i, k in enumerate(places)}
         return made
+
+    def _stored(self, x: Element, given: Expression) -> Expression:
+        """The energy variables of a storage in derivative causality by its co-energy variables."""
+        letters = [s.given(False) for s in self._ports(x)[0]]
+        return x.field.answers(x, given, letters, self.value)
 
     @cached_property
     def imposed(self) -> Expression:
@@ -177,9 +183,11 @@ class Evaluation:
     def held_by(self, x: Element) -> Expression:
         """The energy of a linear storage; in derivative causality by what is imposed on it, as its matrix may be
         singular."""
+        if x.energy is not None:
+            return casadi.SX(self.value(x.energy))
         energy = stacked(self.energies(x))
         if any(self._ports(x)[1]):
-            return casadi.dot(laws.co_energy(x, energy, self.value), energy) / 2
+            return casadi.dot(self._co_energy(x, energy), energy) / 2
         places = [k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name]
         return casadi.dot(self.imposed[places], energy) / 2
 
@@ -191,23 +199,29 @@ class Evaluation:
         """The ports of a storage in their order, and which of them have integral causality."""
         return self.causality.storages(x, self.g.ports[x.name])
 
-    def _given(self, own: list[Storage], integral: list[bool]) -> Expression:
-        """What is given at each port of a storage: its energy variable, or a co-energy variable that is imposed on it."""
+    def _answers(self, x: Element, own: list[Storage], integral: list[bool]) -> Expression:
+        """What a storage answers at its ports to the energy variables and the co-energy variables that are imposed on it."""
         parts = [
             self.energy_of(s) if known else self.variable((s.port.bond.name, s.letters[1]))
             for s, known in zip(own, integral, strict=True)
         ]
-        return casadi.vertcat(*parts)
+        letters = [s.given(known) for s, known in zip(own, integral, strict=True)]
+        return x.field.answers(x, casadi.vertcat(*parts), letters, self.value)
 
     def co_energy_of(self, s: Storage) -> Expression:
         """f or e of a storage whose energy variable is known, or the flow that is a state itself."""
-        if s.element.kind == FLOW_SINK:
+        if s.is_flow:
             return self._energy[s.name]
         own, integral = self._ports(s.element)
         if not all(integral) and not all(y.name in self._energy for y in own):
             return self._coupled[s.name]
         energy = casadi.vertcat(*(self.energy_of(x) for x in own))
-        return laws.co_energy(s.element, energy, self.value)[own.index(s)]
+        return self._co_energy(s.element, energy)[own.index(s)]
+
+    def _co_energy(self, x: Element, energy: Expression) -> Expression:
+        """f of p and e of q at all ports of a storage."""
+        letters = [s.letter for s in self._ports(x)[0]]
+        return x.field.answers(x, energy, letters, self.value)
 
     @cached_property
     def _coupled(self) -> Mapping[str, Expression]:
@@ -238,14 +252,12 @@ class Evaluation:
         """The co-energy variable that a field answers with at a port in integral causality."""
         s = next(s for s in self.causality.integral if s.name == name)
         own, integral = self._ports(s.element)
-        return laws.answers(s.element, self._given(own, integral), integral, self.value)[
-            own.index(s)
-        ]
+        return self._answers(s.element, own, integral)[own.index(s)]
 
     def source(self, k: int) -> Expression:
         """What a source imposes: an input, or a value of its own."""
         x = self.structure.sources[k]
-        if x.kind == EFFORT_SINK:
+        if x.holds:
             return self.multiplier_symbols[self.sinks.index(k)]
         if not x.is_input:
             return casadi.SX(self.value(x.value))
@@ -273,12 +285,12 @@ class Evaluation:
     @cached_property
     def D_out(self) -> Expression:
         """What resistors answer, algebraic loops solved: D_in = d + S22 D_out, D_out = L(D_in)."""
-        if RESISTOR in self._pending:
+        if RESISTORS in self._pending:
             raise ModelError(
                 f"{self.g.name}: {self._pending[-1]} modulates an element, but it depends on what resistors answer, which depends "
                 "on that element; modulate by states, or write the law of a resistor in its own e or f."
             )
-        self._pending.append(RESISTOR)
+        self._pending.append(RESISTORS)
         try:
             return self._answered()
         finally:
@@ -313,9 +325,9 @@ class Evaluation:
         made = []
         for unit, (x, ports) in zip(self._units, self.structure.resistors, strict=True):
             if unit[0] in members:
-                letters = ["e" if self.causality.effort_in(port) else "f" for port in ports]
+                letters = [self.causality.given(port) for port in ports]
                 own = casadi.vertcat(*(given[members.index(k)] for k in unit))
-                made.append((unit[0], laws.dissipated(x, own, letters, self.value)))
+                made.append((unit[0], x.field.answers(x, own, letters, self.value)))
         return casadi.vertcat(*(answer for _, answer in sorted(made, key=lambda pair: pair[0])))
 
     def stored_by_co_energy(self) -> Expression:
@@ -327,7 +339,7 @@ class Evaluation:
                     f"the ports of the field '{x.name}' have both causalities, for which there is no F_d of its own."
                 )
             own = [k for k, s in enumerate(self.causality.derivative) if s.element.name == x.name]
-            parts.append(laws.answers(x, zd[own], [False] * len(own), self.value))
+            parts.append(self._stored(x, zd[own]))
         made = casadi.jacobian(casadi.vertcat(*parts), zd)
         return (
             casadi.substitute(made, zd, self.combined(self.structure.matrix["zd"]))
@@ -444,7 +456,7 @@ class Evaluation:
             casadi.jacobian(self.forces, self.multiplier_symbols),
         )
         touched = {*S14.sparsity().row(), *by_sinks.sparsity().row()}
-        touched |= {k for k, s in enumerate(self.causality.integral) if s.element.kind == FLOW_SINK}
+        touched |= {k for k, s in enumerate(self.causality.integral) if s.is_flow}
         return sorted(touched), [k for k in range(self.causality.order) if k not in touched]
 
     def implicit_equations(self, rates: Expression) -> tuple[Expression, Expression]:
@@ -462,7 +474,7 @@ class Evaluation:
     @property
     def own_rates(self) -> Expression:
         """What E is without storages in derivative causality: one for a storage, nothing for a sink whose flow is a state."""
-        own = [0.0 if s.element.kind == FLOW_SINK else 1.0 for s in self.causality.integral]
+        own = [0.0 if s.is_flow else 1.0 for s in self.causality.integral]
         return casadi.diag(casadi.SX(own))
 
     def _drift(self, y: Expression, rates: Expression) -> Expression:
@@ -478,11 +490,12 @@ class Evaluation:
         return made + casadi.jtimes(casadi.densify(y), self.x[known], rates[known])
 
     def _by_time(self, y: Expression) -> Expression:
+        moved = 0 * y if self.du is None else casadi.mtimes(self.jacobian(y, self.u_given), self.du)
         if self.loops.made:
-            return casadi.densify(self.jacobian(y, self.t))
+            return casadi.densify(self.jacobian(y, self.t)) + moved
         if not casadi.depends_on(y, self.t):
-            return 0 * y
-        return casadi.jtimes(casadi.densify(y), self.t, casadi.SX(1))
+            return moved
+        return casadi.jtimes(casadi.densify(y), self.t, casadi.SX(1)) + moved
 
     def jacobian(self, y: Expression, v: Expression) -> Expression:
         """The derivative of y by v, through algebraic loops too."""
@@ -493,15 +506,15 @@ class Evaluation:
         """Whether E times the storages' own matrices is symmetric and definite, so that it is eliminated on its diagonal:
         E F^-1 = F^-1 + Z1^T F_d^-1 Z1 where power is conserved and laws are linear, one port each."""
         own = {self.causality.integral[k].element for k in self._implicit()[0]}
-        if all(x.kind == FLOW_SINK for x in own):
+        if all(x.is_sink for x in own):
             return True
         elements = [s.element for s in (*self.causality.integral, *self.causality.derivative)]
         conserved = all(
-            not b.signal or self.g.elements[b.head].kind in DETECTORS for b in self.g.bonds.values()
+            not b.signal or self.g.elements[b.head].measures for b in self.g.bonds.values()
         )
         return (
             conserved
-            and all(x.law is None and x.kind != FLOW_SINK for x in elements)
+            and all(x.is_linear and x.stores for x in elements)
             and all(not isinstance(x.value, tuple) for x in own)
         )
 
@@ -511,7 +524,8 @@ class Evaluation:
         """The rates and multipliers for which the rates of the sinks' flows vanish: E x' = r + G m, C x' = d."""
         open_ones, _ = self._implicit()
         places = [self.g.ports[self.structure.sources[k].name][0].bond.name for k in self.sinks]
-        flows = casadi.vertcat(*(self.variable((name, "f")) for name in places))
+        # Shared before they are differentiated: those of delta are 2,500 operations that stand there 27 times.
+        flows = casadi.cse(casadi.vertcat(*(self.variable((name, "f")) for name in places)))
         G, C = (
             casadi.jacobian(right, self.multiplier_symbols),
             self.jacobian(flows, self.x)[:, open_ones],
@@ -522,7 +536,7 @@ class Evaluation:
             raise ModelError(
                 f"{self.g.name}: resistors answer the efforts of residual sinks; put a storage between."
             )
-        if casadi.depends_on(flows, self.u_given):
+        if casadi.depends_on(flows, self.u_given) and self.du is None:
             raise ModelError(f"{self.g.name}: an input sets a flow that a residual sink holds, so that the equations need its rate; "
                 "put a storage between.")  # fmt: skip
         right = casadi.substitute(right, self.multiplier_symbols, casadi.SX.zeros(len(self.sinks)))
@@ -540,6 +554,8 @@ class Evaluation:
 
     def _refuse_input_rates(self, block: Expression) -> None:
         """Where the rate of an input would be needed."""
+        if self.du is not None:
+            return
         by_u = self.jacobian(self.xd, self.u_given)
         if not casadi.mtimes(block, by_u).nnz():
             return
@@ -551,8 +567,8 @@ class Evaluation:
             if by_u.sparsity().has_nz(k, j)
         )
         raise ModelError(
-            f"{self.g.name}: the input '{inputs[j]}' sets {self.causality.dependent[k]} directly, so that its rate is needed; put a "
-            "resistance between them, or let the source be a function of the time or of states."
+            f"{self.g.name}: the input '{inputs[j]}' sets {self.causality.dependent[k]} directly, so that its rate is needed; give "
+            "input_rates, put a resistance between them, or let the source be a function of the time or of states."
         )
 
     @cached_property

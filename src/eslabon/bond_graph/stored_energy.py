@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eslabon.arguments import Floats, finite, mapping
-from eslabon.bond_graph import laws
 from eslabon.bond_graph.definitions import Reader
-from eslabon.bond_graph.elements import Element
+from eslabon.bond_graph.elements import DOMAINS, Element
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.graph_formulas import T, U, X, storages
 from eslabon.bond_graph.graph_values import checked_arguments, function
@@ -26,21 +25,34 @@ NODES, WEIGHTS = (np.polynomial.legendre.leggauss(20)[k] / 2 for k in range(2))
 
 def with_laws(g: Graph) -> tuple[Element, ...]:
     """The storages with a law."""
-    return tuple(x for x in storages(g) if x.law is not None)
+    return tuple(x for x in storages(g) if x.law is not None and not is_heat(g, x))
 
 
 def energies(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
     """What each linear storage holds, nothing for others; and the energy variables of the others."""
     e = Evaluation.of_state(g, x, u, t)
-    linear = [casadi.SX(0) if x.law is not None else e.held_by(x) for x in storages(g)]
+    linear = [_held(e, x) for x in storages(g)]
     own = [e.energies(x)[0] for x in with_laws(g)]
     return e.loops.settled([stacked(linear), stacked(own)])
+
+
+def _held(e: Evaluation, x: Element) -> Expression:
+    """What a storage holds, nothing if it has a law; heat is an energy itself."""
+    if is_heat(e.g, x):
+        return sum(e.energies(x), casadi.SX(0))
+    return casadi.SX(0) if x.law is not None else e.held_by(x)
+
+
+def is_heat(g: Graph, x: Element) -> bool:
+    """Whether the flow at an element's bonds is a power itself, as that of heat is."""
+    domain = g.domains.get(g.ports[x.name][-1].bond.name)
+    return domain is not None and not DOMAINS[domain].true
 
 
 def co_energies(g: Graph, energy: Expression) -> Expression:
     """Co-energy variables of the storages with a law."""
     value = Reader(g.definitions, g.values.__getitem__)
-    own = [laws.co_energy(x, energy[k], value) for k, x in enumerate(with_laws(g))]
+    own = [x.field.answers(x, energy[k], [x.letter], value) for k, x in enumerate(with_laws(g))]
     return casadi.densify(stacked(own))
 
 
@@ -96,7 +108,7 @@ def stored_energies(
 
     found = integral(f, ends).reshape(*batch, -1)
     total = np.array(np.broadcast_to(held, (*batch, held.shape[-1])))
-    total[..., [k for k, x in enumerate(storages(g)) if x.law is not None]] = found
+    total[..., [k for k, x in enumerate(storages(g)) if x in with_laws(g)]] = found
     return total
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eslabon.bond_graph.causality import causality, natural_effort_in
-from eslabon.bond_graph.elements import DETECTORS, Element
+from eslabon.bond_graph.elements import Element
 from eslabon.bond_graph.elimination import sample
 from eslabon.bond_graph.graph import Graph
 from eslabon.bond_graph.junction_structure import junction_structure
@@ -35,12 +35,12 @@ def controls(g: Graph) -> tuple[Element, ...]:
 
 
 def detectors(g: Graph) -> tuple[Element, ...]:
-    return tuple(x for x in g.elements.values() if x.kind in DETECTORS)
+    return tuple(x for x in g.elements.values() if x.measures)
 
 
 def causal_rank(g: Graph, dual: tuple[Element, ...] = ()) -> CausalRank:
     """The structural rank of A, or with elements that may be dualised that of A beside B, or over C."""
-    c = causality(g, "derivative", tuple(x.name for x in dual))
+    c = causality(g, "derivative", tuple(x.name for x in dual), slopes=True)
     turned = [x for x in dual if c.effort_in(g.ports[x.name][0]) != natural_effort_in(x)]
     return CausalRank(causality(g).order - c.order, c.states, tuple(x.name for x in turned))
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from eslabon.arguments import known_words
-from eslabon.bond_graph.elements import PORT, SUBMODEL, Bond, Description, Element
+from eslabon.bond_graph.elements import Bond, Description, Element
+from eslabon.bond_graph.vector_bonds import widened
 from eslabon.errors import ModelError, suggest
 from eslabon.model.parameter_expressions import Number, rename_parameters
 
@@ -22,12 +23,13 @@ def flatten(d: Description, depth: int = 0) -> Description:
     """The same graph without submodels; its own ports stay."""
     if depth > DEEPEST:
         raise ModelError(f"{d.name} has submodels in submodels more than {DEEPEST} deep.")
+    d = widened(d)
     elements: list[Element] = []
     bonds = list(d.bonds)
     inner_bonds: list[Bond] = []
     parameters, definitions = list(d.parameters), list(d.definitions)
     for element in d.elements:
-        if element.kind != SUBMODEL:
+        if not element.is_submodel:
             elements.append(element)
             continue
         assert element.model is not None
@@ -35,8 +37,8 @@ def flatten(d: Description, depth: int = 0) -> Description:
         parameters += _bound(element, inner)
         definitions += inner.definitions
         bonds = [_joined(bond, inner, element.name) for bond in bonds]
-        elements += [x for x in inner.elements if x.kind != PORT]
-        ports = {x.name for x in inner.elements if x.kind == PORT}
+        elements += [x for x in inner.elements if not x.is_port]
+        ports = {x.name for x in inner.elements if x.is_port}
         inner_bonds += [b for b in inner.bonds if not {b.tail, b.head} & ports]
     return replace(
         d,
@@ -49,7 +51,7 @@ def flatten(d: Description, depth: int = 0) -> Description:
 
 def _prefixed(name: str, inner: Description, outer: list[Bond], d: Description) -> Description:
     """A submodel's contents under their names outside; a port's bond has the name of the one it is joined to."""
-    ports = {x.name for x in inner.elements if x.kind == PORT}
+    ports = {x.name for x in inner.elements if x.is_port}
     joined: dict[str, str] = {}
     for port in ports:
         own = [b for b in inner.bonds if port in (b.tail, b.head)]
@@ -107,7 +109,7 @@ def _bound(element: Element, inner: Description) -> list[tuple[str, Number]]:
 
 def _joined(bond: Bond, inner: Description, name: str) -> Bond:
     """An outer bond, led through a port to what is bonded to it inside."""
-    ports = {x.name: x for x in inner.elements if x.kind == PORT}
+    ports = {x.name: x for x in inner.elements if x.is_port}
     for end, other in (("tail", "head"), ("head", "tail")):
         port = getattr(bond, end)
         if port.partition(".")[0] != name:

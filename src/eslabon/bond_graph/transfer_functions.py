@@ -12,9 +12,8 @@ from typing import Any
 
 from eslabon.arguments import known_words, text
 from eslabon.bond_graph.causality import causality
-from eslabon.bond_graph.elements import JUNCTIONS
+from eslabon.bond_graph.elements import Variable
 from eslabon.bond_graph.graph import Graph
-from eslabon.bond_graph.junction_structure import Variable
 from eslabon.bond_graph.signal_flow import Flow, refuse_sinks, signal_flow
 from eslabon.errors import ModelError
 from eslabon.export.equations import equations
@@ -144,8 +143,7 @@ def _refuse_varying(g: Graph) -> None:
     varying = [
         x.name
         for x in g.elements.values()
-        if x.kind not in JUNCTIONS
-        and not x.is_source
+        if not x.is_source
         and x.value is not None
         and any(n in g.signals or n == "t" for n in g.definitions.names_in(x.value))
     ]

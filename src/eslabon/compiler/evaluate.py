@@ -24,6 +24,7 @@ from eslabon.compiler.formula import (
     remembered,
     requested,
 )
+from eslabon.compiler.garbage import held_collector
 from eslabon.compiler.llvm.machine import optimization
 from eslabon.compiler.trace import trace
 from eslabon.progress import announce, preserve_interrupts
@@ -75,7 +76,8 @@ def _guarded(found: Any, owner: Owner, request: Request) -> Any:
 
 def _compiled(owner: Owner, request: Request, key: str) -> Any:
     formula = request.formula
-    with announce(f"compiling {formula.name} of {owner.name}, which is kept for the next time"):
+    said = announce(f"compiling {formula.name} of {owner.name}, which is kept for the next time")
+    with said, held_collector():
         return native.compile(
             _traced(owner, request), inputs=request.inputs(owner), outputs=request.outputs(owner),
             name=formula.name, owner=owner.name, key=key, states=formula.states, varying=formula.varying, quick=formula.rare,
@@ -84,7 +86,7 @@ def _compiled(owner: Owner, request: Request, key: str) -> Any:
 
 
 def _traced(owner: Owner, request: Request) -> Any:
-    with preserve_interrupts():
+    with preserve_interrupts(), held_collector():
         return trace(owner, request)
 
 

@@ -8,15 +8,18 @@
 `llvm.emit` turns the program into kernels, `llvm.machine` makes object code of them, `store` keeps it on disk, and the runtime that all
 functions share (`llvm.runtime`) calls them. `interpreted` stands in where there is no LLVM.
 
-A function with loops has two kernels, one for a block of states and one for a state alone, which give the same bits. Each is made
-when a call first needs it, since most processes call a function in one way only.
+A long function, or one with loops, has two kernels, one for a block of states and one for a state alone, which give the same bits.
+Each is made when a call first needs it, since most processes call a function in one way only. The first few states of batches are
+left to the kernel for one: the other may never be needed.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -25,6 +28,7 @@ from eslabon.arguments import Floats
 from eslabon.compiler import store
 from eslabon.compiler.formula import Argument
 from eslabon.compiler.function import Function, GeneralCall, Signature
+from eslabon.compiler.garbage import held_collector
 from eslabon.compiler.llvm import machine
 from eslabon.compiler.program import Program, read
 from eslabon.compiler.repeated_step import RepeatedStep, check_roles
@@ -32,6 +36,8 @@ from eslabon.compiler.store import NativeWarning
 from eslabon.errors import InputError
 from eslabon.progress import announce
 
+FEW = 64  # states of batches that the kernel for one state takes before one for blocks is made
+_MAKING = Lock()
 # Axes of one state's worth of what is given by name.
 NAMED_AXES = {"external": 1, "parameters": 0, "t": 0}
 
@@ -141,14 +147,14 @@ def _function(
 
 
 def _assembled(program: Program, repeated: bool, quick: bool) -> tuple[dict[str, Any], bytes]:
-    """The size of the kernel's scratch array, and its machine code; nothing yet where there are two kernels."""
+    """What is known of the kernel, and its machine code; nothing yet where there are two kernels."""
     from eslabon.compiler.llvm.assembly import assembled_batch
-    from eslabon.compiler.llvm.emit import has_loops
+    from eslabon.compiler.llvm.emit import single_kernel_pays
 
-    if has_loops(program) and not repeated:
+    if single_kernel_pays(program) and not repeated:
         return {"scratch": None}, b""
     made = assembled_batch(program, quick)
-    return {"scratch": made.scratch_size}, made.code
+    return made.facts, made.code
 
 
 @dataclass(frozen=True)
@@ -172,8 +178,12 @@ class LateKernels:
             self.entry(alone)
 
     def are_all_there(self) -> bool:
-        found = [store.fetch(self._key(alone)) for alone in (False, True)]
-        return all(x is not None and x.facts["identity"] == self.identity for x in found)
+        return self.is_there(alone=False) and self.is_there(alone=True)
+
+    def is_there(self, alone: bool) -> bool:
+        """Whether the code of a kernel is kept on disk."""
+        found = store.fetch(self._key(alone)) if self.cache else None
+        return found is not None and found.facts["identity"] == self.identity
 
     def _key(self, alone: bool) -> str:
         return f"{self.key} {'one' if alone else 'block'}"
@@ -183,9 +193,10 @@ class LateKernels:
 
         assert self.program is not None, "all kernels are there"
         assembled = assembled_single if alone else assembled_batch
-        with announce(f"compiling {self.what}, which is kept for the next time"):
+        said = announce(f"compiling {self.what}, which is kept for the next time")
+        with said, held_collector():
             made = assembled(self.program(), self.quick)
-        return {"scratch": made.scratch_size}, made.code
+        return made.facts, made.code
 
 
 class NativeCode:
@@ -196,16 +207,17 @@ class NativeCode:
         self._has_two = kept.facts["scratch"] is None
         self.states, self.varying = kept.facts["repeated"]
         self._cores = [*signature.input_shapes, *signature.output_shapes]
+        self._few = FEW
 
     @cached_property
     def _block(self) -> Any:
         """The kernel for a block of states."""
         from eslabon.compiler.llvm import cpython
 
-        cpython.here()  # whose elementary functions the kernels call
         kept = self._late.entry(alone=False) if self._has_two else self._kept
-        lanes = machine.host().width
-        return cpython.Kernel(machine.Loaded(kept.code), "kernel", kept.facts["scratch"], lanes)
+        width = machine.host().width
+        code = cpython.kernel_code(kept.code, kept.facts["elementary"], width)
+        return cpython.Kernel(code, "kernel", kept.facts["scratch"], width)
 
     @cached_property
     def _single(self) -> Any:
@@ -214,9 +226,9 @@ class NativeCode:
 
         if not self._has_two:
             return self._block
-        cpython.here()
         kept = self._late.entry(alone=True)
-        return cpython.Kernel(machine.Loaded(kept.code), "one.kernel", kept.facts["scratch"], 1)
+        code = cpython.kernel_code(kept.code, kept.facts["elementary"], 1)
+        return cpython.Kernel(code, "one.kernel", kept.facts["scratch"], 1)
 
     @cached_property
     def _descriptor(self) -> Any:
@@ -228,9 +240,30 @@ class NativeCode:
         """All states of a batch."""
         from eslabon.compiler.llvm.cpython import run_batch, run_one
 
-        if self._has_two and arrays[0].ndim == len(self._cores[0]):
-            return run_one(self._single, arrays, results)
-        run_batch(self._descriptor, [*arrays, *results], self._cores)
+        batch = arrays[0].shape[: arrays[0].ndim - len(self._cores[0])]
+        with _MAKING:  # threads that share a batch make no kernel twice
+            alone = self._takes_alone(batch)
+            made = self._single if alone else self._descriptor
+        if not alone:
+            return run_batch(made, [*arrays, *results], self._cores)
+        for at in np.ndindex(batch):
+            run_one(made, [a[at] for a in arrays], [x[(*at, ...)] for x in results])
+
+    def _takes_alone(self, batch: tuple[int, ...]) -> bool:
+        """Whether the kernel for one state takes a batch, state by state."""
+        if not batch or not self._has_two or self._has_block:
+            return not batch and self._has_two
+        self._few -= math.prod(batch)
+        return self._few >= 0
+
+    @property
+    def _has_block(self) -> bool:
+        """Whether the kernel for blocks is in memory, or was on disk when this was first asked."""
+        return "_block" in self.__dict__ or self._block_was_kept
+
+    @cached_property
+    def _block_was_kept(self) -> bool:
+        return self._late.is_there(alone=False)
 
     def repeat(
         self, arrays: Sequence[Floats], results: Sequence[Floats], rows: int, every: int
@@ -266,6 +299,8 @@ class NativeCode:
             alone = _is_one_state(values, cores, words)
             if alone is None or descriptor[place := cpython.KERNEL_PLACES[alone]]:
                 return otherwise(*values, **words)
+            if not (alone or self._has_block):
+                return otherwise(*values, **words)  # whose states are counted
             cpython.provide(descriptor, place, self._single if alone else self._block)
             return way_in(*values, **words)
 

@@ -9,7 +9,7 @@ Filippov's convex combination does. Every discontinuous choice is affine in its 
 `fmax`) takes the side its mode names, since both sides agree on the surface.
 
 `floor` has two surfaces, the next whole numbers below and above its argument, and a level behind the modes: the whole
-number itself. When its argument passes one of the two, the level moves (`Switching.settled`).
+number itself. When its argument passes one of the two, the level moves (`ModeLayout.settled`).
 
 Choices that select the row of a table (`operators.row_of`) stay as they are, wherever else they are used: tables interpolate
 what is smooth, and the place within a row goes with the row.
@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from eslabon.arguments import Floats
+from eslabon.compiler import store
 from eslabon.compiler.callbacks import operator_of
 from eslabon.compiler.calls import SAME, inlined, nonzeros, operate
 from eslabon.compiler.operators import Lookup, Pick, RowAt
@@ -48,24 +49,13 @@ class Level(NamedTuple):
     above: int
 
 
-@dataclass(frozen=True, eq=False)
-class Switching:
-    """A function whose choices are an input.
+@dataclass(frozen=True)
+class ModeLayout:
+    """What is known of the modes of a function without its graph: the names of their surfaces, for messages, and for each
+    `floor` the numbers of its two surfaces; the levels stand behind the modes, in this order."""
 
-    Attributes
-    ----------
-    function : as the given one, with a column of modes as its last input.
-    surfaces : from the same inputs to the column g.
-    choices : from the given function's inputs to the modes they have by themselves.
-    names : of the surfaces, for messages.
-    levels : for each `floor` the numbers of its two surfaces; the levels stand behind the modes, in this order.
-    """
-
-    function: Any
-    surfaces: Any
-    choices: Any
     names: tuple[str, ...]
-    levels: tuple[tuple[int, int], ...]
+    levels: tuple[tuple[int, int], ...] = ()
 
     @property
     def size(self) -> int:
@@ -88,6 +78,33 @@ class Switching:
                 modes[k] += step
                 modes[below], modes[above] = 1.0, -1.0
         return modes
+
+
+def kept_layout(key: str, make: Callable[[], ModeLayout]) -> ModeLayout:
+    """The layout that is kept with the compiled code under a key; it is made where there is none."""
+
+    def made() -> tuple[dict[str, Any], bytes]:
+        layout = make()
+        return {"names": list(layout.names), "levels": [list(pair) for pair in layout.levels]}, b""
+
+    facts = store.entry(f"modes {key}", {"identity": "modes"}, made).facts
+    return ModeLayout(tuple(facts["names"]), tuple((k, n) for k, n in facts["levels"]))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Switching(ModeLayout):
+    """A function whose choices are an input.
+
+    Attributes
+    ----------
+    function : as the given one, with a column of modes as its last input.
+    surfaces : from the same inputs to the column g.
+    choices : from the given function's inputs to the modes they have by themselves.
+    """
+
+    function: Any
+    surfaces: Any
+    choices: Any
 
 
 def switching(f: Any) -> Switching:
@@ -119,11 +136,11 @@ def switching(f: Any) -> Switching:
     given = column(empty, *modes)
     g = column(empty, *(frozen.surfaces[k].g for k in surfaces))
     return Switching(
-        function("frozen", frozen.outputs, f.name_out(), given),
-        function("surfaces_of", [casadi.densify(g)], ["g"], given),
-        function("choices_of", [casadi.densify(column(empty, *choices))], ["modes"]),
         tuple(frozen.surfaces[k].text for k in surfaces),
         tuple((place[frozen.levels[k].below], place[frozen.levels[k].above]) for k in levels),
+        function=function("frozen", frozen.outputs, f.name_out(), given),
+        surfaces=function("surfaces_of", [casadi.densify(g)], ["g"], given),
+        choices=function("choices_of", [casadi.densify(column(empty, *choices))], ["modes"]),
     )
 
 

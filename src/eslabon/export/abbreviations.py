@@ -50,8 +50,8 @@ def recurring_sum(lines: Lines, but: set[Any]) -> Any:
     """The sum without some symbols that costs the most operations by being written again and again, or None."""
     times = Counter(p for p in _parts(lines) if p.is_Add and not p.free_symbols & but)
     saved = {e: (n - 1) * operations(e) for e, n in times.items()}
-    best = max(saved, key=lambda e: (saved[e], str(e)), default=None)
-    return best if best is not None and saved[best] >= WORTH else None
+    most = max(saved.values(), default=0)
+    return max((e for e, n in saved.items() if n == most), key=str) if most >= WORTH else None
 
 
 def _parts(lines: Lines) -> Iterator[Any]:

@@ -75,14 +75,15 @@ class Called(Measure):
         return known[m.digest]
 
     def with_columns(self, m: Mechanism, designs: Designs) -> Measure:
+        """The same with its columns as data, which another process need not find out."""
         as_mechanism(m)
         designs = as_designs(designs)
-        if self.given is not None or self._nominal(m) is not None:
+        if self.given is not None:
             return self
+        found = self._nominal(m)
         for k in range(min(number_of(designs), self.together())):
-            if (found := self._gives(m, designs, k)) is not None:
-                return Called(self.function, self.title, found)
-        return self
+            found = found or self._gives(m, designs, k)
+        return self if found is None else Called(self.function, self.title, found)
 
     def _gives(
         self, m: Mechanism, designs: Designs | None = None, k: int = 0

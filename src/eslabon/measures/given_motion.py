@@ -21,9 +21,11 @@ from eslabon.measures.prescribed_designs import completed_designs, followed_desi
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import values_by_joint
 from eslabon.motion.interpolation import formula_in_time
+from eslabon.motion.measured_tables import read_joint_table
 from eslabon.motion.motion_forms import WORDS, spline_rates
 from eslabon.motion.paths.frame_path import Path, Samples
 from eslabon.motion.paths.joint_path import JointPath
+from eslabon.motion.signal_files import as_path
 from eslabon.motion.trajectory import Trajectory
 from eslabon.solve.constraints.closure_violation import check_closed
 from eslabon.solve.designs import depended_on, limiting
@@ -266,7 +268,7 @@ def _joint_states(
     motion: Any, joints: tuple[str, ...] | None, guess: Any, passive: str
 ) -> JointStates:
     if isinstance(motion, str | FilePath):
-        motion = Trajectory.load(motion)
+        motion, joints = _of_file(motion, joints)
     if isinstance(motion, Mapping) and set(motion) <= set(WORDS) and "q" in motion:
         parts = [motion.get(x) for x in "tqva"]
     elif all(hasattr(motion, x) for x in "tqva"):
@@ -307,6 +309,14 @@ def _joint_states(
             )
     v, a = (x if x is None else np.broadcast_to(x, (len(q), x.shape[1])) for x in (v, a))
     return JointStates(q, v, a, t, joints, guess, passive)
+
+
+def _of_file(path: Any, joints: tuple[str, ...] | None) -> tuple[Any, tuple[str, ...] | None]:
+    """What a file holds, a motion that was saved or a table of what was measured, and the joints that it tells."""
+    if as_path(path).suffix.lower() != ".csv":
+        return Trajectory.load(path), joints
+    found = read_joint_table(path)
+    return (found, joints) if isinstance(found, Trajectory) else (found[0], joints or found[1])
 
 
 def _guess(guess: Any) -> Any:

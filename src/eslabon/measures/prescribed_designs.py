@@ -25,7 +25,7 @@ from eslabon.solve.rates import COMPLETION, Rates, rates
 from eslabon.solve.solve_options import Options
 from eslabon.solve.target import Target
 
-JUMP = 0.3  # rad or m between where the velocities lead and the next configuration
+JUMP = 0.3  # rad, or m over L, between where the velocities lead and the next configuration
 
 
 def completed_designs(
@@ -120,7 +120,8 @@ def _singular_frame(condition: Floats) -> dict[int, str]:
 
 def _jumping(m: Mechanism, q: Floats, v: Floats, t: Floats) -> dict[int, str]:
     ahead = np.diff(t)[:, None] * (v[:, 1:] + v[:, :-1]) / 2
-    jumps = np.any(np.abs(difference(m, q[:, 1:], q[:, :-1]) - ahead) > JUMP, axis=-1)
+    off = (difference(m, q[:, 1:], q[:, :-1]) - ahead) * velocity_scales(m)
+    jumps = np.any(np.abs(off) > JUMP, axis=-1)
     said = "jumps to another branch, or moves too fast to tell, between states {} and {}; take more samples."
     return {
         i: said.format(int(jumps[i].argmax()), int(jumps[i].argmax()) + 1) for i in _rows(jumps)

@@ -141,8 +141,16 @@ def limits(m: Model) -> tuple[np.ndarray, np.ndarray]:
 
 
 def periodic(m: Model) -> np.ndarray:
-    """Which coordinates are angles whose whole turn changes nothing."""
+    """Which coordinates are angles that look alike after a whole turn."""
     return np.array([c.periodic for j in m.joints for c in j.kind.coordinates], dtype=bool)
+
+
+def free_to_turn(m: Model) -> np.ndarray:
+    """Which of them can be turned about alone: a turn of a coupled or driven joint moves other joints,
+    or leaves it elsewhere than its drive has it."""
+    tied = {name for c in m.couplings for name in (c.joint, c.source)}
+    alone = [j.name not in tied for j in m.joints for _ in j.kind.coordinates]
+    return periodic(m) & np.array(alone, dtype=bool)
 
 
 def angles(m: Model) -> np.ndarray:

@@ -209,6 +209,60 @@ def call(function: str, *arguments: NumberLike) -> Number:
     return _combine(function, *(number(a) for a in arguments))
 
 
+@cache
+def inverse(law: Number, letter: str, answer: str) -> Number | None:
+    """The inverse of y = law(letter), in the name of y: None unless the letter stands in it once, and every operation on the
+    way has one inverse on all numbers that it gives.
+
+    >>> inverse(number("i0*(exp(e/v) - 1)"), "e", "f")
+    ParameterExpression('log(f/i0 + 1)*v')
+    >>> inverse(number("k*q**3"), "q", "e"), inverse(number("q**2"), "q", "e")
+    (ParameterExpression('sign(e/k)*abs(e/k)**0.3333333333333333'), None)
+    """
+    made: Number = parameter(answer)
+    left: Any = law
+    names = [*law.names()] if isinstance(law, ParameterExpression) else []
+    if names.count(letter) != 1 or answer in names:
+        return None
+    while left != parameter(letter):
+        place = next(
+            k
+            for k, a in enumerate(left.arguments)
+            if isinstance(a, ParameterExpression) and letter in a.names()
+        )
+        step = _INVERSES.get((left.operation, place))
+        others = [a for k, a in enumerate(left.arguments) if k != place]
+        found = None if step is None else step(made, *others)
+        if found is None:
+            return None
+        made, left = found, left.arguments[place]
+    return made
+
+
+def _odd_root(y: Number, power: Number) -> Number | None:
+    if not isinstance(power, float) or power % 2 != 1 or power < 0:
+        return None
+    return call("sign", y) * call("abs", y) ** (1 / power)
+
+
+# By operation and place: what stands there, from what the operation gives and what stands elsewhere.
+_INVERSES: dict[tuple[str, int], Callable[..., Number | None]] = {
+    ("+", 0): lambda y, b: y - b,
+    ("+", 1): lambda y, a: y - a,
+    ("-", 0): lambda y, b: y + b,
+    ("-", 1): lambda y, a: a - y,
+    ("*", 0): lambda y, b: y / b,
+    ("*", 1): lambda y, a: y / a,
+    ("/", 0): lambda y, b: y * b,
+    ("/", 1): lambda y, a: a / y,
+    ("neg", 0): lambda y: -y,
+    ("**", 0): _odd_root,
+    ("exp", 0): lambda y: call("log", y),
+    ("log", 0): lambda y: call("exp", y),
+    ("tanh", 0): lambda y: call("log", (1 + y) / (1 - y)) / 2,
+}
+
+
 def substitute(item: T, values: Mapping[str, float | Expression]) -> T:
     """The item with every expression in it evaluated: the same dataclasses and tuples, now of plain
     values."""

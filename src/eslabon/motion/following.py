@@ -6,7 +6,6 @@ from typing import Any
 
 from eslabon.model import Model
 from eslabon.motion.signals import Statistics
-from eslabon.motion.simulation.applied_system import System
 from eslabon.motion.trajectory import Trajectory, columns
 from eslabon.solve import path_following
 
@@ -28,5 +27,5 @@ def follow(
     words = ("q", "v", "a", "distance", "angle", "slip", "condition")
     groups = {word: getattr(made, word) for word in words}
     assert made.t is not None  # those of the path
-    system = System(made.model)  # the design that was asked for
-    return Trajectory(made.t, groups, columns(m), m.name, {}, Statistics("follow"), system)
+    design = made.model  # that was asked for
+    return Trajectory(made.t, groups, columns(m), m.name, {}, Statistics("follow"), design)

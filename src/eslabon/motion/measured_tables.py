@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,39 @@ def read_table(m: Model, path: str | Path, needed: tuple[str, ...]) -> Trajector
 
     Of joints with several degrees of freedom the names are `joint.q.name`; units may be left out. With loops the coordinates of the
     actuated joints are enough."""
+    rows = _rows(path)
+    if rows[0][-1].startswith("sha256 "):  # as `Trajectory.save` wrote it, so that damage shows
+        return Trajectory.load(path)
+    found = _headings(path, rows[0], lambda name: _known_joint(m, path, name))
+    return _columns(m, _Table(path, rows), found, needed)
+
+
+def read_joint_table(path: str | Path) -> Trajectory | tuple[dict[str, Any], tuple[str, ...]]:
+    """The same where no mechanism is known yet: times and q, and v and a where all joints have them, and the joints that have a
+    column of q."""
+    rows = _rows(path)
+    if rows[0][-1].startswith("sha256 "):
+        return Trajectory.load(path)
+    found = _headings(path, rows[0])
+    table = _Table(path, rows)
+    joints = tuple(dict.fromkeys(joint for what, joint, _ in found if what == "q"))
+    if not joints:
+        raise ReadError(
+            f"{path}: there is no column of a joint's coordinates, such as 'q1.q [rad]'."
+        )
+    made: dict[str, Any] = {"t": table.column(found["t", "", ""], "s")}
+    for what in ("q", "v", "a"):
+        own = {
+            joint: [k for key, k in found.items() if key[:2] == (what, joint)] for joint in joints
+        }
+        if all(own.values()):
+            columns = [table.column(k, None) for places in own.values() for k in places]
+            made[what] = np.stack(columns, axis=-1)
+    return made, joints
+
+
+def _rows(path: str | Path) -> list[list[str]]:
+    """The cells of a file, a line of names first."""
     try:
         rows = list(csv.reader(file_path(path).read_text(encoding="utf-8-sig").splitlines()))
     except (
@@ -46,28 +79,33 @@ def read_table(m: Model, path: str | Path, needed: tuple[str, ...]) -> Trajector
         why = str(getattr(error, "strerror", None) or error).rstrip(".")
         raise ReadError(f"{file_name(path)}: it cannot be read ({why}).") from None
     rows[:1] = [[from_inert(cell) for cell in row] for row in rows[:1]]
-    if not rows or not (time := [k for k, h in enumerate(rows[0]) if _TIME.fullmatch(h.strip())]):
+    if not rows or not any(_TIME.fullmatch(h.strip()) for h in rows[0]):
         raise ReadError(
             f"{path}: the first line names the columns, one of them 't' or 't [s]'; there is none."
         )
-    if rows[0][-1].startswith("sha256 "):  # as `Trajectory.save` wrote it, so that damage shows
-        return Trajectory.load(path)
+    return rows
+
+
+def _headings(
+    path: str | Path, names: list[str], check: Callable[[str], None] = lambda name: None
+) -> dict[tuple[str, str, str], int]:
+    """The columns by what they hold, of which joint, and the name of a coordinate."""
     found: dict[tuple[str, str, str], int] = {}
-    for k, heading in enumerate(rows[0]):
+    for k, heading in enumerate(names):
         parts = _HEADING.fullmatch(heading.strip())
-        if parts is None and k not in time:
+        if parts is None and not _TIME.fullmatch(heading.strip()):
             continue
         if parts is not None:
-            _known_joint(m, path, parts["joint"])
+            check(parts["joint"])
         key = (
             ("t", "", "") if parts is None else (parts["what"], parts["joint"], parts["name"] or "")
         )
         if key in found:
             raise ReadError(
-                f"{path}: the columns {format_value(rows[0][found[key]])} and {format_value(heading)} are the same quantity; leave one out."
+                f"{path}: the columns {format_value(names[found[key]])} and {format_value(heading)} are the same quantity; leave one out."
             )
         found[key] = k
-    return _columns(m, _Table(path, rows), found, needed)
+    return found
 
 
 @dataclass(frozen=True)
@@ -77,8 +115,8 @@ class _Table:
     path: str | Path
     rows: list[list[str]]
 
-    def column(self, k: int, unit: str) -> Floats:
-        """The numbers of a column, in the SI unit."""
+    def column(self, k: int, unit: str | None) -> Floats:
+        """The numbers of a column, in the SI unit, which is that of its heading if none is told."""
         factor = self._factor(k, unit)
         try:
             return factor * np.array([float(row[k]) for row in self.rows[1:] if row])
@@ -90,13 +128,18 @@ class _Table:
                 f"{self.path}: line {bad} has no number under {format_value(self.rows[0][k])}."
             ) from None
 
-    def _factor(self, k: int, unit: str) -> float:
+    def _factor(self, k: int, unit: str | None) -> float:
         parts = (_TIME if unit == "s" else _HEADING).fullmatch(self.rows[0][k].strip())
         given = ((parts["unit"] or "") if parts else "").strip()
-        if given and given not in UNITS[unit]:
-            heading, known = format_value(self.rows[0][k]), suggest(given, UNITS[unit])
+        units = (
+            {n: f for own in UNITS.values() for n, f in own.items()}
+            if unit is None
+            else UNITS[unit]
+        )
+        if given and given not in units:
+            heading, known = format_value(self.rows[0][k]), suggest(given, units)
             raise ReadError(f"{self.path}: {heading} is in a unit that does not fit it{known}")
-        return UNITS[unit].get(given, 1.0)
+        return units.get(given, 1.0)
 
 
 def _known_joint(m: Model, path: str | Path, name: str) -> None:

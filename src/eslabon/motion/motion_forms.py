@@ -26,7 +26,6 @@ from eslabon.motion.paths.frame_path import Path as FramePath
 from eslabon.motion.paths.frame_path import Samples
 from eslabon.motion.paths.joint_path import JointPath
 from eslabon.motion.signals import Statistics
-from eslabon.motion.simulation.applied_system import System
 from eslabon.motion.trajectory import Trajectory, columns
 
 SAMPLES = 101  # of a path
@@ -124,7 +123,7 @@ def _made(
     joints = None if _whole(m, groups["q"].shape[-1]) else tuple(m.actuated)
     own = {word: np.array(x) for word, x in groups.items()}
     return Trajectory(
-        np.array(t), own, columns(m, joints), m.name, {}, Statistics(what), System(m), source
+        np.array(t), own, columns(m, joints), m.name, {}, Statistics(what), m, source=source
     )
 
 
@@ -158,7 +157,7 @@ def _fitting(m: Model, motion: Trajectory) -> Trajectory:
         raise ModelError(
             f"{motion!r} has other joints than {m.name}; it is another mechanism's motion."
         )
-    return motion if motion.system is not None else replace(motion, system=System(m))
+    return motion if motion.m is not None else replace(motion, m=m)
 
 
 def _require_closed(m: Model, motion: Trajectory) -> None:

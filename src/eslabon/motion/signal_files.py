@@ -104,7 +104,7 @@ def _npz(motion: Trajectory) -> bytes:
 def _known_groups(motion: Trajectory) -> dict[str, Floats]:
     """All that a motion holds, with the accelerations and the energy that follow from it."""
     groups = dict(motion.groups)
-    if motion.system is not None and motion.whole and "v" in groups:
+    if motion.m is not None and motion.whole and "v" in groups:
         if "a" in groups or "tau" in groups:
             groups["a"] = motion.a
         groups["energy"] = np.stack(motion.energy, axis=-1)

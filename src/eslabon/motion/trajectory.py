@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,13 +25,12 @@ from eslabon.motion.interpolation import (
     coordinates_in_time,
     orientations_in_time,
 )
+from eslabon.motion.loads import NO_LOADS, Loads
 from eslabon.motion.signals import MissingSignalError, Signals
 from eslabon.numerics.scalars import casadi
 
 if TYPE_CHECKING:
     from eslabon.drawing.animation import Animation
-    from eslabon.motion.simulation.applied_system import System
-    from eslabon.motion.simulation.controller_memory import Memory
 
 ACCELERATION = {"rad/s": "rad/s²", "m/s": "m/s²"}  # the units that go with a velocity's
 FORCE = {"rad/s": "N m", "m/s": "N"}
@@ -41,26 +40,6 @@ SHOWN = {
     "actuators' forces": "tau",
 }  # in a notebook, by title
 OUTSIDE = 1e-9  # of its span: times beyond it by less are its ends
-
-
-class Outcome(NamedTuple):
-    """What a run made: times, states (..., times, n), what it took, for each event the times and states of its occurrences; of
-    what a law that is sampled or written in Python drove it with, the forces that acted and those asked for; the states
-    of a law; and the accelerations, where modes decide about them."""
-
-    t: Floats
-    x: Floats
-    steps: int
-    evaluations: int
-    events: Mapping[str, tuple[Floats, Floats]] = {}
-    tau: Floats | None = None
-    asked: Floats | None = None
-    state: Floats | None = None
-    a: Floats | None = None
-
-    def remembering(self, memory: Memory) -> Outcome:
-        """With what a law remembered."""
-        return self._replace(tau=memory.acting, asked=memory.asked, state=memory.state)
 
 
 def columns(m: Model, joints: tuple[str, ...] | None = None) -> dict[str, tuple[SignalColumn, ...]]:
@@ -117,7 +96,8 @@ class Trajectory(Signals):
     array([-0.371, -0.222])
     """
 
-    system: System | None = None  # what moves; None for a motion from a file
+    m: Model | None = None  # what moves; None for a motion from a file
+    loads: Loads = NO_LOADS
     source: TimeFunction | None = None  # the motion at any time, where it is known exactly
 
     @property
@@ -171,11 +151,6 @@ class Trajectory(Signals):
         return self.group("condition")
 
     @property
-    def m(self) -> Model | None:
-        """The mechanism that moves; None for a motion from a file."""
-        return None if self.system is None else self.system.m
-
-    @property
     def joints(self) -> tuple[str, ...]:
         """The joints whose coordinates these are: all, or the actuated ones."""
         return tuple(dict.fromkeys(c.joint for c in self.columns["q"]))
@@ -187,9 +162,9 @@ class Trajectory(Signals):
 
     # -- what follows from the states ---------------------------------------------------------------------------
 
-    def _system(self, what: str) -> System:
+    def _mechanism(self, what: str) -> Model:
         """What moves, for a quantity that follows from the states of all joints."""
-        if self.system is None:
+        if self.m is None:
             raise ModelError(
                 f"{self!r} has no {what}: it comes from a file, which does not hold its mechanism."
             )
@@ -197,7 +172,7 @@ class Trajectory(Signals):
             raise ModelError(
                 f"{self!r} has no {what}: it tells the actuated joints alone; completed() finds the others."
             )
-        return self.system
+        return self.m
 
     @cached_property
     def a(self) -> Floats:
@@ -211,8 +186,8 @@ class Trajectory(Signals):
             return self.groups["a"]
         if "tau" not in self.groups:
             raise MissingSignalError(f"{self!r} holds no accelerations.")
-        made = self._system("accelerations").accelerations(self.t, self.q, self.v, self.tau)
-        return _read_only(made)
+        m, of = self._mechanism("accelerations"), _quantities()
+        return _read_only(of.accelerations(m, self.loads, self.t, self.q, self.v, self.tau))
 
     @cached_property
     def coupling_forces(self) -> Floats:
@@ -225,10 +200,10 @@ class Trajectory(Signals):
         >>> m.simulate([0.0], None, 1.0, method="rk4", step=0.01).coupling_forces[-1].round(3)
         array([0.3])
         """
-        system = self._system("coupling forces")
-        if not system.m.couplings:
+        m, of = self._mechanism("coupling forces"), _quantities()
+        if not m.couplings:
             raise ModelError(f"{self!r} has no coupling forces: its mechanism has no couplings.")
-        return _read_only(system.coupling_forces(self.t, self.q, self.v, self.tau))
+        return _read_only(of.coupling_forces(m, self.loads, self.t, self.q, self.v, self.tau))
 
     @cached_property
     def reactions(self) -> Floats:
@@ -240,8 +215,8 @@ class Trajectory(Signals):
         >>> m.simulate([0.0, 0.0], None, 0.1).reactions[0, 0, 3:].round(3) + 0.0      # it carries both bars
         array([ 0.  , 19.62,  0.  ])
         """
-        system = self._system("reactions")
-        return _read_only(system.reactions(self.t, self.q, self.v, self.a, self.tau))
+        m, of = self._mechanism("reactions"), _quantities()
+        return _read_only(of.reactions(m, self.loads, self.t, self.q, self.v, self.a, self.tau))
 
     @cached_property
     def energy(self) -> Energy:
@@ -254,7 +229,8 @@ class Trajectory(Signals):
         """
         both = self.groups.get("energy")
         if both is None:
-            both = _read_only(self._system("energy").energy(self.q, self.v))
+            m = self._mechanism("energy")
+            both = _read_only(_quantities().energy(m, self.loads, self.q, self.v))
         return Energy(both[..., 0], both[..., 1])
 
     @property
@@ -408,9 +384,7 @@ class Trajectory(Signals):
 
     def _some(self, index: Any) -> Self:
         part = super()._some(index)
-        if self.system is None:
-            return part
-        return _with_known(replace(part, system=self.system.pick(self.batch, index)), part)
+        return _with_known(replace(part, loads=self.loads.pick(self.batch, index)), part)
 
     def _part(self, cut: Callable[[Floats], Floats], **changed: Any) -> Self:
         part = super()._part(cut, source=None, **changed)
@@ -543,6 +517,13 @@ class Trajectory(Signals):
         ['q1 [rad]']
         """
         return figure(self, what=what, joints=joints, theme=theme, path=path)
+
+
+def _quantities() -> Any:
+    """The formulas of a motion, which are above it."""
+    from eslabon.motion import motion_quantities
+
+    return motion_quantities
 
 
 def _symbols(x: Any, name: str, size: int) -> Any:

@@ -27,7 +27,7 @@ from eslabon.model.scale import characteristic_length
 from eslabon.numerics.scalars import casadi
 from eslabon.optimize.prescribed_motion import Prescribed
 from eslabon.solve.constraints.independent_coordinates import partition
-from eslabon.solve.singular.actuated_motions import all_errors_close, measured_bodies
+from eslabon.solve.singular.actuated_motions import error_rows, measured_bodies
 from eslabon.solve.singular.conditions import PARTS, reachable_twists
 from eslabon.solve.singular.parallel_condition import symbolic_parallel_condition
 
@@ -98,14 +98,9 @@ class InstantEquations:
 
     def parallel_conditioning(self) -> Any:
         """k + 1/k, where 1/k is the parallel condition of `m.conditions`."""
-        if not all_errors_close(self.m):
-            raise ModelError(
-                f"the parallel condition of {self.m.name} has no expression, since its constraints are redundant in space or its "
-                "actuators more than its degrees of freedom; ask for another quantity, or sweep m.conditions."
-            )
         m = self.m.with_symbols(self.parameters)
         unit, measured = characteristic_length(m), measured_bodies(self.m)
-        c = symbolic_parallel_condition(m, self.q, unit, measured, partition(self.m).rows)
+        c = symbolic_parallel_condition(m, self.q, unit, measured, error_rows(self.m))
         return c + 1 / c
 
     def serial_conditioning(self, frame: str, part: str) -> Any:

@@ -19,7 +19,7 @@ from eslabon.formulas.linear_solvers import OrthogonalFactors
 from eslabon.formulas.motion_state import Method, MotionState
 from eslabon.mechanism import Mechanism
 from eslabon.model.configuration import difference, lengths_of_quaternions
-from eslabon.model.scale import velocity_scales
+from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.scalars import casadi
 from eslabon.optimize.design_quantities import DesignState, said_by
 from eslabon.optimize.motion_limits import (
@@ -37,6 +37,8 @@ from eslabon.optimize.motion_limits import (
 from eslabon.optimize.repeated_function import Repeated
 from eslabon.solve.constraints.closed_configurations import generic
 from eslabon.solve.constraints.constraint_structure import structure
+from eslabon.solve.singular.actuated_motions import error_rows, measured_bodies
+from eslabon.solve.singular.parallel_condition import symbolic_parallel_condition
 
 OBJECTIVES = ("time", "energy", "effort", "jerk")
 ROUNDED = (
@@ -185,10 +187,12 @@ class Loops:
 
     @property
     def conditioning(self) -> Any:
-        """The reciprocal condition number of the loops, in parts of that of an ordinary configuration."""
-        e = list(self.partition.dependent)
-        condition = OrthogonalFactors(self.J[:, e]).condition(velocity_scales(self.m)[e])
-        usual = float(casadi.Function("usual", [self.q], [condition])(generic(self.m)))
+        """The parallel condition of `m.conditions`, in parts of that of an ordinary configuration."""
+        m = self.m
+        condition = symbolic_parallel_condition(
+            m, self.q, characteristic_length(m), measured_bodies(m), error_rows(m)
+        )
+        usual = float(casadi.Function("usual", [self.q], [condition])(generic(m)))
         return condition / usual
 
     def forces(self) -> Any:

@@ -13,7 +13,7 @@ from eslabon.formulas.kinematics.closure import row_names
 from eslabon.model import Model
 from eslabon.model.scale import velocity_scales
 from eslabon.numerics.continuation import Crossing
-from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, SINGULAR
+from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, ROUND_OFF, SINGULAR
 from eslabon.solve.constraints.closed_configurations import (
     generic,
     jacobian_at,
@@ -143,6 +143,8 @@ def check_rates(m: Model, problem: Problem, made: Rates, o: Options) -> None:
     change = np.maximum(np.abs(made.a * scales).max(axis=-1, initial=0.0), speed**2)
     bad = ~(made.acceleration_slip <= ACCEPTED_VIOLATION * change)
     bad |= ~(made.slip <= ACCEPTED_VIOLATION * speed)
+    # What rounds to rest, such as the velocities of a structure, is rest.
+    bad &= np.maximum(made.slip, made.acceleration_slip) > ROUND_OFF
     bad &= np.isfinite(made.v).all(axis=-1)
     if (
         problem.rows and singular != "error"

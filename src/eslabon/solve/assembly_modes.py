@@ -10,7 +10,6 @@ import numpy as np
 
 from eslabon.answers import Answer, Block, Column, Message, Table
 from eslabon.arguments import Floats, flag
-from eslabon.compiler.evaluate import evaluate
 from eslabon.errors import AssemblyError, ModelError
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_names, difference, integrate
@@ -19,7 +18,7 @@ from eslabon.numerics.ordering import stable_order
 from eslabon.numerics.tolerances import DISTINCT
 from eslabon.solve.assembly_messages import refuse
 from eslabon.solve.branch_assembly import Assembly
-from eslabon.solve.configurations import FINGERPRINT, distinct
+from eslabon.solve.configurations import distinct, distinct_marks
 from eslabon.solve.constraints.closed_configurations import unclosed
 from eslabon.solve.constraints.independent_coordinates import partition
 from eslabon.solve.designs import DESCRIBED, one_design
@@ -126,8 +125,7 @@ def _distinct(m: Model, holding: Problem, closed: Floats, passive: bool) -> Floa
     near[:, places] = closed[:, places]
     found = near[distinct(near, Ranges.of(m).apart, DISTINCT)]
     if passive:
-        marks = np.asarray(evaluate(m, FINGERPRINT)(found)).reshape(len(found), -1)
-        found = found[distinct(marks, lambda a, b: np.abs(a - b).max(axis=-1), DISTINCT)]
+        found = found[distinct_marks(m, found)]
     return found
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
+from eslabon.arguments import Floats
 from eslabon.errors import InputError
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def flattened(**given: tuple[Floats, int]) -> tuple[tuple[int, ...], list[Floats]]:

@@ -10,12 +10,14 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.errors import AssemblyError, ModelError
+from eslabon.formulas.kinematics.closure import row_names
 from eslabon.model import Model
-from eslabon.model.configuration import normalize
+from eslabon.model.configuration import integrate, normalize
 from eslabon.model.memory import per_model
-from eslabon.model.scale import row_units
+from eslabon.model.scale import row_units, velocity_scales
 from eslabon.model.validation import TIME
 from eslabon.numerics.continuation import Crossing
+from eslabon.numerics.subspaces import pseudo_inverse
 from eslabon.numerics.tolerances import CONVERGED
 from eslabon.solve.assembly_messages import (
     describe_prescribed,
@@ -28,6 +30,7 @@ from eslabon.solve.branch_kernels import NEAR_BRANCH
 from eslabon.solve.configurations import Configurations
 from eslabon.solve.constraints.closed_configurations import (
     close_each,
+    closure_at,
     residuals_at,
     unclosed,
 )
@@ -36,11 +39,10 @@ from eslabon.solve.determinacy import determinacy
 from eslabon.solve.kernels import MISSED
 from eslabon.solve.problem import CLOSURE_ALONE, Problem
 from eslabon.solve.ranges import TURN, Ranges
-from eslabon.solve.solve_options import Options
+from eslabon.solve.solve_options import PLAIN, Options
 from eslabon.solve.solver import Lanes, Solver, follow
 
 NEARER = 0.1  # of what a guess violates the described design by: where it is taken to be of its own
-POSE_RESTARTS = 20  # for targets that no straight way leads to
 
 
 class NearBranch:
@@ -81,7 +83,7 @@ def assembled(
 ) -> Configurations:
     """Closed configurations for values (..., size), or with continuation for motions (..., rows, size)."""
     ranges = Ranges.of(m) if o.limits else Ranges.of(m).unlimited
-    if o.parameters is None and not o.continuation and m.closed:
+    if o.parameters is None and not o.continuation and m.closed and o.tolerance >= CONVERGED:
         near = NearBranch.of(m, problem)(guess, x, o.limits)
         if near is not None:
             return Configurations(near, np.True_, 0.0, 0.0, 1)
@@ -104,7 +106,7 @@ def assembled(
     if not len(begin):
         nothing = np.zeros(shape)
         return Configurations(np.zeros((*shape, m.nq)), nothing > 0, nothing, nothing, nothing)
-    task = Assembly(m, problem, ranges, strict)
+    task = Assembly(m, problem, ranges, strict, o)
     q, size, crossings = task.solve(begin.copy(), goal, Designs(designs.names, p))
     singular = o.singular or "warn"
     if singular != "ignore" and strict:
@@ -125,8 +127,10 @@ def moving_designs(m: Model, problem: Problem, designs: Designs) -> Designs:
 class Assembly:
     """A problem of a mechanism, within which ranges, and whether what cannot be is an error."""
 
-    def __init__(self, m: Model, problem: Problem, ranges: Ranges, strict: bool = True) -> None:
-        self.m, self.problem, self.ranges, self.strict = m, problem, ranges, strict
+    def __init__(
+        self, m: Model, problem: Problem, ranges: Ranges, strict: bool = True, o: Options = PLAIN
+    ) -> None:
+        self.m, self.problem, self.ranges, self.strict, self.o = m, problem, ranges, strict, o
         self.held = problem.coordinates(m)
         self.ends: dict[int, Floats] = {}  # where branches end on the way, by lane
 
@@ -138,14 +142,23 @@ class Assembly:
         goal = self.admitted(goal)
         q, size, crossings = self._reached(begin, goal, designs)
         q, size = self._within(q, size, goal, designs)
-        if self.strict and unclosed(self.m, size).any():
+        if self.strict and self._missed(size).any():
             flat = goal.reshape(size.size, goal.shape[-1])
             own = designs.reshaped(size.size)
-            k = int(np.flatnonzero(unclosed(self.m, size.ravel()))[0])
+            k = int(np.flatnonzero(self._missed(size.ravel()))[0])
             end = self.ends.get(k // size.shape[1])
             at = q.reshape(size.size, self.m.nq)
             refuse(self.m, self.problem, at, size.ravel(), flat, own, end)
         return q, size, crossings
+
+    def _missed(self, size: Floats) -> Any:
+        """Which rows are not as near as the tolerance says."""
+        if self.o.tolerance == CONVERGED:
+            return unclosed(self.m, size)
+        return ~(size < self.o.tolerance)
+
+    def _solver(self, problem: Problem, ranges: Ranges, designs: Designs) -> Solver:
+        return Solver(self.m, problem, ranges, names=designs.names, threads=self.o.threads)
 
     def answer(
         self, q: Floats, size: Floats, goal: Floats, designs: Designs, shape: tuple[int, ...]
@@ -154,7 +167,7 @@ class Assembly:
         m, nq = self.m, self.m.nq
         flat, x = q.reshape(size.size, nq), goal.reshape(size.size, goal.shape[-1])
         own = designs.reshaped(size.size) if designs.names else DESCRIBED
-        good = ~unclosed(m, size) & self.ranges.contain(q)
+        good = ~self._missed(size) & self.ranges.contain(q)
         distance, angle = np.zeros((2, size.size))
         if self.problem.rows:
             native = evaluate(m, MISSED, own.names, problem=self.problem)
@@ -185,7 +198,7 @@ class Assembly:
             return self._row_by_row(begin, goal, designs)
         start, own = self.started(begin, designs[:, 0])
         turns = self._whole_turns(start, goal)
-        track = follow(m, problem, start, goal - turns, designs, own)
+        track = follow(m, problem, start, goal - turns, designs, own, self.o.threads)
         q = track.q
         q[..., self.held] = np.where(
             track.lost[..., None], q[..., self.held], goal[..., : len(self.held)]
@@ -225,7 +238,8 @@ class Assembly:
     def _closed(self, holding: Problem, q: Floats, guess: Floats, designs: Designs) -> Floats:
         """Closed configurations next to q that keep held joints where they are; else, with all free,
         next to the guess."""
-        solver = Solver(self.m, holding, self.ranges, names=designs.names)
+        solver = self._solver(holding, self.ranges, designs)
+        q = self._with_drives(holding, q, designs)
         x = q[:, holding.coordinates(self.m)]
         found = solver.search(Lanes(q, x, designs.values), guessed=True, restarts=0)
         lost = np.flatnonzero(unclosed(self.m, np.sqrt(found.error)))
@@ -234,6 +248,22 @@ class Assembly:
             open_ = unclosed(self.m, np.sqrt(error))
             found.q[lost] = np.where(open_[:, None], guess[lost], near)
         return found.q
+
+    def _with_drives(self, holding: Problem, q: Floats, designs: Designs) -> Floats:
+        """Configurations whose coupled joints are where their couplings have them: these are linear, so
+        that a drive at a far instant takes one step for all its turns."""
+        m = self.m
+        if not m.couplings:
+            return q
+        rows = slice(len(row_names(m)) - len(m.couplings), None)
+        phi, J = closure_at(m, q, designs)
+        far = np.flatnonzero(np.abs(phi[:, rows]).max(axis=-1) > TURN / 2)
+        J = J[far][:, rows] / velocity_scales(m)
+        J[..., holding.velocities(m)] = 0.0
+        step = np.einsum("lij,lj->li", pseudo_inverse(J), phi[far][:, rows]) / velocity_scales(m)
+        q = q.copy()
+        q[far] = integrate(m, q[far], -step)
+        return q
 
     def started(self, begin: Floats, designs: Designs = DESCRIBED) -> tuple[Floats, Designs]:
         """Closed configurations to start from, and in which designs: the guesses where they close their
@@ -259,7 +289,7 @@ class Assembly:
             both = np.hstack([begin[lost], start[lost]])
             each, back = np.unique(both, axis=0, return_inverse=True)
             q, p = np.ascontiguousarray(each[:, : m.nq]), each[:, m.nq :]
-            free = Assembly(m, self.problem, self.ranges.unlimited)
+            free = Assembly(m, self.problem, self.ranges.unlimited, o=self.o)
             closed = free._closed(Problem(self.problem.held), q, q, Designs(designs.names, p))
             begin[lost] = closed[back.ravel()]
         return begin, Designs(designs.names, start)
@@ -285,11 +315,10 @@ class Assembly:
 
     def _directly(self, q: Floats, x: Floats, designs: Designs) -> tuple[Floats, Floats]:
         """Damped least squares straight to the values; for targets from other starts too."""
-        solver = Solver(self.m, self.problem, self.ranges.unlimited, names=designs.names)
+        solver = self._solver(self.problem, self.ranges.unlimited, designs)
         lanes = Lanes(q, x, designs.values)
-        found = solver.search(
-            lanes, guessed=True, restarts=POSE_RESTARTS if self.problem.rows else 0
-        )
+        restarts = self.o.restarts if self.problem.rows else 0
+        found = solver.search(lanes, guessed=True, restarts=restarts)
         near = np.flatnonzero((found.error > solver.goal) & (found.error < solver.settings.near))
         if len(near):
             found.q[near], _ = solver.refine(lanes.take(near)._replace(start=found.q[near]))
@@ -343,12 +372,12 @@ class Assembly:
     ) -> tuple[Floats, Floats]:
         """The same within the limits; what can close in another way takes it, else it is refused."""
         q = self._turned(q)
-        out = np.argwhere(~unclosed(self.m, size) & ~self.ranges.contain(q))
+        out = np.argwhere(~self._missed(size) & ~self.ranges.contain(q))
         if not len(out):
             return q, size
         at = tuple(out.T)
         found, left = self._inside(q[at], goal[at], designs[at], alone=q.shape[1] == 1)
-        lost = unclosed(self.m, left)
+        lost = self._missed(left)
         if self.strict and lost.any():
             where = tuple(out[int(np.argmax(lost))])
             many = f" ({int(lost.sum())} of {size.size} configurations)" if size.size > 1 else ""
@@ -367,8 +396,8 @@ class Assembly:
         open_ = determinacy(self.m, self.problem).open
         if not open_ and not (self.problem.rows and alone):
             return begin, np.full(len(begin), np.inf)
-        solver = Solver(self.m, self.problem, self.ranges, names=designs.names)
-        restarts = POSE_RESTARTS if self.problem.rows and alone else 0
+        solver = self._solver(self.problem, self.ranges, designs)
+        restarts = self.o.restarts if self.problem.rows and alone else 0
         found = solver.search(Lanes(begin, x, designs.values), guessed=True, restarts=restarts)
         inside = self.ranges.turned(found.q, begin)
         left = self._left(inside[:, None], x[:, None], designs[:, None])[:, 0]

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eslabon.answers import Answer
+from eslabon.arguments import Floats
+from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.kinematics.tree import on_body, placements
@@ -17,8 +18,7 @@ from eslabon.model import Model
 from eslabon.model.configuration import lengths, periodic
 from eslabon.model.scale import characteristic_length
 from eslabon.numerics.scalars import casadi
-
-Floats = NDArray[np.float64]
+from eslabon.numerics.tolerances import DISTINCT
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,6 +76,12 @@ def fingerprint(m: Model, q: Any) -> Any:
 
 
 FINGERPRINT = Formula("fingerprint", fingerprint, (Q,), (Argument("fingerprint", None),), rare=True)
+
+
+def distinct_marks(m: Model, q: Floats, most: float = np.inf) -> list[int]:
+    """Which configurations (k, nq) are not the same but for passive motions, those before the others."""
+    marks = np.asarray(evaluate(m, FINGERPRINT)(q)).reshape(len(q), -1)
+    return distinct(marks, lambda a, b: np.abs(a - b).max(axis=-1), DISTINCT, most)
 
 
 def distinct(

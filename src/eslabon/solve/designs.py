@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from eslabon.arguments import Floats, finite, mapping
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.errors import AssemblyError, InputError, InverseKinematicsError, ModelError
+from eslabon.errors import InputError, ModelError
 from eslabon.formulas.kinematics.closure import constraint
 from eslabon.formulas.kinematics.frames import chosen_frame, placement
 from eslabon.model import Model
@@ -135,25 +134,6 @@ def one_design(m: M, parameters: Any, verb: str) -> M:
             f"[m.variant({first}=x).{verb}(...) for x in values]."
         )
     return designs.mechanism(m)
-
-
-def each_design(
-    m: M, parameters: Any, answer: Callable[[M], Floats]
-) -> tuple[tuple[int, ...], list[Floats]]:
-    """The leading axes of designs, and the answers of their mechanisms, which share their native code; one that has none is
-    named."""
-    designs, made = designs_of(m, parameters), []
-    for at in np.ndindex(designs.lead):
-        try:
-            made.append(answer(designs[at].mechanism(m)))
-        except (AssemblyError, InverseKinematicsError, ModelError) as error:
-            if not designs.lead:
-                raise
-            which = at[0] if len(at) == 1 else at
-            raise type(error)(
-                f"{m.name}{designs[at].told} (design {which} of {prod(designs.lead)}): {error}"
-            ) from None
-    return designs.lead, made
 
 
 def _refuse_inadmissible(m: Model, designs: Designs) -> None:

@@ -16,8 +16,8 @@ from eslabon.model.memory import per_model
 from eslabon.numerics.ordering import stable_order
 from eslabon.numerics.tolerances import DISTINCT
 from eslabon.solve.batches import flattened
-from eslabon.solve.branch_assembly import assembled
-from eslabon.solve.configurations import FINGERPRINT, Configurations, distinct
+from eslabon.solve.branch_assembly import Assembly, assembled
+from eslabon.solve.configurations import Configurations, distinct, distinct_marks
 from eslabon.solve.constraints.closed_configurations import unclosed
 from eslabon.solve.designs import Designs, designs_of
 from eslabon.solve.determinacy import determinacy
@@ -107,8 +107,17 @@ class PoseSearch:
         ranges = Ranges.of(m) if limits else Ranges.of(m).unlimited
         self._solver = Solver(m, problem, ranges)
         self._native = evaluate(m, POSE_SEARCH, problem=problem).native
+        self._unmoved = self._solver.unmoved
         self._limits = ranges.lower, ranges.upper, float(ranges.are_limited)
         self._none, self._home = np.zeros((STARTS, m.nq)), m.home()
+
+    def _starts(self, x: Floats, guess: Floats | None, count: int) -> Floats:
+        """The starts nearest to a target; what does not move the frame is as guessed."""
+        solver = self._solver
+        begin = solver.starts.q[solver.starts.nearest_to_one(x * solver.weights, count)]
+        if guess is not None and self._unmoved.any():
+            begin[:, self._unmoved] = guess[self._unmoved]
+        return begin
 
     def __call__(self, pose: Floats, guess: Floats | None, tolerance: float, restarts: int) -> Any:
         """What the kernel gives; None where the general way has more to say."""
@@ -125,14 +134,12 @@ class PoseSearch:
         elif not (np.isfinite(pose).all() and np.abs(pose).max() <= LARGEST):
             return None
         reference = self._home if guess is None else guess
-        x = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3]])
-        lane = Lanes(reference[None], x[None], np.zeros((1, 0)))
         count = min(restarts + (guess is None), STARTS + 1)
-        starts = self._solver.nearest_starts(lane, 0, count, guess is not None)[0]
-        rows = self._none.copy()
-        rows[: count - 1] = starts[1:]
+        x = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3]])
+        begin, rows = self._starts(x, guess, count), self._none.copy()
+        rows[: count - 1] = begin[1:]
         found = self._native(
-            starts[0], pose, reference, rows, float(count), tolerance, *self._limits
+            begin[0], pose, reference, rows, float(count), tolerance, *self._limits
         )
         return (*found[:3], found[3] + steps, *found[4:]) if found[5] > 0 else None
 
@@ -185,9 +192,7 @@ def _one_each(solver: Solver, lanes: Lanes, guessed: bool, o: Options) -> Solved
     found = determinacy(m, problem) if m.closed else None
     if found is None or found.open or found.surplus or not len(lanes.x):
         return solver.solve(lanes, guessed, o.restarts)
-    from eslabon.solve.branch_assembly import Assembly
-
-    task = Assembly(m, problem, solver.ranges, strict=False)
+    task = Assembly(m, problem, solver.ranges, strict=False, o=o)
     designs = Designs(solver.names, lanes.p[:, None])
     q, _, _ = task.solve(lanes.start.copy(), lanes.x[:, None], designs)
     made = solver.verified(q[:, 0], lanes, np.zeros(len(q), dtype=np.int64))
@@ -232,8 +237,7 @@ def _different(m: Model, ranges: Ranges, q: Floats, most: float = np.inf) -> lis
     difference."""
     if not m.closed or not len(q):
         return distinct(q, ranges.apart, 1e3 * DISTINCT, most)
-    marks = np.asarray(evaluate(m, FINGERPRINT)(q)).reshape(len(q), -1)
-    return distinct(marks, lambda a, b: np.abs(a - b).max(axis=-1), DISTINCT, most)
+    return distinct_marks(m, q, most)
 
 
 def _refuse(

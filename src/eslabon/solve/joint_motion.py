@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eslabon.answers import Answer
-
-Floats = NDArray[np.float64]
+from eslabon.arguments import Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -144,7 +144,7 @@ def damped_step(
     """
     r, J = equations(m, q, x, problem, shared)
     free, error = problem.free(m), casadi.sumsqr(r)
-    v, pivots, motion = casadi.SX.zeros(m.nv), casadi.SX.ones(1), casadi.SX(0)
+    s, pivots = casadi.SX.zeros(m.nv), casadi.SX.ones(1)
     if free and J.shape[0]:
         J = per_speed(m, J)
         gradient = casadi.mtimes(J.T, r)
@@ -152,16 +152,24 @@ def damped_step(
         if limits is not None:
             J = casadi.mtimes(J, casadi.diag(_released(m, q, gradient, *limits)[free]))
         damped = Damped(J, damping * error + LEAST_DAMPING)
-        s, pivots = -damped.solve(r), damped.pivots
-        motion = casadi.mmax(casadi.fabs(s))
-        v[free] = in_units(m, s / casadi.fmax(1.0, motion / LONGEST), free)
-        motion = casadi.fmin(LONGEST, motion)
-    after = casadi.SX(q) + coordinate_velocities(m, q, v) if m.nv else casadi.SX(q)
+        s[free], pivots = -damped.solve(r), damped.pivots
+    after, _, motion = moved(m, q, s, LONGEST)
     if limits is not None:
         for joint in _limited(m):
             place = m.coordinates[joint.name]
             after[place] = _within(joint, after[place], limits[0][place], limits[1][place])
     return Step(normalize(m, after), error, motion, casadi.mmin(pivots) / casadi.mmax(pivots))
+
+
+def moved(m: Model, q: Any, s: Any, longest: float) -> tuple[Any, Any, Any]:
+    """Coordinates after comparable velocities s, shortened for no joint to move by more than `longest`;
+    these velocities, and the largest motion."""
+    if not m.nv:
+        return casadi.SX(q), s, casadi.SX(0)
+    motion = casadi.mmax(casadi.fabs(s))
+    s = s / casadi.fmax(1.0, motion / longest)
+    after = casadi.SX(q) + coordinate_velocities(m, q, in_units(m, s, range(m.nv)))
+    return after, s, casadi.fmin(longest, motion)
 
 
 def _limited(m: Model) -> list[Joint]:
@@ -194,29 +202,34 @@ def search_steps(
     problem: Problem,
 ) -> list[Any]:  # fmt: skip
     """`LOOK` damped steps: where they lead, the best configuration met and its error, and how many
-    began above the goal. Errors may rise, which leads out of many local minima."""
-    step, taken = _one_step(m, problem), casadi.SX(0)
+    began above the goal."""
+    step, taken = search_step(m, problem), casadi.SX(0)
     for _ in range(LOOK):
         taken += error > goal
-        q, best, error = step(q, best, error, x, damping, lower, upper)
+        q, best, error = step(q, best, error, x, damping, goal, lower, upper)
     return [q, best, error, taken]
 
 
-def _one_step(m: Model, problem: Problem) -> Callable[..., Any]:
-    """One step as a function that native code contains once: q, the best one and its error."""
+def search_step(m: Model, problem: Problem) -> Callable[..., Any]:
+    """One step as a function that native code contains once: q, the best one and its error.
+
+    Errors may rise, which leads out of many local minima. After the goal is reached one step more is
+    taken for the last digits; then q stays at the best one, however many steps follow.
+    """
 
     def step(
-        q: Any, best: Any, error: Any, x: Any, damping: Any, lower: Any, upper: Any
+        q: Any, best: Any, error: Any, x: Any, damping: Any, goal: Any, lower: Any, upper: Any
     ) -> list[Any]:
         made = damped_step(m, q, x, damping, (lower, upper), problem)
         better, wild = made.error < error, casadi.logic_not(made.error < np.inf)
         best = casadi.if_else(better, q, best)
         onward = casadi.if_else(wild, best + 0.25 * (q - best), made.q)
+        onward = casadi.if_else(error <= goal, best, onward)
         return [
             casadi.densify(x) for x in (onward, best, casadi.if_else(better, made.error, error))
         ]
 
-    return subroutine("search_step", step, m.nq, m.nq, 1, problem.size(m), 1, m.nq, m.nq)
+    return subroutine("search_step", step, m.nq, m.nq, 1, problem.size(m), 1, 1, m.nq, m.nq)
 
 
 def missed(m: Model, q: Any, x: Any, problem: Problem) -> list[Any]:

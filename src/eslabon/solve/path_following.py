@@ -176,7 +176,7 @@ def _best_way(
     ranges = Ranges.of(m) if o.limits else Ranges.of(m).unlimited
     best: tuple[Any, ...] | None = None
     for start in begin:
-        task = Assembly(m, problem, ranges, strict=False)
+        task = Assembly(m, problem, ranges, strict=False, o=o)
         q, size, crossings = task.solve(
             start[None].copy(), values[None], DESCRIBED.over(1, len(values))
         )

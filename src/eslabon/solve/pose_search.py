@@ -13,8 +13,8 @@ from eslabon.compiler.until import until
 from eslabon.formulas.inputs import Q
 from eslabon.model import Model
 from eslabon.model.configuration import (
+    free_to_turn,
     normalize,
-    periodic,
 )
 from eslabon.model.scale import characteristic_length
 from eslabon.numerics.least_squares import DAMPING, LOOK, STALLED
@@ -26,13 +26,13 @@ from eslabon.solve.kernels import (
     configuration_arguments,
     missed,
     number_arguments,
-    search_steps,
+    search_step,
 )
 from eslabon.solve.problem import Problem
 from eslabon.solve.ranges import TURN
 from eslabon.solve.rows import EXACT_ROTATION
 
-STARTS = 20  # other starts of a search for one pose in one native call
+STARTS = 32  # other starts of a search for one pose in one native call
 
 
 def pose_search(
@@ -49,7 +49,7 @@ def pose_search(
     """
     R, p = pose[:3, :3], pose[:3, 3]
     x, goal = casadi.vertcat(casadi.vec(R.T), p), tolerance**2
-    turning = np.flatnonzero(periodic(m.nominal)).tolist()
+    turning = np.flatnonzero(free_to_turn(m.nominal)).tolist()
     nq = m.nq
 
     def attempt(state: Any, *given: Any) -> tuple[Any, Any]:
@@ -101,16 +101,19 @@ def _walk(
     m: Model, q: Any, x: Any, goal: Any, lower: Any, upper: Any, problem: Problem
 ) -> tuple[Any, ...]:
     """As `numerics.least_squares.walk` without patience: the best configuration, its error, the steps."""
-    nq = m.nq
+    nq, step = m.nq, search_step(m, problem)
+
+    def take(state: Any, x: Any, goal: Any, lower: Any, upper: Any) -> tuple[Any, Any]:
+        q, best, before, steps = state[:nq], state[nq : 2 * nq], state[2 * nq], state[2 * nq + 1]
+        q, best, error = step(q, best, before, x, DAMPING, goal, lower, upper)
+        return casadi.vertcat(q, best, error, steps + (before > goal)), before <= goal
 
     def look(state: Any, x: Any, goal: Any, lower: Any, upper: Any) -> tuple[Any, Any]:
-        q, best, before, steps = state[:nq], state[nq : 2 * nq], state[2 * nq], state[2 * nq + 1]
-        q, best, error, taken = search_steps(
-            m, q, best, before, x, DAMPING, goal, lower, upper, problem
-        )
+        before, steps = state[2 * nq], state[2 * nq + 1]
+        state, _, _ = until(take, state, x, goal, lower, upper, limit=LOOK)
+        error, taken = state[2 * nq], state[2 * nq + 1] - steps
         falls = casadi.logic_or(error <= STALLED * before, error <= goal)
-        onward = casadi.logic_and(taken >= LOOK, falls)
-        return casadi.vertcat(q, best, error, steps + taken), casadi.logic_not(onward)
+        return state, casadi.logic_not(casadi.logic_and(taken >= LOOK, falls))
 
     state = casadi.vertcat(q, q, np.inf, 0)
     state, _, _ = until(look, state, x, goal, lower, upper, limit=8)

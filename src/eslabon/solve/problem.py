@@ -1,17 +1,17 @@
 """The one problem: what is prescribed of a mechanism, without numbers.
 
-A problem has joints whose coordinates are held, and rows of frames' poses. Loops and couplings are
-always to be closed besides. It is hashable, an option of every formula that works on it, and so the
-key of compiled kernels. Its value x is one row of numbers: the held joints' coordinates, then the
-values of the rows in their order. Whoever prescribes something (assembly, inverse kinematics, a path,
-the view in the browser) builds a problem.
+A problem has joints, or coordinates of joints, that are held, and rows of frames' poses. Loops and
+couplings are always to be closed besides. It is hashable, an option of every formula that works on it,
+and so the key of compiled kernels. Its value x is one row of numbers: the held coordinates, then the
+values of the rows in their order. Whoever prescribes something (assembly, inverse kinematics, a path, a map, the
+view in the browser) builds a problem.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,14 +20,27 @@ from eslabon.compiler.evaluate import evaluate
 from eslabon.formulas.kinematics.tree import chain
 from eslabon.formulas.quantities import quantity
 from eslabon.model import Model
+from eslabon.model.configuration import coordinate_columns, coordinate_names
+from eslabon.model.memory import per_model
 from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.solve.designs import DESCRIBED, Designs
 from eslabon.solve.rows import Orientation, Position, Rows
 
 
+class _Held(NamedTuple):
+    """The kind of a joint with a quaternion, and the places of what is held in q and in v."""
+
+    kind: Any
+    coordinates: range
+    velocities: range
+
+
 @dataclass(frozen=True)
 class Problem:
-    """Joints with given coordinates, and rows of frames' poses, of a mechanism with its loops closed."""
+    """Joints with given coordinates, and rows of frames' poses, of a mechanism with its loops closed.
+
+    A joint whose coordinates are plain numbers may be held in some of them, as in "base.x".
+    """
 
     held: tuple[str, ...] = ()
     rows: tuple[Rows, ...] = ()
@@ -36,11 +49,11 @@ class Problem:
 
     def coordinates(self, m: Model) -> list[int]:
         """The places of the held coordinates in q."""
-        return [k for name in self.held for k in range(m.nq)[m.coordinates[name]]]
+        return [k for held in _places(m, self.held) for k in held.coordinates]
 
     def velocities(self, m: Model) -> list[int]:
         """The places of the held velocities in v."""
-        return [k for name in self.held for k in range(m.nv)[m.velocities[name]]]
+        return [k for held in _places(m, self.held) for k in held.velocities]
 
     def free(self, m: Model) -> list[int]:
         """The velocities that are solved for: those that are not held and, of a tree, that move a
@@ -101,7 +114,7 @@ class Problem:
         """
         to, start = np.broadcast_arrays(to, start)
         parts = [
-            kind.difference(a, b) if kind.has_quaternion else a - b
+            a - b if kind is None else kind.difference(a, b)
             for kind, a, b in self._joints(m, to, start)
         ]
         pairs = zip(self.values_of(m, to), self.values_of(m, start), strict=True)
@@ -112,20 +125,23 @@ class Problem:
         """The value that a displacement leads to."""
         parts, place = [], 0
         for kind, own in self._joints(m, start):
-            parts.append(kind.integrate(own, dx[..., place : place + kind.nv]))
-            place += kind.nv
+            count = own.shape[-1] if kind is None else kind.nv
+            way = dx[..., place : place + count]
+            parts.append(own + way if kind is None else kind.integrate(own, way))
+            place += count
         for rows, own in self.values_of(m, start):
             parts.append(rows.along(own, dx[..., place : place + rows.rate_size]))
             place += rows.rate_size
         return np.concatenate(parts, axis=-1) if parts else np.array(start)
 
     def _joints(self, m: Model, *values: Floats) -> Iterator[tuple[Any, ...]]:
-        """Each held joint's kind with its coordinates in the values."""
+        """What is held with its coordinates in the values, and its kind, unless these are plain
+        numbers."""
         place = 0
-        for name in self.held:
-            kind = m.joint(name).kind
-            yield kind, *(x[..., place : place + kind.nq] for x in values)
-            place += kind.nq
+        for held in _places(m, self.held):
+            count = len(held.coordinates)
+            yield held.kind, *(x[..., place : place + count] for x in values)
+            place += count
 
     def rate_scales(self, m: Model) -> Floats:
         """What makes the rates of a value comparable: 1 for rad/s, one over the characteristic length
@@ -137,14 +153,31 @@ class Problem:
     def has_straight_ways(self, m: Model) -> bool:
         """Whether something is prescribed whose ways are plain differences in native code: joints
         without quaternions, or nothing but a whole pose."""
-        kinds = [m.joint(name).kind for name in self.held]
-        plain = bool(kinds) and not any(kind.has_quaternion for kind in kinds)
-        return (plain and not self.rows) or (not kinds and self.is_whole_pose)
+        if self.held:
+            return not self.rows and all(held.kind is None for held in _places(m, self.held))
+        return self.is_whole_pose
 
     @property
     def is_whole_pose(self) -> bool:
         """Whether the rows are the orientation, then the position of one frame."""
         return tuple(map(type, self.rows)) == (Orientation, Position) and len(self.frames) == 1
+
+
+@per_model
+def _places(m: Model, names: tuple[str, ...]) -> tuple[_Held, ...]:
+    """Joints, or coordinates of joints, by name."""
+    made = []
+    for name in names:
+        if name in m.coordinates:
+            kind = m.joint(name).kind
+            places = range(m.nq)[m.coordinates[name]], range(m.nv)[m.velocities[name]]
+            made.append(_Held(kind if kind.has_quaternion else None, *places))
+        else:
+            k = coordinate_names(m).index(name)
+            joint = coordinate_columns(m)[k].joint
+            v = k - m.coordinates[joint].start + m.velocities[joint].start
+            made.append(_Held(None, range(k, k + 1), range(v, v + 1)))
+    return tuple(made)
 
 
 CLOSURE_ALONE = Problem()

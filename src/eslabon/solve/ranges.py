@@ -8,21 +8,21 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from eslabon.arguments import Floats
 from eslabon.model import Model
 from eslabon.model.configuration import (
     angles,
     coordinate_names,
     coordinate_units,
     difference,
+    free_to_turn,
     lengths,
     limits,
     normalize,
-    periodic,
 )
 from eslabon.model.memory import per_model
 from eslabon.model.scale import characteristic_length
 
-Floats = NDArray[np.float64]
 TURN = 2 * np.pi
 SLACK = 1e-9  # radians, or metres over L, beyond a limit that are round-off
 
@@ -66,7 +66,7 @@ class Ranges:
     @cached_property
     def turning(self) -> NDArray[np.bool_]:
         """The coordinates for which a whole turn changes nothing."""
-        turning = periodic(self.m)
+        turning = free_to_turn(self.m)
         turning[self._counting] = False
         return turning
 

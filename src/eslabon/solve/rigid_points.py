@@ -12,15 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
+from eslabon.arguments import Floats
 from eslabon.errors import InputError
 from eslabon.numerics import hat
 from eslabon.numerics.tolerances import ACCEPTED_VIOLATION, ROUND_OFF
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def check_rigid_points(

@@ -61,6 +61,11 @@ class Rows(ABC):
     def error(self, R: Expression, p: Expression, x: Expression, length: Any) -> Expression:
         """Rows that vanish where the frame (R, p) has the value x, lengths divided by `length`."""
 
+    def half_turns(self, R: Expression, x: Expression) -> Expression:
+        """Rows that vanish where the error does, but not half a turn away, where errors that are sines
+        vanish too."""
+        return casadi.SX(0, 1)
+
     @abstractmethod
     def slope(self, R: Expression, length: Any) -> Expression | None:
         """The derivative of the error by the frame's twist; None: the graph is to be differentiated."""

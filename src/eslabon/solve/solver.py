@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from scipy.spatial import cKDTree
 
 Flags = NDArray[np.bool_]
+Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -100,10 +101,31 @@ class Solved(NamedTuple):
 
 
 class Starts(NamedTuple):
-    """Configurations to start from, and a tree of the values that each has, weighted."""
+    """Configurations to start from, the values that each has, weighted, (numbers, starts), the squares
+    of their lengths, and a tree of them."""
 
     q: Floats
-    values: cKDTree
+    values: Floats
+    squares: Floats
+    tree: cKDTree
+
+    @staticmethod
+    def of(q: Floats, values: Floats) -> Starts:
+        from scipy.spatial import cKDTree
+
+        squares = np.square(values).sum(axis=-1)
+        return Starts(q, np.ascontiguousarray(values.T), squares, cKDTree(values))
+
+    def nearest(self, x: Floats, first: int, count: int) -> Places:
+        """For weighted values (lanes, numbers) the starts in the order of their distances, from the
+        first-th on, (lanes, count)."""
+        return np.asarray(self.tree.query(x, k=range(first + 1, first + count + 1))[1])
+
+    def nearest_to_one(self, x: Floats, count: int) -> Places:
+        """The first ones for one value: without the tree, which takes longer to be asked."""
+        far = self.squares - 2.0 * np.einsum("i,ij->j", x, self.values)
+        near = far.argpartition(count - 1)[:count]
+        return near[far[near].argsort()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,11 +222,13 @@ class Solver:
         return best
 
     @cached_property
-    def _weights(self) -> Floats:
+    def weights(self) -> Floats:
+        """What each number of a value counts when near targets are told from far ones."""
         return _value_weights(self.m, self.problem)
 
     @cached_property
-    def _unmoved(self) -> Flags:
+    def unmoved(self) -> Flags:
+        """The coordinates that the problem does not solve for."""
         return _unmoved(self.m, self.problem)
 
     @cached_property
@@ -216,10 +240,9 @@ class Solver:
     def nearest_starts(self, lanes: Lanes, first: int, count: int, guessed: bool) -> Floats:
         """For each lane starts in the order of their distances from its target, from the first-th on,
         (lanes, count, nq); what does not move a frame is as guessed."""
-        order = range(first + 1, first + count + 1)
-        _, nearest = self.starts.values.query(lanes.x * self._weights, k=order)
-        q = self.starts.q[nearest]
-        return np.where(self._unmoved, lanes.start[:, None], q) if guessed else q
+        q = self.starts.q[self.starts.nearest(lanes.x * self.weights, first, count)]
+        some = guessed and self.unmoved.any()
+        return np.where(self.unmoved, lanes.start[:, None], q) if some else q
 
     def _first_of(self, begin: Floats, lanes: Lanes) -> Found:
         """Of several starts (lanes, starts, nq) the first that arrives, else the one that comes nearest;
@@ -282,7 +305,7 @@ class Solver:
         """All configurations that any start leads one lane to, the first ones first, and the steps."""
         begin = self.starts.q
         if guessed:
-            begin = np.where(self._unmoved, lanes.start, begin)
+            begin = np.where(self.unmoved, lanes.start, begin)
             begin = np.vstack([lanes.start, begin])
         every = lanes.take(np.zeros(len(begin), dtype=int))._replace(start=begin)
         end = self.walk(every)
@@ -310,15 +333,13 @@ def _value_weights(m: Model, problem: Problem) -> Floats:
 
 @per_model
 def _starts(m: Model, problem: Problem, limited: bool) -> Starts:
-    from scipy.spatial import cKDTree
-
     ranges = Ranges.of(m, float(characteristic_length(m)))
     ranges = ranges if limited else ranges.unlimited
     q = np.where(_unmoved(m, problem), m.home(), ranges.spread(SETTINGS.starts))
     if m.closed:
         q = _closed_starts(m, ranges, q)
     values = problem.values(m, q) * _value_weights(m, problem)
-    return Starts(q, cKDTree(values))
+    return Starts.of(q, values)
 
 
 def _closed_starts(m: Model, ranges: Ranges, q: Floats) -> Floats:
@@ -336,8 +357,14 @@ def _closed_starts(m: Model, ranges: Ranges, q: Floats) -> Floats:
 class BranchEquations:
     """A problem as what `numerics.continuation` follows."""
 
-    def __init__(self, m: Model, problem: Problem, names: tuple[str, ...] = ()) -> None:
-        self.m, self.problem, self.names = m, problem, names
+    def __init__(
+        self,
+        m: Model,
+        problem: Problem,
+        names: tuple[str, ...] = (),
+        threads: int | None = None,
+    ) -> None:
+        self.m, self.problem, self.names, self.threads = m, problem, names, threads
         self.scales = problem.rate_scales(m)
         own = np.abs(Designs(names).own(m).values)
         self.design_scales = 1 / np.where(own > 0, own, float(characteristic_length(m)))
@@ -362,7 +389,8 @@ class BranchEquations:
     ) -> continuation.Reached:
         changes = (dp,) if self.names else ()
         designs = tuple(p[:, k] for k in range(len(self.names)))
-        made = self._advance(q, x, dx, *changes, whole.astype(float), *designs)
+        given = q, x, dx, *changes, whole.astype(float), *designs
+        made = self._advance(*given, threads=self.threads)
         q, good, bent, pivot, regular = made
         # Unless something stays open, pivots tell of singular configurations.
         firm = pivot > BRANCH.pivot if self._determined else np.ones(len(q), dtype=bool)
@@ -371,11 +399,12 @@ class BranchEquations:
 
 def follow(
     m: Model, problem: Problem, start: Floats, x: Floats, designs: Designs = DESCRIBED,
-    first: Designs = DESCRIBED,
+    first: Designs = DESCRIBED, threads: int | None = None,
 ) -> continuation.Track:  # fmt: skip
     """From closed configurations (lanes, nq) of designs `first` along the straight ways from row to row
     of values (lanes, rows, size) in designs (lanes, rows, names). No row raises: those that were not
     reached are marked lost."""
     p = designs.over(*x.shape[:2]).values
     begin = first.over(len(start)).values if designs.names else p[:, 0]
-    return continuation.follow(BranchEquations(m, problem, designs.names), start, begin, x, p)
+    equations = BranchEquations(m, problem, designs.names, threads)
+    return continuation.follow(equations, start, begin, x, p)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.answers import Answer, Block, Column, Message, Table
-from eslabon.arguments import choice, names, states
+from eslabon.arguments import Floats, choice, names, states
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import SINGULAR_CHOICES, ModelError, report_singularity
@@ -36,7 +36,6 @@ from eslabon.solve.mobility.closed_branches import surroundings
 from eslabon.solve.mobility.closed_chains import Network
 from eslabon.solve.mobility.passive_motions import passive_motions
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 PASSIVE = ("refuse", "minimum_norm")
 
 

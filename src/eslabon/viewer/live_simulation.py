@@ -10,6 +10,7 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.errors import InputError
 from eslabon.model.configuration import limits
+from eslabon.motion.loads import Loads
 from eslabon.motion.simulation.applied_system import System
 from eslabon.motion.simulation.joint_stops import stops_of
 from eslabon.motion.simulation.simulation_errors import SimulationError
@@ -75,7 +76,7 @@ class LiveSimulation:
                 f"{self.m.name} has no joint that moves: there is nothing to simulate."
             )
         refuse_massless(self.m)
-        self._system = System(self.m, stops=stops_of(self.m, self.stops, STEP))
+        self._system = System(self.m, Loads(stops=stops_of(self.m, self.stops, STEP)))
         self.let_be()
 
     def let_be(self) -> None:
@@ -160,7 +161,8 @@ class LiveSimulation:
         rows = np.column_stack(
             [times, np.full(count, length), np.broadcast_to(tau, (count, self.m.nu))]
         )
-        native = replace(self._system, external=self.wrenches).function(
+        loads = replace(self._system.loads, external=self.wrenches)
+        native = replace(self._system, loads=loads).function(
             RK4.formula, law=None, sampling=None, columns=int(self.m.nu > 0)
         )
         return np.asarray(native(x, rows, every=count))[-1]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from eslabon.mechanism import Mechanism
 
 FRAMES = 48  # of a mode shape
+VISIBLE = 1e-4  # of the mechanism's size, by which a loop is open: less is no pixel on a screen
 SLOW = 2.0  # s, for one period of a mode shape on the screen
 AMPLITUDE = 0.25  # rad or parts of the mechanism's size
 SMALLER = (1.0, 0.5, 0.2, 0.05, 0.01)  # of it, where it does not close so far
@@ -65,7 +66,7 @@ def _clip(m: Mechanism, name: str, given: Any) -> Clip:
             f"'{name}' is one motion to be played; pick one of {motion!r}, as motion[0]."
         )
     t, q = require_span(motion).t, motion.q
-    if m.closed and not m.rheonomic and (left := np.abs(residuals_at(m, q)).max()) > 1e-4:
+    if m.closed and not m.rheonomic and (left := np.abs(residuals_at(m, q)).max()) > VISIBLE:
         raise InputError(
             f"'{name}' violates loop closure of {m.name} by {left:.3g} (rad, or lengths of its size); is it of another mechanism?"
         )

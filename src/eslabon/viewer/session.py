@@ -219,7 +219,9 @@ class Session:
                 return f"'{frame}' stops: nearer to the place asked for, the loops do not close."
             self.q = np.array(found.q)
             if not found.converged:
-                short = _missing(float(found.distance), float(found.angle))
+                short = _missing(
+                    float(found.distance), float(found.angle), characteristic_length(m)
+                )
                 return f"'{frame}' stands as near as it can, {short} short."
         return ""
 
@@ -432,12 +434,10 @@ def _between(begin: Floats, end: Floats, length: float) -> list[Floats]:
     return [*made, end]
 
 
-def _missing(distance: float, angle: float) -> str:
-    parts = [quantity(distance, "m")] if distance > 1e-6 else []
-    return (
-        " and ".join([*parts, *([quantity(angle, "rad")] if angle > 1e-6 else [])])
-        or "next to nothing"
-    )
+def _missing(distance: float, angle: float, length: float) -> str:
+    parts = [quantity(distance, "m")] if distance > DISTINCT * length else []
+    parts += [quantity(angle, "rad")] if angle > DISTINCT else []
+    return " and ".join(parts) or "next to nothing"
 
 
 def quantity(value: float, unit: str) -> str:

@@ -157,12 +157,42 @@ def test_sliding_along_a_line_of_the_phase_plane():
 
 
 def test_endless_switching_ends_in_a_sentence_that_names_the_law():
-    """-sign(x) - v comes to rest at x = 0 through infinitely many switches in a finite time."""
+    """x'' = -sign(x) - sign(x') / 2 comes to rest at x = 0 through infinitely many switches: each swing takes 1 / sqrt(3) of the
+    time of the one before."""
+    x0, a, b = 0.1, 1.5 / MASS, 0.5 / MASS
+    fall = np.sqrt(2 * x0 / b)
+    end = (fall + b * fall / a) / (1 - 1 / np.sqrt(3))
+    twist = law(lambda t, x, v: -casadi.sign(x) - 0.5 * casadi.sign(v))
     with pytest.raises(
-        SimulationError, match=r"switches more than 1,000 times.*sign of q.*tanh\(x / width\)"
+        SimulationError, match=r"switches more than 1,000 times.*sign of .*tanh\(x / width\)"
     ) as caught:
-        simulate(cart(), [0.1], None, 60.0, law(lambda t, x, v: -casadi.sign(x) - 0.8 * v))
-    assert caught.value.motion.t[-1] > 1
+        simulate(cart(), [x0], None, 60.0, twist)
+    assert caught.value.motion.t[-1] == pytest.approx(end, rel=1e-3)
+    np.testing.assert_allclose(caught.value.motion.q[-1], 0, atol=1e-6)
+
+
+def test_swings_that_shorten_slowly_go_on():
+    """x'' = -sign(x) - c x' loses ever less of its speed in each swing, and never comes to rest."""
+    force = law(lambda t, x, v: -casadi.sign(x) - 0.8 * v)
+    motion = simulate(cart(), [0.1], None, [0.0, 10.0, 20.0, 30.0], force)
+    energy = MASS * motion.v[:, 0] ** 2 / 2 + np.abs(motion.q[:, 0])
+    assert (energy > 0).all()
+    # Of a swing between parabolas the mean kinetic energy is a third of all.
+    np.testing.assert_allclose(np.diff(np.log(energy[1:])), -0.8 * 2 / (3 * MASS) * 10, rtol=0.05)
+
+
+def test_a_surface_that_is_left_and_met_again_in_one_step_is_crossed_twice():
+    """x'' = -sign(x) - sign(x') / 2: from a turn at x0 the next one is at -x0 / 3, each arc half as steep as the one before."""
+    x0, a, b = 1.0, 1.5 / MASS, 0.5 / MASS  # towards the line, and away from it
+    twist = law(lambda t, x, v: -casadi.sign(x) - 0.5 * casadi.sign(v))
+    turn, times = 0.0, [0.0]
+    for k in range(8):
+        size = x0 / 3**k
+        fall = np.sqrt(2 * size / b)
+        turn += fall + b * fall / a
+        times.append(turn)
+    motion = simulate(cart(), [x0], None, times, twist, **TIGHT)
+    np.testing.assert_allclose(motion.q[:, 0], x0 * (-1 / 3.0) ** np.arange(9), atol=1e-8)
 
 
 def test_what_does_not_choose_pays_nothing(monkeypatch):

@@ -12,6 +12,7 @@ import pytest
 
 import eslabon as es
 from eslabon.motion.simulation.applied_system import System
+from eslabon.motion.simulation.branch_neighbours import Branch
 from eslabon.motion.simulation.branch_rates import BranchRates
 from eslabon.motion.trajectory import Trajectory
 from motion.simulation.change_points import (
@@ -144,6 +145,29 @@ def test_a_tighter_tolerance_gives_a_better_answer(count, seconds):
     assert all(b < a for a, b in pairwise(worst))
 
 
+def test_on_a_curved_branch_the_worst_error_falls_with_every_tolerance():
+    """Of eight speeds: never more than three times that of a tolerance ten times looser, and near the bound of the method."""
+    f, m, worst = change_point_equation()[0], change_point(), []
+    speeds = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
+    exact = {speed: alone(f, 2.0, speed, 2.5)[0] for speed in speeds}
+    for rtol in 10.0 ** -np.arange(4, 13):
+        ends = {}
+        for speed in speeds:
+            q, v = change_point_state(2.0, speed)
+            ends[speed] = reached(m, m.project(q), v, 2.5, rtol).q[-1, 0]
+        worst.append(max(abs(ends[speed] - exact[speed]) for speed in speeds))
+        assert worst[-1] < bound(rtol, 0.0)
+    assert all(b < 3 * a for a, b in pairwise(worst))
+
+
+def test_neighbours_tell_the_configuration_among_them():
+    """Beside rank loss on the curved branch: its own place and velocities, with no bias by the distance."""
+    for beside in (1e-4, 0.01, 0.02, 0.04):
+        q, v = change_point_state(np.pi + beside, 6.0)
+        found = Branch(change_point()).neighbours(0.0, np.concatenate([q, v]))
+        np.testing.assert_allclose(found.centre, np.concatenate([q, v]), rtol=0, atol=5e-12)
+
+
 @pytest.mark.parametrize("speed", [1.0, 4.0])
 def test_a_change_point_four_bar_follows_its_curved_branch(speed):
     f = change_point_equation()[0]
@@ -260,6 +284,58 @@ def test_a_coupler_slightly_too_long_turns_to_another_branch(longer):
     q, v = change_point_state(2.0, 2.0)
     through = reached(change_point(), change_point().project(q), v, 2.5, 1e-10)
     assert abs(motion.q[-1, 0] - through.q[-1, 0]) > 1
+
+
+@pytest.mark.parametrize("longer", [2e-9, 4e-9, 8e-9])
+@pytest.mark.parametrize("rtol", [1e-8, 1e-10])
+def test_a_coupler_that_hardly_fits_passes_or_turns_and_loses_no_energy(longer, rtol):
+    """About 1e-9 of the size: decided once a passage, for rates and reported states alike."""
+    m = change_point(longer)
+    q = m.project(change_point_state(2.0, 2.0)[0])
+    v = m.project(q, change_point_state(2.0, 2.0)[1])[1]
+    motion = reached(m, q, v, 2.5, rtol)
+    along, aside = 13.7884, 10.3396
+    assert min(abs(motion.q[-1, 0] - end) for end in (along, aside)) < 1e-3
+    assert np.ptp(motion.energy.total) < 1e-3
+
+
+def test_a_near_miss_that_round_off_hides_ends_in_a_sentence():
+    m = change_point(4e-9)
+    q = m.project(change_point_state(2.0, 2.0)[0])
+    v = m.project(q, change_point_state(2.0, 2.0)[1])[1]
+    with pytest.raises(
+        es.simulate.SimulationError, match=r"misses a singular configuration there by \de-09 m"
+    ) as caught:
+        reached(m, q, v, 2.5, 1e-12)
+    assert 0.39 < caught.value.motion.t[-1] < 0.4
+
+
+@pytest.mark.parametrize("method", [{}, {"method": "rk4", "step": 5e-3}])
+def test_a_start_that_tells_no_branch_is_refused(method):
+    """At rest where the rods lie flat, or with a motion that has no part in it."""
+    m, q, v = falling_windows(3, 0.0, 0.0)
+    with pytest.raises(es.SingularityError, match=r"branches of B1, B2 and B3 meet.*Give a v0"):
+        m.simulate(q, None, 1.0, **method)
+    with pytest.raises(es.SingularityError, match=r"\(trajectory 1\)"):
+        m.simulate([falling_windows(3, 0.5, 0.0)[1], q], None, 1.0, **method)
+    m, q, v = falling_windows(2, 0.0, 0.0, free_bar=True)
+    v[m.velocities["swing"]] = 3.0
+    with pytest.raises(es.SingularityError, match="branches of B1 and B2 meet"):
+        m.simulate(q, v, 1.0, **method)
+
+
+@pytest.mark.parametrize("angle", [1e-5, 1e-3, 0.02])
+@pytest.mark.parametrize("free_bar", [False, True])
+def test_a_start_at_rest_beside_rank_loss_is_on_its_branch(angle, free_bar):
+    m, q, v = falling_windows(3, angle, 0.0, free_bar=free_bar)
+    motion = reached(m, q, v, 1.0, 1e-10)
+    assert np.ptp(motion.energy.total) < 1e-8
+    if not free_bar:
+        exact = alone(pendulum_rate(3), angle, 0.0, 1.0)[0]
+        assert abs(motion.q[-1, m.coordinates["r0"].start] - exact) < 1e-7
+    else:
+        rods = [motion.q[-1, m.coordinates[f"r{k}"].start] for k in range(4)]
+        assert np.ptp(rods) < 1e-10  # they stay parallel
 
 
 @pytest.mark.parametrize(("method", "options"), DRIVEN)

@@ -244,3 +244,37 @@ def test_the_shell_prints_the_torques(tmp_path) -> None:
 def test_identification_names_the_rod_that_spins() -> None:
     with pytest.raises(es.ModelError, match="'coupler' spins freely between elbow and knee"):
         es.identification.excitation(rssr())
+
+
+def test_modal_control_leaves_spins_to_themselves() -> None:
+    """The less a rod's inertia about its axis, the less it matters whether a joint keeps it from
+    spinning: the gains are those with a universal joint, and the motion is followed."""
+    made = {}
+    for kind in ("spherical", "universal"):
+        m = rssr(kind, 1e-6)
+        own = list(m.actuated_coordinates)
+        home = m.home()[own]
+        path = es.paths.joint_path([list(home), list(home + 0.4)], es.paths.cycloidal(1.0))
+        made[kind] = es.control.modal(m, path, 10.0, 0.7, times=np.linspace(0, 1, 21))
+        if kind == "spherical":
+            end = m.simulate(m.assemble(home + 0.02), None, 2.0, made[kind]).end[0]
+            assert end[own] == pytest.approx(home + 0.4, abs=1e-4)
+    for name in ("Kp", "Kd", "tau"):
+        one, other = (law.data[name] for law in made.values())
+        np.testing.assert_allclose(one, other, atol=1e-4 * np.abs(other).max())
+
+
+def test_the_regulator_along_a_motion_leaves_spins_to_themselves() -> None:
+    """The less a rod's inertia about its axis, the nearer the gains are to those with a universal joint."""
+    gains = []
+    for kind in ("spherical", "universal"):
+        m = rssr(kind, 1e-6)
+        own = list(m.actuated_coordinates)
+        home = m.home()[own]
+        path = es.paths.joint_path([list(home), list(home + 0.4)], es.paths.cycloidal(1.0))
+        law = es.control.tracking_lqr(m, path, [100.0, 1.0], 1.0, times=np.linspace(0, 1, 21))
+        gains.append(law.data["K"])
+        if kind == "spherical":
+            end = m.simulate(m.assemble(home + 0.02), None, 2.0, law).end[0]
+            assert end[own] == pytest.approx(home + 0.4, abs=1e-2)
+    np.testing.assert_allclose(*gains, atol=1e-3 * np.abs(gains[1]).max())

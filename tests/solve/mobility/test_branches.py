@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -73,6 +74,35 @@ def test_the_other_branch_of_a_sarrus_linkage_is_found_and_has_its_own_mobility(
     assert m.bond("ground", "b1", other.example).group.symbol == "R"
 
 
+def wunderlich(a, b, c):
+    """Wunderlich's linkage of twelve bars (Ein merkwürdiges Zwölfstabgetriebe, 1954): the edges of a box
+    in the plane, of which four each are of one length, hinged at its eight corners."""
+    drawn, sides = Drawn("wunderlich"), np.array([a, b, c], dtype=float)
+    corners = sorted(product((0, 1), repeat=3), key=lambda v: (v[1] + v[2], v))
+    for v in corners:
+        bars = ["".join("*" if k == axis else str(x) for k, x in enumerate(v)) for axis in range(3)]
+        bars = ["ground" if bar == "*00" else bar for bar in bars]
+        bars.sort(key=lambda bar: bar not in drawn.origin)
+        for bar in bars[1:]:
+            drawn.joint(f"{''.join(map(str, v))} {bar}", "R", bars[0], bar, v @ sides)
+    return drawn.build()
+
+
+def test_wunderlichs_twelve_bars_have_branches_with_one_and_two_degrees_of_freedom():
+    """By Gruebler's count one. While all quadrilaterals are parallelograms, bars of one length stay
+    parallel, and two angles between three directions are free; crossed ones leave one."""
+    r = wunderlich((1, 0, 0), (0.3, 0.8, 0), (-0.5, 0.9, 0)).mobility()
+    assert (r.dof, r.instantaneous_dof, r.kinematotropic) == (2, 2, False)
+    (other,) = r.branches
+    assert (other.dof, other.meets) == (1, False)
+
+
+def test_the_branches_of_wunderlichs_linkage_meet_where_it_is_flat():
+    r = wunderlich((1, 0, 0), (0.7, 0, 0), (0.45, 0, 0)).mobility(np.zeros(11))
+    assert (r.instantaneous_dof, r.kinematotropic, r.mobilities) == (6, True, (1, 2))
+    assert "Branches with 1 and 2 degrees of freedom meet there" in str(r)
+
+
 @pytest.mark.parametrize("name", ["bennett", "bricard"])
 def test_paradoxical_linkages_move_alike_at_every_configuration(name):
     m = es.load(name)
@@ -119,6 +149,24 @@ def test_structures_have_no_mobility_and_say_so():
     assert "0 degrees of freedom" in str(r)
     assert "It is a structure: it does not move." in str(r)
     assert triangle.mobility([0.0, 0.0]).dof == 0
+
+
+@pytest.mark.parametrize("letters", ["HRRR", "HHHH", "HHHHH"])
+def test_loops_of_screws_of_any_size_have_a_mobility_or_a_message(letters):
+    """The thread of a cut screw has the pitch times a length in its equations."""
+    points = [(0, 0, 0), (1, 0, 0.1), (1.2, 1, 0.3), (0.1, 1.1, 0), (0.5, 0.2, 0.4)]
+
+    def mobility(scale):
+        return ring(letters, points[: len(letters)], [Z] * len(letters), scale=scale).mobility()
+
+    expected = mobility(1.0).dof
+    for scale in (1e-6, 1e6, 1e150):
+        assert mobility(scale).dof == expected
+    for scale in (1e155, 1e300):
+        try:
+            assert mobility(scale).dof == expected
+        except es.ModelError as error:
+            assert "take another unit of length" in str(error)
 
 
 # --- size -----------------------------------------------------------------------------------------

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import casadi
 import numpy as np
 import pytest
 
 import eslabon as es
 from eslabon.model.parsing import joint_kind
+from eslabon.model.scale import characteristic_length
 from eslabon.numerics.rotations import quaternion_from_rotation
-from eslabon.solve.singular.actuated_motions import measured_bodies
+from eslabon.solve.constraints.closed_configurations import around
+from eslabon.solve.singular.actuated_motions import error_rows, measured_bodies
+from eslabon.solve.singular.parallel_condition import symbolic_parallel_condition
+from parallel_robots import three_prs
 from scaling import scaled, scaled_coordinates
 
 FACTORS = (1e-7, 1e-3, 1e6)
@@ -223,3 +228,48 @@ def test_no_digit_depends_on_the_unit_of_length(name, factor):
     assert given.parallel == pytest.approx(
         float(m.conditions(q, frame, length=0.3).parallel), rel=1e-9
     )
+
+
+# -- in symbols ------------------------------------------------------------------------------------
+
+
+def with_motors(m: es.Mechanism, count: int) -> es.Mechanism:
+    """The same with so many more of its joints driven."""
+    others = [j.name for j in m.joints if j.nv == 1 and j.name not in m.actuated]
+    return es.Mechanism(replace(m.description, actuated=(*m.actuated, *others[:count])))
+
+
+SYMBOLIC = {
+    "planar": lambda: es.load("planar_3rrr"),
+    "spatial": lambda: es.load("rojas_7r_loop"),
+    "redundant": lambda: es.load("sarrus"),
+    "redundant on its manifold alone": lambda: es.load("bennett"),
+    "flexible": lambda: es.load("rojas_hexiflex"),
+    "surplus in a plane": lambda: with_motors(es.load("five_bar"), 1),
+    "surplus in space": lambda: with_motors(three_prs(), 2),
+}
+
+
+@pytest.mark.parametrize("name", SYMBOLIC)
+def test_in_symbols_it_is_the_same_number(name):
+    m = SYMBOLIC[name]()
+    q, unit = np.stack(list(around(m))), float(characteristic_length(m))
+    x = casadi.SX.sym("q", m.nq)
+    found = symbolic_parallel_condition(m, x, unit, measured_bodies(m), error_rows(m))
+    values = casadi.Function("condition", [x], [found])(q.T).full().ravel()
+    np.testing.assert_allclose(values, m.conditions(q).parallel, rtol=0, atol=1e-12)
+
+
+def test_surplus_motors_of_a_planar_loop_hold_it_better_whatever_is_cut():
+    """Locked motors that are more than its degrees of freedom leave errors with which the loop cannot
+    close; those do not count."""
+    m, other = (
+        es.Mechanism(replace(x.description, actuated=("theta2", "theta5", "theta3")))
+        for x in (es.load("five_bar"), cut_elsewhere())
+    )
+    for motors in ([2.0, 1.0], [2.2, 0.8]):
+        q = es.load("five_bar").assemble(motors)
+        x = dict(zip(("theta2", "theta3", "theta5", "theta4"), q, strict=True))
+        tip = x["theta5"] + x["theta4"] + np.pi - x["theta2"] - x["theta3"]
+        found = other.conditions(other.project([x["theta2"], x["theta3"], tip, x["theta5"]]))
+        assert found.parallel == pytest.approx(float(m.conditions(q).parallel), rel=1e-9)

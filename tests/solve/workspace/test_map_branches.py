@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
-from eslabon.solve.workspace.map_blocks import checked_blocks, independent_rows
+from eslabon.solve.workspace.map_blocks import checked_blocks, first_independent_rows
 from eslabon.solve.workspace.map_branches import Branch, PoseSolver, flood, is_near, lattices
 from eslabon.solve.workspace.map_grid import map_grid
 from eslabon.solve.workspace.working_modes import coincide
@@ -124,4 +124,4 @@ def test_round_off_makes_no_row_independent(factor, rng):
     rows = np.vstack(
         [A[0], 2 * A[0] + 1e-13 * A[1], A[1], A[0] - A[1], A[2], 1e-12 * rng.normal(size=5)]
     )
-    assert independent_rows(factor * rows) == [0, 2, 4]
+    assert first_independent_rows(factor * rows) == [0, 2, 4]

@@ -67,3 +67,15 @@ def test_samples_of_a_workspace_scale(factor):
         found.poses[:, :3, 3], first.poses[:, :3, 3] * factor, rtol=0, atol=1e-9 * factor
     )
     np.testing.assert_allclose(found.conditions.serial, first.conditions.serial, rtol=0, atol=1e-9)
+
+
+def test_round_off_decides_no_mode():
+    """A 3-PRS has mirror images, whose legs are equally far from home: which of them begins a mode is
+    no matter of the last digit."""
+    over = {"z": (0.2, 0.4), "pitch": (-0.3, 0.3), "yaw": 0.05}
+    m = three_prs()
+    first = m.workspace_map("centre", over, 8, limits=False)
+    for factor in (1 + 1e-13, 1 - 1e-13, 1.1):
+        found = scaled(m, factor).workspace_map("centre", times(over, factor), 8, limits=False)
+        assert found.modes == first.modes
+        np.testing.assert_allclose(found.parallel, first.parallel, rtol=0, atol=1e-9)

@@ -76,6 +76,7 @@ def test_singular_values_and_signs_are_those_of_lapack(shape, rng):
 @pytest.mark.parametrize(("name", "frame", "part"), [
     ("five_bar", "point", "translation"), ("five_bar", "point", "all"), ("delta", "centre", "all"),
     ("puma560", "tool", "all"), ("planar_3rrr", "centre", "translation"),
+    ("spatial_four_bar", "coupler", "all"), ("sarrus", "platform", "all"),
 ])  # fmt: skip
 def test_native_conditions_are_those_of_the_verb(name, frame, part, rng):
     m = es.load(name)

@@ -10,9 +10,12 @@ import eslabon as es
 from eslabon.formulas.dynamics import passive_regressor
 from eslabon.formulas.motion_state import MotionState
 from eslabon.model.configuration import integrate
+from eslabon.solve.constraints.passive_spins import spin_motions
+from eslabon.systems.control.commanded_coordinates import whole_velocities, with_own_spins
 from eslabon.systems.identification.parameters import inertial_parameters
 from random_mechanisms import random_coordinates, random_tree
 from randomness import seeded
+from spinning_rods import rssr
 
 C = es.control
 
@@ -137,3 +140,28 @@ def test_a_digital_controller_adapts_in_steps() -> None:
     np.testing.assert_allclose(
         digital.x[-1], smooth.x[-1], atol=0.1 * np.abs(smooth.x[-1] - law.state).max()
     )
+
+
+def test_rods_that_spin_do_not_keep_an_adaptive_law_from_converging() -> None:
+    """V falls by s^T Kd s, with s without momentum along the spin, whatever the rod spins by, and with
+    the inertias of another mechanism."""
+    m = rssr()
+    true, own = heavier(m, 0.4), list(m.actuated_velocities)
+    goal, rate, Kd, gamma = m.home()[list(m.actuated_coordinates)] + 0.3, 5.0, 3.0, 0.4
+    law = C.adaptive(m, goal, rate, Kd, gamma)
+    q, v = casadi.SX.sym("q", m.nq), casadi.SX.sym("v", m.nv)
+    error = goal - q[list(m.actuated_coordinates)]
+    w = with_own_spins(m, q, v, whole_velocities(m, q, rate * error))
+    slip = casadi.Function("slip", [q, v], [casadi.densify(v - w)])
+    spin = 3.0 * spin_motions(m, m.home())[:, 0]
+    t = np.linspace(0.0, 3.0, 601)
+    run = true.simulate(m.home(), spin, t, law, rtol=1e-9)
+    s = np.array(slip.map(len(t))(run.q.T, run.v.T)).T
+    M, p_true = true.mass_matrix(run.q), law.data["base"].regrouping @ inertial_parameters(true)
+    V = np.einsum("ti,tij,tj->t", s, M, s) / 2 + ((run.x - p_true) ** 2).sum(axis=1) / (2 * gamma)
+    lost = Kd * s[:, own[0]] ** 2
+    np.testing.assert_allclose(np.gradient(V, t)[1:-1], -lost[1:-1], atol=0.02 * lost.max())
+    assert np.diff(V).max() < 1e-6 * V[0]
+    assert np.abs(run.v[:, [k for k in range(m.nv) if spin[k]]]).max() > 1  # it spins on
+    longer = true.simulate(*run.end, 9.0, C.adaptive(m, goal, rate, Kd, gamma))
+    assert np.abs(goal - longer.end[0][list(m.actuated_coordinates)]).max() < 1e-3

@@ -11,7 +11,7 @@ import importlib
 import math
 import struct
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
@@ -37,45 +37,81 @@ WORDS = [sys.intern(x) for x in ("out", "threads", *tables.GROUPS)]  # compared 
 
 
 @dataclass(frozen=True)
-class Runtime:
-    """The functions of `runtime` in this process."""
+class Calls:
+    """@call in this process, and what it asks for."""
 
     loaded: machine.Loaded
     call: int
+    services: Any
+
+
+@dataclass(frozen=True)
+class Batches:
+    """@batch and @repeat in this process."""
+
+    loaded: machine.Loaded
     batch: Any
     repeat: Any
 
 
+def _entry(name: str, width: int, make: Callable[[], tuple[dict[str, Any], bytes]]) -> store.Entry:
+    """A module of the runtime, made once for a processor."""
+    key = f"runtime {name} {width} {machine.host().fused}"
+    return store.entry(key, {"identity": "runtime"}, make)
+
+
 @cache
-def shared(width: int, fused: bool) -> Runtime:
-    """The runtime, made once for a processor and loaded once in a process; its elementary functions are there for kernels."""
-
-    def make() -> tuple[dict[str, Any], bytes]:
-        code = machine.optimized(runtime.definitions(width)) + machine.assemble(
-            runtime.elementary(width, fused)
-        )
-        return {
-            "elementary": [name for w in {width, 1} for name in vector_math.names(w, fused)]
-        }, code
-
-    entry = store.entry(f"runtime {width} {fused}", {"identity": "runtime"}, make)
+def _calls(width: int) -> Calls:
+    entry = _entry("calls", width, lambda: ({}, machine.optimized(runtime.calls(width))))
     loaded = machine.Loaded(entry.code)
-    for name in entry.facts["elementary"]:
-        machine.publish(name.removeprefix("@"), loaded)
     services = (ctypes.c_void_p * len(tables.SERVICES)).from_address(loaded.variable("services"))
-    services[:] = [_services()[name] for name in tables.SERVICES]
-    word, address = ctypes.c_int64, ctypes.c_void_p
-    batch = ctypes.CFUNCTYPE(word, address, address, word, word)(loaded.function("batch"))
-    repeat = ctypes.CFUNCTYPE(None, address, address, word, word, word, word)(
-        loaded.function("repeat")
-    )
-    return Runtime(loaded, loaded.function("call"), batch, repeat)
+    services[:] = [_services().get(name) for name in tables.SERVICES]
+    return Calls(loaded, loaded.function("call"), services)
 
 
-def here() -> Runtime:
-    """The runtime for this processor."""
-    host = machine.host()
-    return shared(host.width, host.fused)
+@cache
+def _batches(width: int) -> Batches:
+    entry = _entry("batches", width, lambda: ({}, machine.optimized(runtime.batches(width))))
+    loaded = machine.Loaded(entry.code)
+    word, address, batch = ctypes.c_int64, ctypes.c_void_p, loaded.function("batch")
+    _calls(width).services[tables.SERVICES.index("batch")] = batch
+    run = ctypes.CFUNCTYPE(word, address, address, word, word)(batch)
+    repeat = ctypes.CFUNCTYPE(None, address, address, word, word, word, word)
+    return Batches(loaded, run, repeat(loaded.function("repeat")))
+
+
+def calls() -> Calls:
+    """The way in from Python, for this processor."""
+    return _calls(machine.host().width)
+
+
+def batches() -> Batches:
+    """The ways through many states, of which @call makes use from now on."""
+    return _batches(machine.host().width)
+
+
+@cache
+def _elementary(operation: str, width: int, fused: bool) -> machine.Loaded:
+    def make() -> tuple[dict[str, Any], bytes]:
+        name = vector_math.function_name(operation, width, fused).removeprefix("@")
+        return {"name": name}, machine.assemble(runtime.elementary(operation, width, fused))
+
+    entry = _entry(operation, width, make)
+    loaded = machine.Loaded(entry.code)
+    machine.publish(entry.facts["name"], loaded)
+    return loaded
+
+
+def elementary(operation: str, width: int) -> machine.Loaded:
+    """An elementary function on vectors, of which kernels that are loaded from now on can make use."""
+    return _elementary(operation, width, machine.host().fused)
+
+
+def kernel_code(code: bytes, operations: Sequence[str], width: int) -> machine.Loaded:
+    """A kernel's code, and before it the elementary functions on vectors of its width that it calls."""
+    for operation in operations:
+        elementary(operation, width)
+    return machine.Loaded(code)
 
 
 # -- one function -----------------------------------------------------------------------------------------------------
@@ -102,7 +138,6 @@ KERNEL_PLACES = {False: BLOCK, True: SINGLE}  # by whether a kernel is for one s
 class Descriptor(ctypes.c_int64 * len(tables.DESCRIPTOR)):  # type: ignore[misc]
     """What the runtime knows of a function; `kept` lives as long, since addresses stand for it."""
 
-    runtime: Runtime
     kept: Any
 
 
@@ -144,7 +179,7 @@ def described(
         "varying": repeated[1],
     }
     made[:] = [words[name] for name in tables.DESCRIPTOR]
-    made.runtime, made.kept = here(), (inputs, outputs, kept, more, numbers, otherwise)
+    made.kept = (inputs, outputs, kept, more, numbers, otherwise)
     for place, kernel in zip((BLOCK, SINGLE), (block, single), strict=True):
         if kernel is not None:
             provide(made, place, kernel)
@@ -210,9 +245,7 @@ class _MethodDef(ctypes.Structure):
 
 def builtin(signature: Signature, descriptor: Descriptor, doc: str) -> Any:
     """@call of the runtime with this descriptor as its `self`."""
-    method = _MethodDef(
-        signature.name.encode(), descriptor.runtime.call, METH_FASTCALL_KEYWORDS, doc.encode()
-    )
+    method = _MethodDef(signature.name.encode(), calls().call, METH_FASTCALL_KEYWORDS, doc.encode())
     descriptor.kept = (*descriptor.kept, method)  # CPython lets `self` keep the definition alive
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = (
@@ -251,9 +284,7 @@ def run_batch(descriptor: Descriptor, arrays: Sequence[Floats], cores: Sequence[
         parts = [a[index] for a in arrays] if index else arrays
         outer, inner = (1, 1, *arrays[0].shape[:leading])[-2:]
         table = _operands(parts, cores, min(leading, 2))
-        descriptor.runtime.batch(
-            ctypes.addressof(descriptor), ctypes.addressof(table), outer, inner
-        )
+        batches().batch(ctypes.addressof(descriptor), ctypes.addressof(table), outer, inner)
 
 
 def run_steps(
@@ -270,7 +301,7 @@ def run_steps(
         parts = [a[index] for a in arrays] if index else arrays
         outer, inner = (1, 1, *arrays[0].shape[:leading])[-2:]
         table = _operands(parts, cores, min(leading, 2), with_rows)
-        descriptor.runtime.repeat(
+        batches().repeat(
             ctypes.addressof(descriptor), ctypes.addressof(table), outer, inner, rows, every
         )
 

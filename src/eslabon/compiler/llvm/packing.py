@@ -12,10 +12,14 @@ from eslabon.compiler.llvm.ir import Body, vector_type
 _PARAMETERS = "(ptr noalias %packed, ptr %rows, i64 %step, i64 %stride, i64 %size, i64 %lanes)"
 
 
-def definitions(width: int) -> str:
-    """@pack and @unpack for runs of `size` numbers `stride` bytes apart, of states `step` bytes apart;
-    @spread and @collect for a single contiguous state, in all lanes or in one."""
-    return _pack(width) + _unpack(width) + _spread(width) + _collect(width)
+def blocks(width: int) -> str:
+    """@pack and @unpack for runs of `size` numbers `stride` bytes apart, of states `step` bytes apart."""
+    return _pack(width) + _unpack(width)
+
+
+def one_state(width: int) -> str:
+    """@spread and @collect for a single contiguous state, in all lanes or in one."""
+    return _spread(width) + _collect(width)
 
 
 def _transposed(b: Body, rows: list[str]) -> list[str]:

@@ -1,4 +1,6 @@
-"""What every compiled function shares, as one LLVM module that is made once for a processor: the ways from Python to a kernel.
+"""What every compiled function shares, as LLVM modules that are made once for a processor: the ways from Python to a kernel.
+
+Each is made when it is first needed, since a first call of one state needs neither batches nor most elementary functions.
 
 A kernel is `void (source, scratch, target)` on packed blocks of states (`emit`). All else that differs between functions stands in
 tables of 64-bit words (`runtime_tables`; `cpython` fills them): a DESCRIPTOR of the function, an ARGUMENT for each input and output, and
@@ -14,8 +16,7 @@ for a batch an OPERAND for each of them.
 
 from __future__ import annotations
 
-from eslabon.compiler.llvm import runtime_blocks, runtime_call, vector_math
-from eslabon.compiler.llvm.packing import definitions as packing
+from eslabon.compiler.llvm import packing, runtime_blocks, runtime_call, vector_math
 from eslabon.compiler.llvm.runtime_tables import SERVICES
 
 _DECLARED = """declare ptr @malloc(i64)
@@ -25,15 +26,19 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
 
 
-def definitions(width: int) -> str:
-    """The module for registers of `width` doubles."""
+def calls(width: int) -> str:
+    """The module of @call, for registers of `width` doubles."""
     services = f"@services = global [{len(SERVICES)} x ptr] zeroinitializer\n"
-    parts = packing(width) + runtime_call.definitions(width) + runtime_blocks.definitions(width)
+    blocks = runtime_blocks.offsets(width) + runtime_blocks.bounds(width)
+    parts = packing.one_state(width) + blocks + runtime_call.definitions(width)
     return services + _DECLARED + parts
 
 
-def elementary(width: int, fused: bool) -> str:
-    """The module of elementary functions; `fused` says that the processor multiplies and adds in one rounding."""
-    return "".join(
-        [vector_math.library(), *(vector_math.definitions(w, fused) for w in sorted({width, 1}))]
-    )
+def batches(width: int) -> str:
+    """The module of @batch and @repeat."""
+    return _DECLARED + packing.blocks(width) + runtime_blocks.definitions(width)
+
+
+def elementary(operation: str, width: int, fused: bool) -> str:
+    """The module of an elementary function; `fused` says that the processor multiplies and adds in one rounding."""
+    return vector_math.library() + vector_math.definition(operation, width, fused)

@@ -11,7 +11,28 @@ from eslabon.compiler.llvm.runtime_tables import ARGUMENT, COMPARISONS, OPERAND,
 
 def definitions(width: int) -> str:
     """@batch, @repeat, and what they are made of."""
-    return _moving(width) + _bounds(width) + _batch(width) + _repeat(width)
+    parts = offsets(width) + _moving(width) + bounds(width)
+    return parts + _batch(width) + _repeat(width)
+
+
+def offsets(width: int) -> str:
+    """@offset_of(j, ndim, dims, strides): the bytes from the first to the j-th number in row order."""
+    b = Code(width)
+    rest, at = b.let("alloca i64"), b.let("alloca i64")
+    b.store("i64", "%j", rest)
+    b.store("i64", 0, at)
+    last = b.let("sub i64 %ndim, 1")
+    with b.loop("%ndim") as k:
+        axis = b.let(f"sub i64 {last}, {k}")
+        length, stride = (b.load("i64", b.offset(x, axis, "i64")) for x in ("%dims", "%strides"))
+        now = b.load("i64", rest)
+        step = b.let(f"mul i64 {b.let(f'urem i64 {now}, {length}')}, {stride}")
+        b.store("i64", b.let(f"udiv i64 {now}, {length}"), rest)
+        b.store("i64", b.let(f"add i64 {b.load('i64', at)}, {step}"), at)
+    b.do(f"ret i64 {b.load('i64', at)}")
+    return b.function(
+        "internal i64 @offset_of(i64 %j, i64 %ndim, ptr %dims, ptr %strides) nounwind"
+    )
 
 
 def _moving(width: int) -> str:
@@ -89,7 +110,7 @@ def _move(width: int, function: str) -> str:
     return b.function(header)
 
 
-def _bounds(width: int) -> str:
+def bounds(width: int) -> str:
     """@held(descriptor, target, lanes): whether every output with a bound keeps it in all lanes of a block."""
     b, V = Code(width), vector_type(width)
     outputs, good = b.descriptor("outputs", "ptr"), b.let("alloca i1")

@@ -122,8 +122,7 @@ def _array_row(b: Code, ndim: str, dims: str, size: str) -> None:
 
 
 def _number(width: int) -> str:
-    """@number(thing, place): a float, NumPy's double or a whole number; @offset_of(j, ndim, dims, strides): the bytes from the first to
-    the j-th number in row order."""
+    """@number(thing, place): a float, NumPy's double or a whole number."""
     b = Code(width)
     kind = b.member("%thing", TYPE)
     real, whole, good = b.new_label("real"), b.new_label("whole"), b.new_label("good")
@@ -143,23 +142,7 @@ def _number(width: int) -> str:
     b.do("ret i1 true")
     b.start("none")
     b.do("ret i1 false")
-    text = b.function("internal i1 @number(ptr %thing, ptr %place) nounwind")
-    b = Code(width)
-    rest, at = b.let("alloca i64"), b.let("alloca i64")
-    b.store("i64", "%j", rest)
-    b.store("i64", 0, at)
-    last = b.let("sub i64 %ndim, 1")
-    with b.loop("%ndim") as k:
-        axis = b.let(f"sub i64 {last}, {k}")
-        length, stride = (b.load("i64", b.offset(x, axis, "i64")) for x in ("%dims", "%strides"))
-        now = b.load("i64", rest)
-        step = b.let(f"mul i64 {b.let(f'urem i64 {now}, {length}')}, {stride}")
-        b.store("i64", b.let(f"udiv i64 {now}, {length}"), rest)
-        b.store("i64", b.let(f"add i64 {b.load('i64', at)}, {step}"), at)
-    b.do(f"ret i64 {b.load('i64', at)}")
-    return text + b.function(
-        "internal i64 @offset_of(i64 %j, i64 %ndim, ptr %dims, ptr %strides) nounwind"
-    )
+    return b.function("internal i1 @number(ptr %thing, ptr %place) nounwind")
 
 
 # -- from Python ------------------------------------------------------------------------------------------------------
@@ -572,6 +555,8 @@ def _answered(width: int) -> str:
     kernels = b.descriptor("single", "ptr"), b.descriptor("kernel", "ptr")
     kernel = b.let(f"select i1 {single}, ptr {kernels[0]}, ptr {kernels[1]}")
     b.require(b.let(f"icmp ne ptr {kernel}, null"))  # else it is to be made first
+    batch = b.service("batch")
+    b.require(b.either(single, b.let(f"icmp ne ptr {batch}, null")))
     made = b.let("call i32 @results(ptr %descriptor, ptr %given, ptr %arrays, i64 %states)")
     b.require(b.let(f"icmp sge i32 {made}, 0"), "failed")
     b.require(b.let(f"icmp ne i32 {made}, 0"))
@@ -582,7 +567,7 @@ def _answered(width: int) -> str:
     b.do(f"br label %{finished}")
     b.start(many)
     _output_operands(b)
-    flag = b.let("call i64 @batch(ptr %descriptor, ptr %operands, i64 1, i64 %states)")
+    flag = b.let(f"call i64 {batch}(ptr %descriptor, ptr %operands, i64 1, i64 %states)")
     second = b.let(f"icmp ne i64 {flag}, 0")
     after = b.label
     b.do(f"br label %{finished}")

@@ -40,11 +40,12 @@ GROUPS = (
 )  # keywords by which inputs may be given: two dictionaries and a value
 COMPARISONS = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge"}  # none of which holds for a NaN
 
-# What @call needs from its process, in this order, in the table @services; the loader fills it in (cpython.py).
+# What @call needs from its process, in this order, in the table @services; the loader fills it in (cpython.py), and @batch where
+# there is a first batch.
 SERVICES = (
     "array_type", "float64", "float32", "int64", "new_array", "as_scalar", "vectorcall", "new_tuple", "set_item", "incref",
     "decref", "float_type", "number_type", "int_type", "list_type", "tuple_type", "as_long", "none", "dict_type", "dict_size",
-    "dict_item", "out", "threads", *GROUPS,
+    "dict_item", "batch", "out", "threads", *GROUPS,
 )  # fmt: skip
 
 # Offsets in bytes into CPython's and NumPy 2's objects (PyObject_HEAD; PyArrayObject_fields; PyFloatObject; PyTupleObject;

@@ -208,11 +208,6 @@ def declarations(operations: set[str], width: int, fused: bool) -> str:
     )
 
 
-def names(width: int, fused: bool) -> list[str]:
-    """All operations on vectors of a width."""
-    return [function_name(o, width, fused) for o in sorted({"sincos", *ARITY} - {"sin", "cos"})]
-
-
 def _vectorised(operation: str, width: int) -> str:
     b = Body(width)
     result = _VECTOR[operation](b, *(b.vector(n) for n in ("%x", "%y")[: ARITY[operation]]))
@@ -279,15 +274,17 @@ def _sincos_function(width: int, fused: bool) -> str:
     return _function(b, "sincos", function_name("sincos", width, fused))
 
 
-def definitions(width: int, fused: bool) -> str:
-    """LLVM functions for all operations on vectors; `fused` says that the processor multiplies and adds in one rounding."""
-    text = [_lane_by_lane(o, width, _lanes(o, width)) for o in ("sin", "cos", "tan")]
-    for operation in sorted(ARITY.keys() - {"sin", "cos"}):
-        if fused and operation in _VECTOR:
-            text.append(_vectorised(operation, width))
-        else:
-            text.append(_lane_by_lane(operation, width, function_name(operation, width, fused)))
-    return "".join([*text, _sincos_function(width, fused)])
+def definition(operation: str, width: int, fused: bool) -> str:
+    """The LLVM function of an operation on vectors; `fused` says that the processor multiplies and adds in one rounding."""
+    lanes = {"sincos": ("sin", "cos"), "tan": ("tan",)}.get(operation, ())
+    text = [_lane_by_lane(o, width, _lanes(o, width)) for o in lanes]
+    if operation == "sincos":
+        text.append(_sincos_function(width, fused))
+    elif fused and operation in _VECTOR:
+        text.append(_vectorised(operation, width))
+    else:
+        text.append(_lane_by_lane(operation, width, function_name(operation, width, fused)))
+    return "".join(text)
 
 
 def library() -> str:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from eslabon.compiler.calls import derived, free_symbols
-from eslabon.compiler.switching import Switching, switching
+from eslabon.compiler.formula import Formula, remembered, requested
+from eslabon.compiler.switching import ModeLayout, Switching, kept_layout, switching
+from eslabon.formulas.inputs import Q
 from eslabon.formulas.kinematics.symbols import zeros
 from eslabon.model import Model
 from eslabon.motion.simulation.controller_memory import within
@@ -64,6 +66,24 @@ class Acting:
         free = free_symbols(symbols, made)
         return switching(casadi.Function("forces", [*symbols, *free], made)), free
 
+    def layout(self, m: Model, parameters: tuple[str, ...]) -> ModeLayout:
+        """The modes of these forces, from memory or beside the compiled code; parameters are symbols."""
+        base, names = m.variant_of or m, (*parameters, *m.varied)
+        request = requested(base, LAYOUT, {"acting": self}, tuple(dict.fromkeys(names)))
+
+        def made() -> ModeLayout:
+            symbols = {name: casadi.SX.sym(name) for name in request.parameters}
+            own = self.with_data(casadi.SX.sym("data", self.data_size)) if self.data_size else self
+            return own.switching(base.with_symbols(symbols) if symbols else base)[0]
+
+        place = ("modes", request.identity)
+        return remembered(m, place, lambda: kept_layout(request.key(base), made))
+
+    def choices(self, m: Model, t: Expression, x: Expression, tau: Expression) -> Expression:
+        """The modes that hold by themselves."""
+        found, free = self.switching(m)
+        return found.choices.call([t, *self._parts(m, x), tau, *free], True, False)[0]
+
     def frozen(
         self, m: Model, t: Expression, x: Expression, tau: Expression, modes: Expression
     ) -> Forces:
@@ -76,13 +96,16 @@ class Acting:
     ) -> list[Expression]:  # fmt: skip
         """The functions g whose signs are the modes, and dg/dt along rates of the state."""
         found, free = self.switching(m)
-        values = [t, *self._parts(m, x), tau, *free, modes]
+        own = casadi.SX.sym("t"), casadi.SX.sym("x", x.numel())
+        values = [own[0], *self._parts(m, own[1]), tau, *free, modes]
         g = found.surfaces.call(values, True, False)[0]
 
         def along(plain: list[Expression]) -> list[Expression]:
-            return [casadi.jtimes(plain[0], casadi.vertcat(t, x), casadi.vertcat(1, rates))]
+            return [casadi.jtimes(plain[0], casadi.vertcat(*own), casadi.vertcat(1, rates))]
 
-        return [g, casadi.densify(derived(along, [g])[0])]
+        both = [g, casadi.densify(derived(along, [g])[0])]
+        made: list[Expression] = casadi.substitute(both, [*own], [t, x])
+        return made
 
     def _inputs(self, m: Model) -> list[tuple[str, int]]:
         own = 0 if self.law is None else self.law.size
@@ -91,6 +114,11 @@ class Acting:
     def _parts(self, m: Model, x: Expression) -> list[Expression]:
         parts: list[Expression] = casadi.vertsplit(x, [0, m.nq, m.nq + m.nv, x.numel()])
         return parts
+
+
+LAYOUT = Formula(
+    "mode_layout", Acting.choices, (Q,), (), {"acting": None}
+)  # for keys: never compiled
 
 
 def sharp_friction(m: Model, v: Expression) -> Expression:

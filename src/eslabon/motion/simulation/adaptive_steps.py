@@ -1,9 +1,8 @@
-"""Runs with SciPy's adaptive methods, by their public interface: a solver is made, steps, and tells where it is.
+"""Runs with adaptive methods (`integrate`): one trajectory, or many one after another.
 
 With loops the rates are those of the constraint manifold (`equations_of_motion.manifold_rates`), for which every method keeps
-its order and its error estimate; reported states are projected onto the manifold, and where a solver has drifted off it a
-new one begins there. Forces that jump (a table that holds, a sampled law) cut the run into intervals, so that no step crosses
-a jump.
+its order and its error estimate; reported states are projected onto the manifold. Forces that jump (a table that holds, a
+sampled law) cut the run into intervals, so that no step crosses a jump.
 """
 
 from __future__ import annotations
@@ -13,17 +12,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from eslabon.arguments import Floats
 from eslabon.errors import InputError
+from eslabon.model.scale import characteristic_length
 from eslabon.motion.simulation import equations_of_motion
 from eslabon.motion.simulation.actuation import Control, Table
 from eslabon.motion.simulation.applied_system import SwitchedForces, System
 from eslabon.motion.simulation.branch_rates import BranchRates
 from eslabon.motion.simulation.controller_memory import Memory, within
+from eslabon.motion.simulation.integrate import Problem, Step, Stepper, StepSettings, StuckError
 from eslabon.motion.simulation.mode_switches import (
     PARTS,
     Look,
@@ -34,38 +35,18 @@ from eslabon.motion.simulation.mode_switches import (
 )
 from eslabon.motion.simulation.native_laws import Law
 from eslabon.motion.simulation.python_laws import Called, ask
+from eslabon.motion.simulation.run_outcome import Outcome
 from eslabon.motion.simulation.sampled_laws import Sampler
 from eslabon.motion.simulation.singular_passages import Passages
-from eslabon.motion.trajectory import Outcome
-
-METHODS = ("DOP853", "RK45", "LSODA", "Radau", "BDF")
-IMPLICIT = ("LSODA", "Radau", "BDF")
-MULTISTEP = ("LSODA", "BDF")  # which begin anew with steps of low order
-
-DRIFT, DRIFT_MULTISTEP = (
-    0.1,
-    10.0,
-)  # tolerances that a solver may drift off the manifold by before a new one begins
-OFTEN = 10  # steps before it is looked at again
-PATIENCE = 20_000  # evaluations in which a run must get ahead by
-LEAST = 1e-7  # of its length
 
 Function = Callable[[float, Floats], Any]
 Event = Callable[[float, Floats, Floats], float]
 
 
-class _Stuck(Exception):
-    """Time does not go on."""
-
-
 @dataclass(frozen=True)
-class Settings:
-    """What SciPy is told; `report` says whether the times of a run are those to report, or only its two ends."""
+class Settings(StepSettings):
+    """The same with what is told of a run; `report` says whether its times are those to report, or only its two ends."""
 
-    method: str
-    rtol: float
-    atol: Any
-    longest: float
     report: bool
     events: Mapping[str, Event]
 
@@ -87,13 +68,12 @@ class Run:
         default_factory=list
     )  # by a law that is sampled or written in Python, at these times
     found: dict[str, list[tuple[float, Floats]]] = field(default_factory=dict)
-    steps: int = 0
-    evaluations: int = 0
     trouble: str = ""  # why it broke down
 
     def __post_init__(self) -> None:
         self.found = {name: [] for name in self.settings.events}
-        self._mark, self._limit, self._begun, self._ended = self.span[0], PATIENCE, 0, False
+        self._ended = False
+        self.stepper = Stepper(self.settings, self.span[0], self.span[-1])
         law = self.control if isinstance(self.control, Law) else None
         self.branch = BranchRates(self.system, law) if self.system.m.closed else None
         self._n, nu = self.system.m.nq + self.system.m.nv, self.system.m.nu
@@ -101,7 +81,6 @@ class Run:
         limited = law is not None or self._is_table("linear", "cubic")
         self.switched = self.system.switched_forces(law, limited)
         self.modes: Modes | None = None
-        self._interpolant: tuple[Any, float, Any] | None = None  # of a step
         self.acted: list[tuple[Floats, ...]] = []  # forces, and accelerations, at these times
         if isinstance(self.control, Called | Sampler):
             self.memory, self.x0 = Memory.of(self.x0[self._n :], nu), self.x0[: self._n]
@@ -110,12 +89,16 @@ class Run:
         """From the first time to the last."""
         start, x = self.span[0], self.system.projected(self.x0, self.span[0])
         self._sample(start, x)
-        f = self._functions(start)[0]
-        if self.modes is not None and not self._switch(self.modes.start, start, x):
-            return
+        problem = self._problem(start)
+        if problem.modes is not None:
+            try:
+                problem.modes.start(start, x)
+            except (StuckError, SwitchingError) as error:
+                self.trouble = self._reason(str(error))
+                return
         self._keep(start, x)
         self.passages.add(start, x)
-        if not np.isfinite(f(start, x)).all():  # SciPy would search a step for ever
+        if not np.isfinite(problem.rates(start, x)).all():  # SciPy would search a step for ever
             self.trouble = "its mass matrix is singular there, or a force on it is not finite."
             return
         for begin, end in pairwise(self._edges()):
@@ -124,6 +107,11 @@ class Run:
                 break
             self._sample(end, x)
         self.passages.finish()
+
+    def projected(self, x: Floats, t: Floats | float) -> Floats:
+        """States of this trajectory on the constraint manifold of their times."""
+        onto = self.system.projected if self.branch is None else self.branch.project
+        return onto(x, t)
 
     @property
     def branches(self) -> dict[tuple[int, ...], BranchRates]:
@@ -139,17 +127,16 @@ class Run:
         m = self.system.m
 
         def states(t: list[float], rows: list[Floats]) -> tuple[Floats, Floats]:
-            return np.array(t), self.system.projected(
-                np.reshape(rows, (-1, len(self.x0))), np.array(t)
-            )
+            return np.array(t), self.projected(np.reshape(rows, (-1, len(self.x0))), np.array(t))
 
         events = {
             name: states([t for t, _ in own], [x for _, x in own])
             for name, own in self.found.items()
         }
         t, x = states(self.t, self.x)
-        evaluations = self.evaluations + (self.branch.neighbours if self.branch else 0)
-        made = Outcome(t, x[:, : self._n], self.steps, evaluations, events, state=x[:, self._n :])
+        evaluations = self.stepper.evaluations + (self.branch.neighbours if self.branch else 0)
+        steps = self.stepper.steps
+        made = Outcome(t, x[:, : self._n], steps, evaluations, events, state=x[:, self._n :])
         if self.acted:
             asked, tau, a = (np.array(rows) for rows in zip(*self.acted, strict=True))
             follows = self._law() is not None or self._is_table("linear", "cubic")
@@ -180,7 +167,7 @@ class Run:
         due = self.control.agenda(self.span[-1]) if t == self.span[0] else self._agenda
         near, slack = min(due, key=lambda s: abs(s - t)), 1e-9 * (self.span[-1] - self.span[0])
         if abs(near - t) <= slack:
-            x = self.system.projected(x, t)
+            x = self.projected(x, t)
             self.memory = self.control.at(
                 self.system.m, float(t), x, self.memory, due[near], self.system.limit
             )
@@ -191,168 +178,69 @@ class Run:
 
     def _interval(self, begin: float, end: float, x: Floats) -> Floats:
         """The state at its end."""
-        functions = self._functions(0.5 * (begin + end))
-        if self.modes is not None and not self._switch(self.modes.start, begin, x):
-            return x
-        events = [_Event(self.system, *event, begin, x) for event in self.settings.events.items()]
-        solver, t = self._solver(functions, begin, x, end), begin
-        while solver.status == "running":
-            try:
-                message = solver.step()
-            except _Stuck:
-                solver.status, message = "failed", None
-            if solver.status == "failed":
-                self.trouble = message or "the step it would need is too small."
-                self._keep(t, x)
-                return x
-            try:
-                switch = self._next_switch(solver)
-            except (_Stuck, SwitchingError) as error:
-                self.trouble = str(error) or "the step it would need is too small."
-                return x
-            t, x = (solver.t, np.array(solver.y)) if switch is None else (switch.t, switch.x)
-            self.passages.add(t, x)
-            if self._after(solver, events, t):
-                return x
-            if switch is None:
-                solver = self._renewed(solver, functions, end)
-                continue
-            assert self.modes is not None
-            if not self._switch(self.modes.switch, t, x, switch.surface, switch.sizes):
-                return x
-            self._limit = self.evaluations + PATIENCE
-            if not t < end:
-                break
-            solver = self._solver(functions, t, x, end, solver.step_size)
-        return self.system.projected(x, end)
-
-    def _next_switch(self, solver: Any) -> _Switch | None:
-        """The first change of modes in a step; one that changes nothing is made without notice."""
-        modes = self.modes
-        if modes is None:
-            return None
-        begin, end, dense = solver.t_old, solver.t, self._dense(solver)
-
-        def state(t: Any) -> Floats:
-            x = np.array(dense(t).T)
-            x[np.asarray(t) == end] = solver.y
-            return x
-
-        while (found := modes.first_switch(begin, end, state)) is not None:
-            t, surface = found
-            if not modes.is_idle(t, state(t), end, state(end), surface):
-                sizes = modes.sizes(np.linspace(solver.t_old, end, PARTS + 1), state)
-                return _Switch(t, self.system.projected(state(t), t), surface, sizes)
-            modes.flip(surface)
-            begin = t
-        modes.step_done()
-        return None
-
-    def _switch(self, change: Callable[..., None], t: float, x: Floats, *words: Any) -> bool:
-        """Change the modes; whether that was possible."""
+        problem, t = self._problem(0.5 * (begin + end)), begin
+        events = [_Event(self, *event, begin, x) for event in self.settings.events.items()]
         try:
-            change(t, x, *words)
-        except (_Stuck, SwitchingError) as error:
-            self.trouble = str(error) or "the step it would need is too small."
+            for step in self.stepper.integrate(problem, x, begin, end):
+                t, x = step.t, step.x
+                self.passages.add(t, x)
+                if self._after(step, events):
+                    return x
+        except (StuckError, SwitchingError) as error:
+            self.trouble = self._reason(str(error))
             self._keep(t, x)
-        return not self.trouble
+            return x
+        return self.projected(x, end)
 
-    def _solver(
-        self,
-        functions: tuple[Function, Function | None],
-        t: float,
-        x: Floats,
-        end: float,
-        first: Any = None,
-    ) -> Any:
-        """A new one from here on."""
-        from scipy import integrate
-
-        said, (rates, jacobian) = self.settings, functions
-        options = {
-            "rtol": said.rtol,
-            "atol": said.atol,
-            "max_step": said.longest,
-        }
-        sliding = self.modes is not None and self.modes.held
-        if said.method in IMPLICIT and jacobian is not None and not sliding:
-            options["jac"] = jacobian
-        if first is not None and said.method not in MULTISTEP:
-            options["first_step"] = min(first, end - t)
-        self._begun = self.steps
-        with np.errstate(
-            all="ignore"
-        ):  # SciPy divides by tolerances, which may be zero, to find its first step
-            return getattr(integrate, said.method)(rates, t, x, end, **options)
-
-    def _renewed(self, solver: Any, functions: tuple[Function, Function | None], end: float) -> Any:
-        """The solver; or another one, where it has drifted off the manifold."""
-        if (
-            solver.status != "running"
-            or self.branch is None
-            or self.branch.refuses
-            or self.steps < self._begun + OFTEN
-        ):
-            return solver
-        y, first = self.system.projected(solver.y, solver.t), solver.step_size
-        drift = DRIFT_MULTISTEP if self.settings.method in MULTISTEP else DRIFT
-        allowed = drift * (self.settings.atol + self.settings.rtol * np.abs(y))
-        if not np.any(np.abs(y - solver.y) > allowed):
-            return solver
-        return self._solver(functions, solver.t, y, end, first)
+    def _reason(self, message: str | None) -> str:
+        """Why time does not go on."""
+        if self.branch is not None and (miss := self.branch.miss) is not None:
+            length = miss.misfit * float(characteristic_length(self.system.m.nominal))
+            return (
+                f"it misses a singular configuration there by {length:.1g} m, too little to be followed at "
+                f"rtol = {self.settings.rtol:g}; loosen the tolerances, or change that length."
+            )
+        return message or "the step it would need is too small."
 
     # -- after a step -------------------------------------------------------------------------------------------
 
-    def _after(self, solver: Any, events: list[_Event], t: float) -> bool:
-        """Look for events up to a time in the step, report what is to be reported; whether an event ends the run."""
-        before = solver.t_old
-        self.steps += 1
+    def _after(self, step: Step, events: list[_Event]) -> bool:
+        """Look for events in the step, report what is to be reported; whether an event ends the run."""
+        before, t = step.before, step.t
         if self.branch is not None:
             self.branch.step_done()
-        if t >= self._mark + LEAST * (self.span[-1] - self.span[0]):
-            self._mark, self._limit = t, self.evaluations + PATIENCE
-        inside = (
-            self.span[(self.span > before) & (self.span <= t)]
-            if self.settings.report
-            else np.array([t])
-        )
-        needed = events or t < solver.t or (self.settings.report and len(inside))
-        dense: Any = self._dense(solver) if needed else None
+        inside = np.array([t])
+        if self.settings.report:
+            inside = self.span[(self.span > before) & (self.span <= t)]
         happened = sorted(
             (when, name)
             for name, event in zip(self.found, events, strict=True)
-            for when in event.between(before, t, dense)
+            for when in event.between(step)
         )
         for when, name in happened:
-            self.found[name].append((when, dense(when)))
+            self.found[name].append((when, step.dense(when)))
             if self._is_last(name):
-                self._report([*inside[inside < when], when], dense)
+                self._report([*inside[inside < when], when], step)
                 self._ended = True
                 return True
-        self._report(inside, dense, solver)
+        self._report(inside, step)
         self.update((t - self.span[0]) / (self.span[-1] - self.span[0]))
         return False
-
-    def _dense(self, solver: Any) -> Any:
-        """The interpolant of a step, computed once."""
-        if self._interpolant is None or self._interpolant[:2] != (solver, solver.t):
-            self._interpolant = solver, solver.t, solver.dense_output()
-        return self._interpolant[2]
 
     def _is_last(self, name: str) -> bool:
         terminal = getattr(self.settings.events[name], "terminal", False)
         return bool(terminal) and len(self.found[name]) >= int(terminal)
 
-    def _report(self, times: Any, dense: Any, solver: Any = None) -> None:
+    def _report(self, times: Any, step: Step) -> None:
         for t in times:
-            self._keep(t, np.array(solver.y) if solver is not None and t == solver.t else dense(t))
+            self._keep(t, step.x if t == step.t else step.dense(t))
 
     def _keep(self, t: float, x: Floats) -> None:
         """A row, if it is later than those there are."""
         if self.t and t <= self.t[-1]:
             return
         if isinstance(self.control, Called):
-            y, nq = self.system.projected(x, t), self.system.m.nq
+            y, nq = self.projected(x, t), self.system.m.nq
             asked = self.control(float(t), y[:nq], y[nq:])
             acting = within(asked, self.system.limit)
             self.memory = Memory(acting, acting, asked, self.memory.state)
@@ -365,31 +253,36 @@ class Run:
 
     # -- rates --------------------------------------------------------------------------------------------------
 
-    def _functions(self, middle: float) -> tuple[Function, Function | None]:
-        """dx/dt as SciPy wants it, and its derivative by x where it is known: not under a Python function.
+    def _problem(self, middle: float) -> Problem:
+        """dx/dt and its derivative by x, where that is known: not under a Python function.
 
         `middle` is a time at which forces that hold have the value they have all along.
         """
-        control, system, branch = self.control, self.system, self.branch
-        law, known = self._law(), self._known_forces(middle)
+        system, branch, law, known = (
+            self.system,
+            self.branch,
+            self._law(),
+            self._known_forces(middle),
+        )
+        manifold: dict[str, Any] = {}
+        if branch is not None:
+            manifold = {"project": self.projected, "renewable": lambda: not branch.refuses}
+        python = isinstance(self.control, Called)
         if self.switched is not None:
-            own = self.switched.rates(None if branch is None else branch.under_forces)
-            bound = _Bound(self.switched, known, self._watched(own))
+            bound = _Bound(self.switched, known, self.stepper.counted(self.switched.rates(branch)))
             self.modes = self.modes or Modes(bound, float(self.span[-1] - self.span[0]))
             self.modes.system = bound
-            python = isinstance(control, Called)
-            return self.modes.rates, None if python else partial(_frozen_jacobian, self.modes)
+            frozen = None if python else partial(_frozen_jacobian, self.modes)
+            return Problem(self.modes.rates, frozen, self.modes, **manifold)
         f: Callable[..., Any] = system.rates(law) if branch is None else branch
-        rates = self._watched(lambda t, x: f(t, x, known(t, x)))
-        if isinstance(control, Called):
-            return rates, None
 
         def jacobian(t: float, x: Floats) -> Any:
             f = system.function(equations_of_motion.JACOBIAN, law=law)
             tau = known(t, x)
             return f(t, x, tau) if branch is None else branch.jacobian(f, t, x, tau)
 
-        return rates, jacobian
+        rates = self.stepper.counted(lambda t, x: f(t, x, known(t, x)))
+        return Problem(rates, None if python else jacobian, **manifold)
 
     def _law(self) -> Law | None:
         return self.control if isinstance(self.control, Law) else None
@@ -398,11 +291,17 @@ class Run:
         return isinstance(self.control, Table) and self.control.kind in kinds
 
     def _known_forces(self, middle: float) -> Callable[[float, Floats], Floats]:
-        """The forces besides those of a traced law."""
+        """The forces besides those of a traced law, also at many times."""
         control, nq, n = self.control, self.system.m.nq, self._n
         limit = self.system.limit if self.switched and not self.switched.acting.limit else ()
         if isinstance(control, Called):
-            return lambda t, x: within(control(t, x[:nq], x[nq:n]), limit)
+
+            def asked(t: Any, x: Floats) -> Floats:
+                if np.ndim(t):
+                    return np.array([asked(*own) for own in zip(t, x, strict=True)])
+                return within(control(t, x[:nq], x[nq:n]), limit)
+
+            return asked
         if isinstance(control, Table) and not control.holds:
             return lambda t, x: control.at(t)
         tau = control.at(middle) if isinstance(control, Table) else np.zeros(self.system.m.nu)
@@ -412,30 +311,10 @@ class Run:
     def _acting(self, t: float, x: Floats) -> tuple[Floats, ...]:
         """The forces that are commanded and that act at a state, and its accelerations."""
         assert self.modes is not None
-        m, x = self.system.m, self.system.projected(x, t)
+        m, x = self.system.m, self.projected(x, t)
         bound: Any = self.modes.system
         commanded, actuators, _, _ = bound.forces(t, x, self.modes.at(t, x))
         return commanded, actuators, self.modes.rates(t, x)[m.nq : m.nq + m.nv]
-
-    def _watched(self, rates: Callable[..., Any]) -> Callable[..., Any]:
-        """The rates, counted, as long as they lead somewhere."""
-
-        def watched(*arguments: Any) -> Any:
-            self.evaluations += 1
-            if self.evaluations > self._limit:
-                raise _Stuck
-            return rates(*arguments)
-
-        return watched
-
-
-class _Switch(NamedTuple):
-    """A change of modes: when and where, on which surface, and how large all surfaces were in the step."""
-
-    t: float
-    x: Floats
-    surface: int
-    sizes: Floats
 
 
 @dataclass(frozen=True)
@@ -443,26 +322,24 @@ class _Bound:
     """Switched rates under the forces that are known in an interval."""
 
     forces_of: SwitchedForces
-    known: Callable[[float, Floats], Floats]
+    known: Callable[[Any, Floats], Floats]
     counted: Callable[..., Floats]
 
     @property
     def names(self) -> tuple[str, ...]:
-        return self.forces_of.switching.names
+        return self.forces_of.layout.names
+
+    def settled(self, modes: Floats) -> Floats:
+        return self.forces_of.layout.settled(modes)
 
     def rates(self, t: float, x: Floats, modes: Floats) -> Floats:
         return self.counted(t, x, self.known(t, x), modes)
 
     def surfaces(self, t: Any, x: Floats, modes: Floats, rates: Floats) -> tuple[Floats, Floats]:
-        x = self.forces_of.system.projected(x, t) if self.forces_of.system.m.closed else x
-        tau = self.known(t, x) if np.ndim(t) == 0 else np.array(list(map(self.known, t, x)))
-        return self.forces_of.surfaces(t, x, tau, modes, rates)
+        return self.forces_of.surfaces(t, x, self.known(t, x), modes, rates)
 
     def choices(self, t: float, x: Floats) -> Floats:
         return self.forces_of.choices(t, x, self.known(t, x))
-
-    def settled(self, modes: Floats) -> Floats:
-        return self.forces_of.switching.settled(modes)
 
     def forces(self, t: float, x: Floats, modes: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         return self.forces_of.forces(t, x, self.known(t, x), modes)
@@ -536,17 +413,14 @@ class Runs:
 class _Event:
     """A user's function of t, q and v whose zeros are looked for, from where an interval begins."""
 
-    def __init__(self, system: System, name: str, function: Event, t: float, x: Floats) -> None:
-        self._system, self._name, self._function = system, name, function
+    def __init__(self, run: Run, name: str, function: Event, t: float, x: Floats) -> None:
+        self._run, self._name, self._function = run, name, function
         self._direction = getattr(function, "direction", 0)
         self._value = self(t, x)
 
     def __call__(self, t: float, x: Floats) -> float:
-        x, nq, n = (
-            self._system.projected(x, t),
-            self._system.m.nq,
-            self._system.m.nq + self._system.m.nv,
-        )
+        m, x = self._run.system.m, self._run.projected(x, t)
+        nq, n = m.nq, m.nq + m.nv
         value = float(ask(self._function, f"the event '{self._name}'", (), t, x[:nq], x[nq:n]))
         if math.isnan(value):
             raise InputError(
@@ -554,14 +428,18 @@ class _Event:
             )
         return value
 
-    def between(self, before: float, t: float, dense: Any) -> list[float]:
+    def between(self, step: Step) -> list[float]:
         """When the function goes through zero in the way that is looked for."""
+        dense = step.dense
 
         def value(s: float) -> Floats:
             return np.array([self(s, dense(s))])
 
-        times = np.linspace(before, t, PARTS + 1).tolist()
-        looks = [Look(before, np.array([self._value])), *(Look(s, value(s)) for s in times[1:])]
+        times = np.linspace(step.before, step.t, PARTS + 1).tolist()
+        looks = [
+            Look(step.before, np.array([self._value])),
+            *(Look(s, value(s)) for s in times[1:]),
+        ]
         found = []
         for _, start, end, rises in sign_changes(looks, value):
             if self._direction == 0 or (self._direction > 0) == rises:

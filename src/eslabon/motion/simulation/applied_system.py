@@ -2,69 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler.evaluate import evaluate
-from eslabon.compiler.formula import Formula, remembered, requested
-from eslabon.compiler.switching import Switching
-from eslabon.errors import ModelError
+from eslabon.compiler.formula import Formula, requested
+from eslabon.compiler.switching import ModeLayout
 from eslabon.formulas.formulations.formulation import Formulation
 from eslabon.formulas.quantities import quantity
 from eslabon.formulas.structure import Partition
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities
 from eslabon.model.validation import TIME
+from eslabon.motion.loads import NO_LOADS, Loads, Shape
 from eslabon.motion.simulation import equations_of_motion
 from eslabon.motion.simulation.acting_forces import Acting
 from eslabon.motion.simulation.actuation import Table
 from eslabon.motion.simulation.branch_neighbours import Branch, project_along_branch
 from eslabon.motion.simulation.controller_memory import within
-from eslabon.motion.simulation.joint_stops import Stop
 from eslabon.motion.simulation.native_laws import Law, law_at
-from eslabon.numerics.scalars import casadi
 from eslabon.solve.constraints.constraint_structure import constraint_structure
-from eslabon.solve.designs import DESCRIBED, Designs
+from eslabon.solve.designs import Designs
 
-Shape = tuple[int, ...]
-DATA = "law data"  # symbols of a law's numbers: no parameter has such a name
+if TYPE_CHECKING:
+    from eslabon.motion.simulation.branch_rates import BranchRates
 
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """The mechanism, wrenches on its bodies, its parameters' values, how its equations are written, the limits of its actuators'
-    forces, and the stops of its joints."""
+    """The mechanism, what acts on it, how its equations are written, and the limits of its actuators' forces."""
 
     m: Model
-    external: Mapping[str, Floats] = field(default_factory=dict)
-    parameters: Mapping[str, Floats] = field(default_factory=dict)
+    loads: Loads = NO_LOADS
     formulation: Formulation | None = None
     constraints: str | None = None
     partition: Partition | None = None
     limit: tuple[float, ...] = ()
-    stops: tuple[Stop, ...] = ()
     friction: str = "smooth"
 
     @property
-    def batch(self) -> Shape:
-        """The leading axes of all that was given."""
-        wrenches = [w.shape[:-1] for w in self.external.values()]
-        return np.broadcast_shapes(*wrenches, *(p.shape for p in self.parameters.values()))
-
-    @cached_property
     def designs(self) -> Designs:
         """The values of its parameters, a design for each trajectory."""
-        if not self.parameters:
-            return DESCRIBED
-        return Designs(
-            tuple(self.parameters),
-            np.stack(np.broadcast_arrays(*self.parameters.values()), axis=-1),
-        )
+        return self.loads.designs
 
     def projected(self, x: Floats, t: Any) -> Floats:
         """States (..., n) on the constraint manifold, each trajectory on that of its design."""
@@ -72,56 +55,25 @@ class System:
 
     def pick(self, batch: Shape, index: Any) -> System:
         """The system of some trajectories of a batch."""
-        wrenches = {
-            name: np.broadcast_to(w, (*batch, 6))[index] for name, w in self.external.items()
-        }
-        values = {
-            name: np.asarray(np.broadcast_to(p, batch)[index])
-            for name, p in self.parameters.items()
-        }
-        return replace(self, external=wrenches, parameters=values)
+        return replace(self, loads=self.loads.pick(batch, index))
 
     # -- formulas -----------------------------------------------------------------------------------------------
 
-    def function(self, formula: Formula, along: bool = False, **options: Any) -> Callable[..., Any]:
-        """The native function of a formula, wrenches and parameters put in; `along` the times of a motion, for which
-        they have no axis."""
-        for name in ("formulation", "constraints", "limit", "stops", "friction"):
+    def function(self, formula: Formula, **options: Any) -> Callable[..., Any]:
+        """The native function of a formula, all that acts put in."""
+        for name in ("formulation", "constraints", "limit", "friction"):
             if name in formula.options:
                 options[name] = getattr(self, name)
-        external = self.external if formula.external else {}
-        f = evaluate(self.m, formula, tuple(self.parameters), tuple(external), **options)
         numbers = law_numbers(options.get("law"), options.get("acting"))
-        vectors = [*numbers, *external.values()]
-        constants = [*(w[..., None, :] if along and w.ndim > 1 else w for w in vectors)]
-        constants += [p[..., None] if along else p for p in self.parameters.values()]
-        if not constants:
-            return f
-        return lambda *arrays, **keywords: f(*arrays, *constants, **keywords)
+        return self.loads.function(self.m, formula, numbers, **options)
 
     def switched_forces(self, law: Law | None, limited: bool) -> SwitchedForces | None:
         """The forces that act, if they have choices that may freeze; `limited`, if effort limits are among these."""
-        acting = Acting(law, self.limit if limited else (), self.stops, self.friction)
+        acting = Acting(law, self.limit if limited else (), self.loads.stops, self.friction)
         if acting == Acting():
             return None
-        names, size = (*self.parameters, *self.m.varied), acting.data_size
-        numbers = [f"{DATA}_{k}" for k in range(size)]
-
-        def found() -> tuple[Switching, tuple[str, ...]]:
-            symbols = {name: casadi.SX.sym(name) for name in names}
-            given = casadi.vertcat(*map(casadi.SX.sym, numbers))
-            own = acting.with_data(given) if size else acting
-            made, free = own.switching(self.m.with_symbols(symbols) if symbols else self.m)
-            return made, tuple(str(s) for column in free for s in casadi.symvar(column))
-
-        switching, parameters = remembered(self.m, ("switching", acting, names), found)
-        if not switching.names:
-            return None
-        values: dict[str, Any] = {**self.m.parameters, **self.parameters}
-        for own in law_numbers(law):
-            values |= zip(numbers, own.tolist(), strict=True)
-        given = np.array([float(values[name]) for name in parameters])
-        return SwitchedForces(self, acting, switching, given)
+        layout = acting.layout(self.m, tuple(self.loads.parameters))
+        return SwitchedForces(self, acting, layout) if layout.names else None
 
     def pushed_rates(self) -> Callable[..., Any]:
         """d(q, v)/dt of t, (q, v) and the forces of actuators and along all velocities; of a mechanism with loops also the
@@ -155,14 +107,15 @@ class System:
         """dx/dt with the dependent coordinates eliminated, of which others are chosen where these go bad."""
         from eslabon.solve.constraints.state_checks import checked
 
-        m, names = self.m, tuple(self.external)
+        m, names = self.m, tuple(self.loads.external)
+        external, parameters = self.loads.external, self.loads.parameters
         words = {
             "formulation": self.formulation,
             "constraints": "elimination",
             "partition": self.partition,
         }
         timed = (TIME,) if m.rheonomic else ()
-        inputs = (*timed, *self.parameters)
+        inputs = (*timed, *self.loads.parameters)
         formula = quantity(m, "forward_dynamics")
         request = requested(m, formula, words, inputs, names, prepare=constraint_structure)
         accelerations = checked(m, request, np.inf)
@@ -172,58 +125,10 @@ class System:
             q, v, own = x[..., : m.nq], x[..., m.nq : m.nq + m.nv], x[..., m.nq + m.nv :]
             given, own = (0.0, own) if law is None else law_at(m, law, t, q, v, own)
             forces, time = within(tau + given, self.limit), (t,) * len(timed)
-            a = accelerations(
-                q, v, forces, *self.external.values(), *time, *self.parameters.values()
-            )
+            a = accelerations(q, v, forces, *external.values(), *time, *parameters.values())
             return np.concatenate([coordinate_velocities(m, q, v), a, own], axis=-1)
 
         return rates
-
-    # -- what follows from a motion -----------------------------------------------------------------------------
-
-    def along(self, formula: Formula, t: Floats, q: Floats, v: Floats, *others: Floats) -> Floats:
-        """What a formula says along a motion, (..., times, numbers)."""
-        made: Floats = self.function(formula, along=True)(
-            np.broadcast_to(t, q.shape[:-1]), q, v, *others
-        )
-        return made
-
-    def accelerations(self, t: Floats, q: Floats, v: Floats, tau: Floats) -> Floats:
-        """The accelerations along a motion, (..., times, nv)."""
-        return self.along(equations_of_motion.ACCELERATIONS, t, q, v, tau)
-
-    def coupling_forces(self, t: Floats, q: Floats, v: Floats, tau: Floats) -> Floats:
-        """The forces of couplings along a motion, (..., times, couplings)."""
-        return self.along(equations_of_motion.COUPLING_FORCES, t, q, v, tau)
-
-    def reactions(self, t: Floats, q: Floats, v: Floats, a: Floats, tau: Floats) -> Floats:
-        """The wrenches of joints, then of cut joints, along a motion, (..., times, joints, 6): of a tree they follow from the
-        accelerations, with loops from the actuators' forces, since a motion may leave to no actuator what moves it."""
-        from eslabon.solve.constraints.state_checks import checked
-
-        m, external = self.m, tuple(self.external)
-        if m.closed and self.stops:
-            raise ModelError(
-                f"{m.name} has loops, and joint stops push on them: their reactions are not found; simulate it without stops."
-            )
-        formula = quantity(m, "reactions_under_forces" if m.closed else "reactions")
-        timed = (TIME,) if m.rheonomic else ()
-        inputs = (*timed, *self.parameters)
-        request = requested(m, formula, {}, inputs, external, prepare=constraint_structure)
-        call: Any = checked(m, request)
-        wrenches = [w[..., None, :] for w in self.external.values()]
-        values = [np.broadcast_to(t, q.shape[:-1])] * len(timed) + [
-            p[..., None] for p in self.parameters.values()
-        ]
-        made: Floats = call(q, v, tau if m.closed else a, *wrenches, *values)
-        return made
-
-    def energy(self, q: Floats, v: Floats) -> Floats:
-        """Kinetic and potential energy along a motion, (..., times, 2)."""
-        both: Floats = self.function(
-            equations_of_motion.ENERGY if self.stops else quantity(self.m, "energy"), along=True
-        )(q, v)
-        return both
 
 
 def law_numbers(law: Law | None, acting: Acting | None = None) -> list[Floats]:
@@ -238,16 +143,12 @@ class SwitchedForces:
 
     system: System
     acting: Acting
-    switching: Switching
-    parameters: Floats
+    layout: ModeLayout
 
-    def choices(self, t: float, x: Floats, tau: Floats) -> Floats:
-        """The modes that hold by themselves."""
-        m = self.system.m
-        state = np.split(x, [m.nq, m.nq + m.nv])
-        given = [self.parameters] if len(self.parameters) else []
-        made: Floats = self.switching.choices(t, *state, tau, *given).full().ravel()
-        return made
+    @cached_property
+    def choices(self) -> Callable[..., Floats]:
+        """The modes that hold by themselves, of t, x and tau."""
+        return self._function(equations_of_motion.CHOICES)
 
     @cached_property
     def forces(self) -> Callable[..., tuple[Floats, Floats, Floats, Floats]]:
@@ -264,20 +165,33 @@ class SwitchedForces:
         """The derivative of dx/dt by x."""
         return self._function(equations_of_motion.FROZEN_JACOBIAN)
 
-    def rates(self, moved: Callable[..., Floats] | None = None) -> Callable[..., Floats]:
-        """dx/dt of t, x, tau and modes; `moved` is d(q, v)/dt under forces, of a mechanism with loops."""
-        system, n = self.system, self.system.m.nq + self.system.m.nv
-        moving, closed = moved or system.pushed_rates(), system.m.closed
+    def rates(self, branch: BranchRates | None) -> Callable[..., Floats]:
+        """dx/dt of t, x, tau and modes, of which there may be several (..., size); of a mechanism with loops by its rates
+        near rank loss."""
+        if branch is None:
+            made = self._function(equations_of_motion.SWITCHED_RATES)
+            quick: Callable[..., Floats] = getattr(made, "native", made)
+            return quick
+
+        def beside(t: float, x: Floats, tau: Floats, modes: Floats) -> Floats:
+            if modes.ndim > 1:
+                return np.array([beside(t, x, tau, own) for own in modes])
+            at, n = branch.project(x, t), self.system.m.nq + self.system.m.nv
+            _, actuators, push, own = self.forces(t, at, tau, modes)
+            return np.concatenate([branch.under_forces(t, x[:n], actuators, push), own])
+
+        if self.system.constraints == "elimination":
+            return beside
+        plain = self._function(equations_of_motion.LOOP_SWITCHED_RATES)
 
         def rates(t: float, x: Floats, tau: Floats, modes: Floats) -> Floats:
-            at = system.projected(x, t) if closed else x
-            _, actuators, push, own = self.forces(t, at, tau, modes)
-            return np.concatenate([moving(t, x[:n], actuators, push), own])
+            found, distance = plain(t, x, tau, modes)
+            return beside(t, x, tau, modes) if branch.comes_near(distance) else found
 
         return rates
 
     def _function(self, formula: Formula) -> Any:
-        return self.system.function(formula, acting=self.acting, size=self.switching.size)
+        return self.system.function(formula, acting=self.acting, size=self.layout.size)
 
 
 def forces_along(

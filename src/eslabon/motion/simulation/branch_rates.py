@@ -12,7 +12,12 @@ from eslabon.arguments import Floats
 from eslabon.model.configuration import coordinate_velocities
 from eslabon.motion.simulation import equations_of_motion, step_formulas
 from eslabon.motion.simulation.applied_system import System
-from eslabon.motion.simulation.branch_neighbours import SETTINGS, Branch, Neighbours
+from eslabon.motion.simulation.branch_neighbours import (
+    SETTINGS,
+    Branch,
+    Neighbours,
+    project_near_rank_loss,
+)
 from eslabon.motion.simulation.controller_memory import within
 from eslabon.motion.simulation.native_laws import Law, law_at
 
@@ -46,14 +51,18 @@ class BranchRates:
         self._accepted: bool | None = None
         self._refusals = 0
         self._miss: Miss | None = None
-        self._entered = self._near = False
+        self._entered = False
+        self._near: Any = False
+        self._during: list[float] = []  # the first and the last time of the present passage
+        self._decided: list[tuple[float, float, bool]] = []  # those before, and whether they closed
         self.interpolated: list[tuple[float, float]] = []  # when rates were, and how near
         self.neighbours = 0  # that were asked
         self.misses: list[Miss] = []
 
     @cached_property
     def _plain(self) -> Callable[..., tuple[Floats, Any]]:
-        return self.system.loop_rates(self._law, self._stages)
+        rates = self.system.loop_rates(self._law, self._stages)
+        return getattr(rates, "native", rates)
 
     @cached_property
     def _pushed(self) -> Callable[..., tuple[Floats, Any]]:
@@ -61,19 +70,28 @@ class BranchRates:
 
     def __call__(self, t: float, x: Floats, tau: Floats) -> Floats:
         made, distance = self._plain(t, x, tau)
-        self._near = distance < self._limit
-        return self.beside(t, x, tau, made, float(distance)) if self._near else made
+        self._near = near = distance < self._limit
+        return self.beside(t, x, tau, made, float(distance)) if near else made
+
+    def comes_near(self, distance: Any) -> bool:
+        """Whether rates at a `rank_distance`, or several, are near rank loss."""
+        self._near = bool(np.any(distance < self._limit))
+        return self._near
 
     @property
     def refuses(self) -> bool:
         """Whether the last rates were near rank loss and not those of a branch: there a projection is hardly a small step."""
         return bool(self._near) and not self._accepted
 
+    @property
+    def miss(self) -> Miss | None:
+        """The singular configuration that is missed where the last rates were."""
+        return self._miss if self.refuses else None
+
     def under_forces(self, t: float, x: Floats, tau: Floats, push: Floats) -> Floats:
         """d(q, v)/dt under given forces of actuators and along all velocities."""
         made, distance = self._pushed(t, x, tau, push)
-        self._near = distance < self._limit
-        found = self._found(t, x) if self._near else None
+        found = self._found(t, x) if self.comes_near(distance) else None
         if found is None:
             return made
         m = self.system.m
@@ -86,13 +104,32 @@ class BranchRates:
         if not self._entered:
             if self._miss is not None and not self._accepted:
                 self.misses.append(self._miss)
-            self._accepted, self._refusals, self._miss = None, 0, None
+            if self._accepted is not None:
+                self._decided.append((self._during[0], self._during[-1], self._accepted))
+            self._accepted, self._refusals, self._miss, self._during = None, 0, None, []
         self._entered = False
 
     def finish(self) -> None:
         """The run is over, and with it a passage."""
         self._entered = False
         self.step_done()
+
+    def project(self, x: Floats, t: Floats | float) -> Floats:
+        """States (..., n) on the constraint manifold at times: along the branch where a passage was taken for one."""
+
+        def centre(at: tuple[int, ...], when: float) -> Floats | None:
+            accepted = self._accepted_at(when)
+            if accepted is False:
+                return None
+            found = self._branch.neighbours(when, x[at])
+            return found.centre if found is not None and _closes(found, accepted) else None
+
+        return project_near_rank_loss(self.system.m, x, t, self.system.designs, centre)
+
+    def _accepted_at(self, t: float) -> bool | None:
+        """Whether the branch closes in the passage at a time; None if that was not decided."""
+        now = [(self._during[0], self._during[-1], self._accepted)] if self._during else []
+        return next((yes for begin, end, yes in [*now, *self._decided] if begin <= t <= end), None)
 
     def beside(self, t: float, x: Floats, tau: Floats, plain: Floats, distance: float) -> Floats:
         """The rates near rank loss, at a `rank_distance`; the plain ones where neighbours say nothing."""
@@ -122,7 +159,7 @@ class BranchRates:
         """Those of all neighbours, under the same forces of actuators and stops."""
         m, system = self.system.m, self.system
         push = np.zeros(m.nv)
-        if system.stops:
+        if system.loads.stops:
             push = system.function(equations_of_motion.PUSH)(q, v)
         return self._pushed_accelerations(found, tau, push)
 
@@ -138,14 +175,14 @@ class BranchRates:
     def _found(self, t: float, x: Floats) -> Neighbours | None:
         """The neighbours, if the branch goes through the state among them."""
         self._entered = True
+        self._during = [min([t, *self._during]), max([t, *self._during])]
         if self._accepted is False or not np.isfinite(x).all():
             return None
         found = self._branch.neighbours(t, x)
         if found is None:
             return None
-        if self._accepted is None and found.closed:
+        if _closes(found, self._accepted):
             self._accepted = True
-        if self._accepted and found.misfit < STICKS * SETTINGS.closes:
             return found
         self._refusals += 1
         if self._accepted is None and self._refusals >= REFUSALS:
@@ -162,4 +199,9 @@ class BranchRates:
         made: Floats = step_formulas.rk4(
             lambda stage, x: self(t + stages[stage] * h, x, forces(stage)), x, h
         )
-        return self.system.projected(made, t + h)
+        return self.project(made, t + h)
+
+
+def _closes(found: Neighbours, accepted: bool | None) -> bool:
+    """Whether the branch goes on through the centre; more is let pass where it did before in the same passage."""
+    return found.misfit < (STICKS if accepted else 1.0) * SETTINGS.closes

@@ -24,6 +24,7 @@ from eslabon.formulas.linear_solvers import factors
 from eslabon.formulas.motion_state import MotionState
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates, normalize
+from eslabon.model.memory import per_model
 from eslabon.model.validation import TIME
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.solve.constraints.closure_violation import STATE
@@ -81,13 +82,7 @@ def projection(m: Model, x: Expression, corrections: int = CORRECTIONS) -> list[
     if not m.closed:
         return [casadi.vertcat(q, v, others), casadi.SX(1)]
 
-    def closed(q: Expression, t: Expression) -> list[Expression]:
-        rows = retained_rows(m.nominal)
-        phi, J, _, rate = equations(m.with_time(t), q, None, rows, aligned_loops(m, rows))
-        return [phi, J, rate]
-
-    residual = subroutine("residual", lambda q, t: closed(q, t)[0], m.nq, 1)
-    closure = subroutine("closure", closed, m.nq, 1)
+    closure, residual = _closure(m)
     (left, J, _), N = closure(q, m.time), coordinate_rates(m, q)
     step, distance = _least_change(m, q, J)
     q = q - N @ step(left)
@@ -97,6 +92,19 @@ def projection(m: Model, x: Expression, corrections: int = CORRECTIONS) -> list[
     for _ in range(corrections):
         v = v - step(J @ v + rate)
     return [casadi.vertcat(q, v, others), distance]
+
+
+@per_model
+def _closure(m: Model) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Functions of q and t that native code contains once: Phi, J and Phi_t of the retained rows, and Phi alone."""
+    rows = retained_rows(m.nominal)
+
+    def closed(q: Expression, t: Expression) -> list[Expression]:
+        phi, J, _, rate = equations(m.with_time(t), q, None, rows, aligned_loops(m, rows))
+        return [phi, J, rate]
+
+    residual = subroutine("residual", lambda q, t: closed(q, t)[0], m.nq, 1)
+    return subroutine("closure", closed, m.nq, 1), residual
 
 
 def _least_change(

@@ -128,6 +128,28 @@ def manifold_rates(
     return [made, casadi.fmin(beside, distance)]
 
 
+def switched_rates(
+    m: Model, t: Expression, x: Expression, tau: Expression, modes: Expression, acting: Acting, size: int = 0,
+    external: External = None, **options: Any,
+) -> list[Expression]:  # fmt: skip
+    """dx/dt as in `manifold_rates`, with frozen choices of the forces that act."""
+
+    def f(t: Expression, x: Expression, tau: Expression, modes: Expression) -> list[Expression]:
+        q, v = x[: m.nq], x[m.nq : m.nq + m.nv]
+        acts = acting.frozen(m, t, x, tau, modes)
+        a, distance = pushed_accelerations(
+            m, t, q, v, acts.actuators, acts.push, external, friction=acting.friction, **options
+        )
+        return [casadi.vertcat(coordinate_rates(m, q) @ v, a, acts.law_rates), distance]
+
+    rates = subroutine("rates", f, 1, x.numel(), m.nu, modes.numel())
+    if not m.closed:
+        return list(rates(t, x, tau, modes))
+    x, beside = constraint_projection.projection(m.with_time(t), x, corrections=1)
+    made, distance = rates(t, x, tau, modes)
+    return [made, casadi.fmin(beside, distance)]
+
+
 def pushed_rates(
     m: Model, t: Expression, x: Expression, tau: Expression, push: Expression, **options: Any
 ) -> list[Expression]:
@@ -169,8 +191,17 @@ def surfaces(
     acting: Acting,
     size: int = 0,
 ) -> list[Expression]:
-    """The functions whose signs are the modes, and their rates along those of the state."""
+    """The functions whose signs are the modes, and their rates along those of the state, on the constraint manifold."""
+    if m.closed:
+        x = constraint_projection.projection(m.with_time(t), x, corrections=1)[0]
     return acting.surfaces(m, t, x, tau, modes, rates)
+
+
+def choices(
+    m: Model, t: Expression, x: Expression, tau: Expression, acting: Acting, size: int = 0
+) -> Expression:
+    """The modes that hold by themselves."""
+    return acting.choices(m, t, x, tau)
 
 
 def rates_jacobian(
@@ -327,6 +358,15 @@ PUSHED_RATES = Formula("pushed_rates", pushed_rates, *_MOVED, _PUSHED, WRENCH)
 LOOP_PUSHED_RATES = Formula(
     "loop_pushed_rates", pushed_rates, _MOVED[0], (*_MOVED[1], DISTANCE), _PUSHED, WRENCH, rare=True
 )
+_SWITCHED = {"formulation": None, "constraints": None, **_FROZEN}
+SWITCHED_RATES = Formula(
+    "switched_rates", switched_rates, (T, _STATE, TAU, MODES), (replace(_STATE, name="rates"),), _SWITCHED, WRENCH
+)  # fmt: skip
+LOOP_SWITCHED_RATES = Formula(
+    "loop_switched_rates", switched_rates, (T, _STATE, TAU, MODES), (replace(_STATE, name="rates"), DISTANCE), _SWITCHED,
+    WRENCH, rare=True,
+)  # fmt: skip
+CHOICES = Formula("choices", choices, (T, _STATE, TAU), (MODES,), _FROZEN, rare=True)
 FROZEN_FORCES = Formula(
     "frozen_forces",
     frozen_forces,

@@ -24,9 +24,9 @@ from eslabon.motion.simulation.controller_memory import Memory, within
 from eslabon.motion.simulation.native_laws import Law
 from eslabon.motion.simulation.near_steps import NearSteps
 from eslabon.motion.simulation.python_laws import Called, asked, fitted
+from eslabon.motion.simulation.run_outcome import Outcome
 from eslabon.motion.simulation.sampled_laws import Sampler
 from eslabon.motion.simulation.singular_passages import Passages
-from eslabon.motion.trajectory import Outcome
 from eslabon.numerics.scalars import concatenate
 
 CHUNK = 0.1  # seconds between two looks at the clock and the keyboard
@@ -196,7 +196,8 @@ class Run:
         place = self.rows[..., self.done : self.done + kept.shape[-2], :]
         place[...] = kept
         if self.method is step_formulas.SYMPLECTIC:
-            velocities = self.system.function(equations_of_motion.VELOCITIES, along=True)
+            loads = self.system.loads.along()
+            velocities = loads.function(self.system.m, equations_of_motion.VELOCITIES)
             place[..., nq : self.n] = velocities(*self._state(kept))
             self.worst = float(np.nanmax(made[1], initial=self.worst))
         self.done += kept.shape[-2]

@@ -10,7 +10,6 @@ back. Held surfaces slide: their modes, between -1 and 1, solve the linear syste
 
 from __future__ import annotations
 
-import math
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -30,8 +29,21 @@ HELD = 1e-12  # share of the rates that are balanced, below which a surface move
 MAX_PIVOTS = 30  # for each surface
 NEWTON = 8  # iterations: one, where the rates are affine in the modes
 
+FAR = 0.25  # of what a surface changes by in a step: so near it is looked at along the dense output
+
+_PLACES = np.linspace(0, 1, PARTS + 1)
+_HERMITE = np.stack(  # the cubic through values and slopes at the ends of a step
+    [
+        (1 + 2 * _PLACES) * (1 - _PLACES) ** 2,
+        _PLACES * (1 - _PLACES) ** 2,
+        _PLACES**2 * (3 - 2 * _PLACES),
+        _PLACES**2 * (_PLACES - 1),
+    ],
+    axis=-1,
+)
 _INTERPOLATION = np.linalg.inv(np.vander(np.arange(PARTS + 1.0)))  # coefficients from values
 _FINE = np.vander(np.linspace(0, PARTS, 4 * PARTS + 1), PARTS + 1) @ _INTERPOLATION
+CLOSEST = 20  # quarters of quarters of a step that are looked at beside its beginning
 NEAR_ZERO = 0.1  # of the least |value|: where the polynomial comes that near to zero, its extrema are looked at
 
 
@@ -43,13 +55,20 @@ class SwitchedRates(Protocol):
     """Rates with modes as an input, and the surfaces that these belong to."""
 
     @property
-    def names(self) -> tuple[str, ...]: ...
-    def rates(self, t: float, x: Floats, modes: Floats) -> Floats: ...
-    def surfaces(
-        self, t: Any, x: Floats, modes: Floats, rates: Floats
-    ) -> tuple[Floats, Floats]: ...
-    def choices(self, t: float, x: Floats) -> Floats: ...
-    def settled(self, modes: Floats) -> Floats: ...
+    def names(self) -> tuple[str, ...]:
+        """What the surfaces are called in messages."""
+
+    def rates(self, t: float, x: Floats, modes: Floats) -> Floats:
+        """dx/dt; of several modes (..., size) each."""
+
+    def surfaces(self, t: Any, x: Floats, modes: Floats, rates: Floats) -> tuple[Floats, Floats]:
+        """g and dg/dt along rates, of times, states, modes and rates that broadcast."""
+
+    def choices(self, t: float, x: Floats) -> Floats:
+        """The modes that the rates have by themselves."""
+
+    def settled(self, modes: Floats) -> Floats:
+        """The modes with the levels of `floor` moved (`ModeLayout.settled`)."""
 
 
 class Look(NamedTuple):
@@ -108,12 +127,19 @@ def _with_extrema(looks: list[Look], value: Callable[[float], Floats]) -> list[L
 
 
 def zero_between(function: Callable[[float], float], before: float, after: float) -> float:
-    """The time at which a function is zero that has different signs at both ends; the first one, if round-off denies that."""
+    """The time at which a function is zero that has different signs at both ends; or that leaves zero at the first one, where
+    it has the sign of the last one by round-off. The first one if it does not."""
     from scipy.optimize import brentq
 
     first, last = function(before), function(after)
-    if not np.isfinite(first) or first * last > 0:
+    if not np.isfinite(first):
         return before
+    if first * last > 0:
+        near = (before + (after - before) * 4.0**-k for k in range(1, CLOSEST))
+        left = next((t for t in near if function(t) * last < 0), None)
+        if left is None:
+            return before
+        before = left
     tight = 4 * np.finfo(float).eps
     return float(brentq(function, before, after, xtol=tight, rtol=tight))
 
@@ -129,6 +155,7 @@ class Modes:
         self._count = len(system.names)
         self._window = CROWDED * span
         self._recent: deque[tuple[float, tuple[int, ...]]] = deque()
+        self._zero = np.zeros(0)
         self._fresh: set[int] = set()  # surfaces on which the present stretch begins
 
     # -- rates --------------------------------------------------------------------------------------------------
@@ -138,7 +165,7 @@ class Modes:
         if self.held:
             return self._sliding(t, x, self.modes, self.held)[1]
         made = self.system.rates(t, x, self.modes)
-        if not math.isfinite(made.sum()) and np.isfinite(x).all():
+        if made.dot(self._zero) != 0 and np.isfinite(x).all():  # NaN, if one is not finite
             made = self.system.rates(t, x, self.system.choices(t, x))
         return made
 
@@ -151,34 +178,26 @@ class Modes:
     ) -> tuple[Floats, Floats, Floats]:
         """Modes that hold surfaces, and the rates of the state and of all surfaces with these."""
         modes = modes.copy()
-        for _ in range(NEWTON):
-            b, S = self._along(t, x, modes)[1][held], self._slopes(t, x, modes, held)[held]
+        for corrections in range(NEWTON):
+            rates, along = self._along(t, x, _beside(modes, held))
+            b, S = along[0, held], _differences(along)[held]
             size = np.abs(b) + np.abs(S).sum(axis=1)
-            change = -np.linalg.lstsq(S, b, rcond=1e-12)[0]
+            if corrections and (np.abs(b) <= HELD * size).all():
+                break
+            change = _solution(S, b)
             if (np.abs(b + S @ change) > 1e-6 * size).any():
                 raise SwitchingError(self._singular(held))
             modes[held] += change
-            rates, along = self._along(t, x, modes)
-            if (np.abs(along[held]) <= HELD * size).all():
-                break
-        return modes, rates, along
+        return modes, rates[0], along[0]
 
     def _along(self, t: float, x: Floats, modes: Floats) -> tuple[Floats, Floats]:
-        """The rates of the state and of the surfaces."""
+        """The rates of the state and of the surfaces, for modes (..., size)."""
         rates = self.system.rates(t, x, modes)
         return rates, self.system.surfaces(t, x, modes, rates)[1]
 
     def _slopes(self, t: float, x: Floats, modes: Floats, which: Sequence[int]) -> Floats:
         """How the rates of surfaces depend on the modes of some: exact, since they are affine in each."""
-        columns = []
-        for k in which:
-            ends = []
-            for side in (1.0, -1.0):
-                trial = modes.copy()
-                trial[k] = side
-                ends.append(self._along(t, x, trial)[1])
-            columns.append((ends[0] - ends[1]) / 2)
-        return np.array(columns).T
+        return _differences(self._along(t, x, _beside(modes, which))[1])
 
     # -- looking ------------------------------------------------------------------------------------------------
 
@@ -195,6 +214,8 @@ class Modes:
             looks = [Look(t, value(t)) for t in times.tolist()]
         else:
             together = self._margins(times, state(times))
+            if not self._fresh and _is_clear(together):
+                return None
             looks = [Look(t, x) for t, x in zip(times.tolist(), together, strict=True)]
         here = [k for k in self._fresh if not looks[0].values[k] > 0]
         looks[0].values[here] = np.finfo(
@@ -212,6 +233,18 @@ class Modes:
             ),
             default=None,
         )
+
+    def keeps_clear(
+        self, begin: float, x: Floats, rates: Floats, end: float, x_end: Floats, rates_end: Floats
+    ) -> bool:
+        """Whether all surfaces are far from a step, as cubic polynomials through its ends tell: farther than a part of what
+        they change by."""
+        if self.held or self._fresh:
+            return False
+        h = end - begin
+        states = _HERMITE @ np.array([x, h * rates, x_end, h * rates_end])
+        margins = self._margins(begin + h * _PLACES, states)
+        return _is_clear(margins, FAR)
 
     def _margins(self, t: Any, x: Floats) -> Floats:
         """Positive as long as the modes hold: sigma g of surfaces, and of held ones what their modes have left."""
@@ -238,7 +271,7 @@ class Modes:
 
     def start(self, t: float, x: Floats) -> None:
         """Choose the modes where an interval begins, and hold what was held before if both sides still push back."""
-        own = self.system.choices(t, x)
+        own, self._zero = self.system.choices(t, x), np.zeros(len(x))
         g = self.system.surfaces(t, x, own, np.zeros_like(x))[0]
         on_surface = sorted({*np.flatnonzero(g == 0).tolist(), *self.held})
         self.modes, self.held = own, []
@@ -377,6 +410,40 @@ class Modes:
     def _singular(self, held: list[int]) -> str:
         names = ", ".join(sorted({self.system.names[k] for k in held}))
         return f"the forces that hold the {names} at zero together are not determined. {SMOOTH}"
+
+
+def _beside(modes: Floats, which: Sequence[int]) -> Floats:
+    """Modes, and for some of them the same with that one at 1 and at -1, (1 + 2 k, size)."""
+    trials = np.repeat(modes[None], 1 + 2 * len(which), axis=0)
+    trials[1::2][np.arange(len(which)), which] = 1.0
+    trials[2::2][np.arange(len(which)), which] = -1.0
+    return trials
+
+
+def _differences(along: Floats) -> Floats:
+    """What modes `_beside` one another change, (surfaces, k)."""
+    return np.asarray((along[1::2] - along[2::2]).T / 2)
+
+
+def _solution(S: Floats, b: Floats) -> Floats:
+    """The least change with S change = -b."""
+    if len(b) == 1:
+        return np.asarray(-b / S[0] if S[0, 0] else np.zeros(1))
+    return np.asarray(-np.linalg.lstsq(S, b, rcond=1e-12)[0])
+
+
+def _is_clear(values: Floats, share: float = 0.0) -> bool:
+    """Whether values at `PARTS` + 1 times stay above zero, by a share of what they change by, and so does the polynomial
+    through them."""
+    least = values.min(axis=0)
+    if not (least > 0).all():
+        return False
+    if not np.isfinite(values).all():  # no effort limit is an infinite one, never reached
+        values = values[:, np.isfinite(values).all(axis=0)]
+        least = values.min(axis=0)
+    bends = (_FINE @ values).min(axis=0) < (1 - NEAR_ZERO) * least
+    near = least < share * (values.max(axis=0) - least)
+    return not (bends | near).any()
 
 
 SMOOTH = "Write the law with a smooth form, such as tanh(x / width) for sign(x), sample it with a period, or give it a dead zone."

@@ -25,6 +25,7 @@ from eslabon.motion.simulation.actuation import Control, Table
 from eslabon.motion.simulation.adaptive_steps import Event
 from eslabon.motion.simulation.applied_system import System
 from eslabon.motion.simulation.constraint_projection import at_time
+from eslabon.motion.simulation.integrate import METHODS as ADAPTIVE
 from eslabon.motion.simulation.native_laws import Law
 from eslabon.motion.simulation.python_laws import Called, frozen
 from eslabon.motion.simulation.sampled_laws import Sampler
@@ -51,7 +52,7 @@ def check_words(
     """Refuse words that are none, and methods that do not suit the mechanism."""
     if not as_model(m).nv:
         raise ModelError(f"{m.name} has no joint that moves: there is nothing to simulate.")
-    choice(method, "method", (*adaptive_steps.METHODS, *step_formulas.METHODS))
+    choice(method, "method", (*ADAPTIVE, *step_formulas.METHODS))
     choice(singular, "singular", SINGULAR_CHOICES)
     flag(hold, "hold")
     if progress is not None:
@@ -261,11 +262,11 @@ def start(
     numbers = law.numbers.batch if isinstance(law, Law) else ()
     try:
         driven = np.broadcast_shapes(driven, numbers)
-        given = np.broadcast_shapes(system.batch, driven)
+        given = np.broadcast_shapes(system.loads.batch, driven)
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], given)
     except ValueError:
         raise InputError(f"leading axes do not fit together: q0 has {q.shape[:-1]}, v0 {v.shape[:-1]}, wrenches and parameters "
-            f"{[w.shape[:-1] for w in system.external.values()] + [p.shape for p in system.parameters.values()]}, the control "
+            f"{[w.shape[:-1] for w in system.loads.external.values()] + [p.shape for p in system.loads.parameters.values()]}, the control "
             f"{driven}.") from None  # fmt: skip
     remembered = np.zeros(3 * m.nu if isinstance(control, Sampler | Called) else 0)
     x = np.concatenate(

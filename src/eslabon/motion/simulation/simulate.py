@@ -14,6 +14,7 @@ from eslabon.errors import report_singularity, user_stacklevel
 from eslabon.formulas.formulations.formulation import Formulation
 from eslabon.model import Model
 from eslabon.model.scale import characteristic_length
+from eslabon.motion.loads import Loads
 from eslabon.motion.signals import Occurrences, Statistics
 from eslabon.motion.simulation import adaptive_steps, fixed_steps, run_options, step_formulas
 from eslabon.motion.simulation.actuation import Control, as_control
@@ -31,7 +32,12 @@ from eslabon.motion.simulation.simulation_errors import (
     SimulationWarning,
     SingularMotionError,
 )
-from eslabon.motion.simulation.singular_passages import Passages, lost_ranks
+from eslabon.motion.simulation.singular_passages import (
+    Passages,
+    list_names,
+    lost_ranks,
+    refuse_undetermined,
+)
 from eslabon.motion.trajectory import Trajectory, columns
 from eslabon.progress import Progress
 from eslabon.solve.constraints.closure_violation import VIOLATIONS
@@ -124,17 +130,23 @@ def simulate(
     times, report = run_options.times_of(t)
     longest = run_options.step_of(step, times)
     values = run_options.parameters_of(m, parameters)
-    designs = System(m, parameters=values).designs
+    designs = Loads(parameters=values).designs
     stopped = stops_of(m, stops, longest, designs)
+    loads = Loads(run_options.wrenches(m, external), values, stopped)
     words = run_options.formulation_of(
         m, formulation, constraints, independent, method, bool(stopped)
     )
     forces = as_control(m, control, times[0], times[-1], hold)
     system = System(
-        m, run_options.wrenches(m, external), values, *words, run_options.effort_limits(m, saturate, designs), stopped,
+        m,
+        loads,
+        *words,
+        run_options.effort_limits(m, saturate, designs),
         run_options.friction_of(m, friction, method, constraints),
-    )  # fmt: skip
+    )
     x0 = run_options.start(system, forces, q0, v0, times[0])
+    if m.closed:
+        refuse_undetermined(system, x0, times[0])
     forces = forces.over(x0.shape[:-1]) if isinstance(forces, Sampler) else forces
     size = m.nq + m.nv + (forces.size if isinstance(forces, Law) else 0)
     named, tolerances = (
@@ -219,7 +231,7 @@ def _motion(system: System, control: Control, method: str, run: Run, seconds: fl
     }  # fmt: skip
     if made.a is not None:  # where something is held, states alone do not tell accelerations
         groups["a"] = made.a
-    return Trajectory(made.t, groups, columns(m), m.name, events, statistics, system)
+    return Trajectory(made.t, groups, columns(m), m.name, events, statistics, m, system.loads)
 
 
 def _warn(sentence: str) -> None:
@@ -235,7 +247,7 @@ def _past_singularities(motion: Trajectory, passages: Passages, singular: str) -
     passage = min(motion.statistics.passages, key=lambda p: p.t)
     sentence = (
         f"{motion.name} passes a singular configuration, where branches of its loops meet,{many} at t = {first.min():g} s: "
-        f"{_named(passage.loops)} {'loses' if len(passage.loops) == 1 else 'lose'} {passage.ranks} "
+        f"{list_names(passage.loops)} {'loses' if len(passage.loops) == 1 else 'lose'} {passage.ranks} "
         f"{'rank' if passage.ranks == 1 else 'ranks'} there; it goes on along its tangent."
     )
     if singular == "error":
@@ -253,16 +265,9 @@ def _warn_of_misses(m: Model, run: Run) -> None:
     loops, _ = lost_ranks(m, t, q, branch.system.designs)
     length = misfit * float(characteristic_length(m.nominal))
     _warn(
-        f"{m.name} misses a singular configuration at t = {t:g} s, where {_named(loops)} would lose a rank, by {length:.1g} m; "
+        f"{m.name} misses a singular configuration at t = {t:g} s, where {list_names(loops)} would lose a rank, by {length:.1g} m; "
         "the motion depends on that length."
     )
-
-
-def _named(loops: tuple[str, ...]) -> str:
-    """Some names of loops, in a sentence."""
-    if len(loops) > 4:
-        return f"{', '.join(loops[:3])} and {len(loops) - 3} more loops"
-    return " and ".join(filter(None, (", ".join(loops[:-1]), loops[-1])))
 
 
 def _unbroken(motion: Trajectory) -> Trajectory:

@@ -11,13 +11,15 @@ import numpy as np
 from eslabon.arguments import Floats
 from eslabon.compiler.calls import subroutine
 from eslabon.compiler.formula import Argument, Formula
+from eslabon.errors import SingularityError
 from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.formulas.kinematics.symbols import symmetric
 from eslabon.formulas.linear_solvers import factors
 from eslabon.model import Model
 from eslabon.model.configuration import coordinate_velocities
 from eslabon.motion.signals import Passage
-from eslabon.motion.simulation.branch_neighbours import RANK_DISTANCE
+from eslabon.motion.simulation.applied_system import System
+from eslabon.motion.simulation.branch_neighbours import RANK_DISTANCE, SETTINGS, Branch
 from eslabon.motion.simulation.branch_rates import BranchRates
 from eslabon.motion.simulation.constraint_projection import at_time
 from eslabon.numerics.scalars import Expression, casadi
@@ -171,13 +173,33 @@ def _passages(
 
 def lost_ranks(m: Model, t: float, q: Floats, design: Designs) -> tuple[tuple[str, ...], int]:
     """The loops whose rows of J depend on one another at a singular configuration, and how many ranks are lost."""
-    J = at_time(m, CLOSURE, t, q, designs=design)[1]
-    U, size, _ = np.linalg.svd(J)
-    rank = len(partition(m.nominal).rows)
-    ranks = max(int(np.sum(size[:rank] < LOST * size[0])), 1)
-    share = np.sum(U[:, rank - ranks : rank] ** 2, axis=1)
-    names = [name for name, part in zip(row_names(m), share, strict=True) if part > TAKES_PART]
+    rows = partition(m.nominal).rows  # without those that are dependent everywhere
+    U, size, _ = np.linalg.svd(at_time(m, CLOSURE, t, q, designs=design)[1][list(rows)])
+    ranks = max(int(np.sum(size < LOST * size[0])), 1)
+    share = np.sum(U[:, -ranks:] ** 2, axis=1)
+    names = [row_names(m)[row] for row, part in zip(rows, share, strict=True) if part > TAKES_PART]
     return tuple(dict.fromkeys(names)), ranks
+
+
+def refuse_undetermined(system: System, x: Floats, t: float) -> None:
+    """Refuse starts (..., n) where branches meet and the velocities do not tell along which of them they go."""
+    m, designs = system.m, system.designs.over(*x.shape[:-1])
+    near = at_time(m, RANK_DISTANCE, t, x[..., : m.nq], designs=designs) < SETTINGS.near
+    for at in map(tuple, np.argwhere(near)):
+        if not Branch(m, designs[at]).is_determined(t, x[at]):
+            loops, _ = lost_ranks(m, t, x[at][: m.nq], designs[at])
+            number = f" (trajectory {', '.join(map(str, at))})" if at else ""
+            raise SingularityError(
+                f"{m.name} starts in a singular configuration{number}, where branches of {list_names(loops)} meet, and its "
+                "velocities do not tell along which of them it goes on. Give a v0 along one, or start beside it."
+            )
+
+
+def list_names(names: tuple[str, ...]) -> str:
+    """Some names of loops, in a sentence."""
+    if len(names) > 4:
+        return f"{', '.join(names[:3])} and {len(names) - 3} more loops"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _turned(m: Model, t: Floats, before: Floats, after: Floats, designs: Designs) -> Floats:

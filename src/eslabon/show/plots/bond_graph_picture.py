@@ -19,7 +19,7 @@ import numpy as np
 
 from eslabon.arguments import Floats, choice, flag
 from eslabon.bond_graph.causality import PREFERENCES, causality
-from eslabon.bond_graph.elements import DETECTORS, PORT, Bond, Element
+from eslabon.bond_graph.elements import Bond, Element
 from eslabon.bond_graph.graph import Graph
 from eslabon.drawing.topology_drawing import printable, text_width
 from eslabon.errors import InputError, ModelError, format_value, suggest
@@ -160,16 +160,22 @@ def highlighted(g: Graph, paths: Any) -> list[tuple[str, ...]]:
 def title_of(x: Element) -> str:
     """The first line of an element: its symbol with its name, if that is short; of junctions the
     symbol alone."""
-    if x.kind == PORT:
+    if x.is_port:
         return printable(x.name)
-    whole = f"{x.kind} : {printable(x.name)}"
-    return x.kind if x.is_junction or len(whole) > TITLE else whole
+    return f"{x.kind} : {printable(x.name)}" if named_in_title(x) else x.kind
+
+
+def named_in_title(x: Element) -> bool:
+    """Whether the name of an element stands beside its symbol: no junction's, and only a short one."""
+    return x.is_port or not (x.is_junction or len(f"{x.kind} : {printable(x.name)}") > TITLE)
 
 
 def value_lines(g: Graph, x: Element) -> list[str]:
     """Its value with its number if it has letters, its modulus or its law."""
     if x.law is not None:
         return [*wrapped(printable(f"law {_entry(x.law)}")), *_defined(g, x)]
+    if x.energy is not None:
+        return [*wrapped(printable(f"energy {_entry(x.energy)}")), *_defined(g, x)]
     if isinstance(x.value, tuple):
         rows = [" ".join(map(_entry, row)) for row in x.value]
         if x.shape == (1, 1):
@@ -185,7 +191,7 @@ def value_lines(g: Graph, x: Element) -> list[str]:
 def _defined(g: Graph, x: Element) -> list[str]:
     """The definitions that a value or a law uses, one after another."""
     definitions = dict(g.flat.definitions)
-    left: list[Any] = [x.value, x.law]
+    left: list[Any] = [x.value, x.law, x.energy]
     lines: list[str] = []
     while left:
         for leaf in leaves(left.pop(0)):
@@ -264,10 +270,9 @@ def origin_of(g: Graph, name: str) -> str:
     letter, bond = g.signals[name]
     if letter not in ("e", "f") or (g.elements[bond.head].has_state and name not in _own(bond)):
         return bond.head
-    shared = {"f": "1", "e": "0"}[letter]
     ends = (bond.tail, bond.head)
     for end in ends:
-        if g.elements[end].kind == shared:
+        if g.elements[end].common == letter:
             return end
     return next((end for end in ends if not g.elements[end].is_junction), bond.tail)
 
@@ -306,7 +311,7 @@ class _Page:
         """What stands below the symbol of an element, and its role."""
         if x.is_junction:
             return
-        if title_of(x) == x.kind:
+        if not named_in_title(x):
             yield printable(x.name), "name"
         if self.values:
             yield from ((line, "value") for line in value_lines(self.g, x))
@@ -369,7 +374,7 @@ class _Page:
             a, b = self.ends(bond)
             along = (b - a) / np.linalg.norm(b - a)
             across = flow_side(along)
-            if bond.signal or self.g.elements[bond.head].kind in DETECTORS:
+            if bond.signal or self.g.elements[bond.head].measures:
                 yield from arrow([a, b], "signal")
                 continue
             yield Line((_point(a), _point(b)), role="bond")
@@ -394,7 +399,9 @@ class _Page:
         goals: dict[str, list[str]] = {}
         for x in self.g.elements.values():
             for name in variables(self.g, x):
-                if origin_of(self.g, name) != x.name:
+                bond = self.g.signals[name][1]
+                carried = bond.signal and bond.head == x.name  # by a bond that is drawn already
+                if origin_of(self.g, name) != x.name and not carried:
                     goals.setdefault(name, []).append(x.name)
         if not goals:
             return

@@ -67,12 +67,11 @@ def animation(answer: object, **options: Any) -> Any:
 
 @animation.register
 def _(motion: Trajectory, *, path: str | Path | None = None, **options: Any) -> Any:
-    system = motion.system
-    assert system is not None  # `Trajectory.animate` has looked
-    m = system.m
-    if system.parameters:
-        values = {name: float(np.ravel(x)[0]) for name, x in system.parameters.items()}
-        m = system.m.with_parameters(**values)
+    m = motion.m
+    assert m is not None  # `Trajectory.animate` has looked
+    if motion.loads.parameters:
+        values = {name: float(np.ravel(x)[0]) for name, x in motion.loads.parameters.items()}
+        m = m.with_parameters(**values)
     return animated(m, motion.t, motion.q, path, **options)
 
 

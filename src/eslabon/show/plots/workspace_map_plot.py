@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from eslabon.arguments import Floats
 from eslabon.numerics.tolerances import ROUND_OFF
 from eslabon.plotting import axis_label, colour_map, new_figure, panel_title, saved
-from eslabon.solve.workspace.pose_coordinates import TURNS
+from eslabon.solve.coordinate_rows import TURNS
 from eslabon.solve.workspace.workspace_map import KINDS, WorkspaceMap
 
 Curves = dict[str, list[Floats]]  # by kind
@@ -115,7 +115,7 @@ def _is_equal(space: WorkspaceMap) -> bool:
 
 def _axis(own: WorkspaceMap, k: int) -> tuple[str, str]:
     name = list(own.axes)[k]
-    return (f"{name} of {own.frame}" if name in own.grid.prescribed.pose else name), own.unit(name)
+    return (f"{name} of {own.frame}" if name in own.grid.pose else name), own.unit(name)
 
 
 def _drawn(ax: Any, own: WorkspaceMap, of: str, bounds: tuple[float, float], curves: Curves) -> Any:

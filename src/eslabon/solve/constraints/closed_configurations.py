@@ -9,22 +9,26 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.compiler.formula import Argument, Formula
-from eslabon.errors import AssemblyError, ModelWarning, user_stacklevel
+from eslabon.errors import AssemblyError, ModelError, ModelWarning, user_stacklevel
 from eslabon.formulas.inputs import Q
 from eslabon.formulas.kinematics.closure import equations, row_names
 from eslabon.model import Model
 from eslabon.model.configuration import integrate
 from eslabon.model.memory import per_model
-from eslabon.model.scale import row_scales, row_units, velocity_scales
+from eslabon.model.scale import (
+    characteristic_length,
+    row_scales,
+    row_units,
+    velocity_scales,
+)
 from eslabon.numerics.constrained_least_squares import RefinementSettings, Terms, refine
 from eslabon.numerics.least_squares import DAMPING, STALLED
 from eslabon.numerics.subspaces import null_space, rank
 from eslabon.numerics.tolerances import CONVERGED, INPUT_DIGITS, ROUND_OFF
 from eslabon.solve.designs import DESCRIBED, Designs, row_scales_of, velocity_scales_of
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,11 @@ def close(m: Model, guess: Floats | None = None, restarts: int = SETTINGS.restar
     """A configuration near the guess (by default the home of the description) that closes every
     loop; of a mechanism whose numbers are rounded so that it closes nowhere, the best fit."""
     start = np.array(m.home() if guess is None else guess, dtype=float)
+    if np.isfinite(start).all() and not np.isfinite(jacobian_at(m, start)).all():
+        raise ModelError(
+            f"the equations of the loops of {m.name} are beyond the range of numbers: its lengths go up "
+            f"to {characteristic_length(m):.3g} m; take another unit of length."
+        )
     found, error = close_each(m, start[None], restarts=restarts)
     if np.sqrt(error[0]) < CONVERGED:
         return found[0]

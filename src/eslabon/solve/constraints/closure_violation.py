@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.arguments import Floats
 from eslabon.compiler.formula import Argument, Formula
 from eslabon.errors import AssemblyError, ModelError
 from eslabon.formulas.kinematics.closure import equations, row_names, violation
@@ -18,8 +19,6 @@ from eslabon.numerics.scalars import Expression
 from eslabon.numerics.tolerances import ACCEPTED_VIOLATION
 from eslabon.solve.constraints.closed_configurations import residuals_at, violation_text
 from eslabon.solve.designs import DESCRIBED, Designs
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def violations(m: Model, x: Expression) -> list[Expression]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from eslabon.arguments import Floats
 from eslabon.arguments import floats as as_floats
 from eslabon.errors import ModelError
 from eslabon.formulas.kinematics.tree import on_body, placements
@@ -21,8 +22,6 @@ from eslabon.numerics.subspaces import null_space
 from eslabon.numerics.tolerances import RANK
 from eslabon.solve.constraints.closed_configurations import comparable_jacobian_at
 from eslabon.solve.constraints.closure_violation import check_closed
-
-Floats = np.ndarray
 
 
 def determined(m: Model, q: Any) -> Floats:

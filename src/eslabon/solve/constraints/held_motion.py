@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eslabon.arguments import Floats
 from eslabon.arguments import names as names_of
 from eslabon.compiler.evaluate import evaluate
 from eslabon.errors import ModelError, format_value, suggest
@@ -29,7 +30,6 @@ from eslabon.solve.constraints.independent_coordinates import (
 )
 from eslabon.solve.designs import DESCRIBED, Designs
 
-Floats = np.ndarray
 Directions = tuple[tuple[float, ...], ...]
 JOINT, PARTS = "joint", ("pose", "position", "orientation", "planar")
 ROWS = ("rx", "ry", "rz", "x", "y", "z")

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate, function_of, refuse_guards
 from eslabon.compiler.formula import Argument, Formula, Request, in_family
 from eslabon.compiler.function import Function
@@ -50,7 +51,6 @@ from eslabon.solve.constraints.massless_motions import (
 from eslabon.solve.constraints.passive_spins import announce_spins, spin_motions
 from eslabon.solve.designs import Designs
 
-Floats = np.ndarray
 # What has an answer at a singular configuration.
 MINIMUM_NORM = ("inverse_dynamics", "forward_dynamics")
 # What is given all accelerations, those of passive spins among them.

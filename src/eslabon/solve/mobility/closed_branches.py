@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
 from eslabon.answers import Answer, Column, Table, quantities_table
+from eslabon.arguments import Floats
 from eslabon.model import Model
 from eslabon.model.configuration import difference, integrate, velocity_units
 from eslabon.model.memory import per_model
@@ -32,8 +32,6 @@ from eslabon.solve.constraints.closed_configurations import (
 )
 from eslabon.solve.mobility.joint_screws import JointScrews, joint_screws
 from eslabon.solve.mobility.subgroups import rank, span
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from eslabon.arguments import Floats
 from eslabon.formulas.kinematics.tree import on_body, placements
 from eslabon.model import GROUND, Loop, Model
 from eslabon.model.memory import per_model
 from eslabon.model.scale import characteristic_length
 from eslabon.numerics.spatial import RigidTransform
 from eslabon.solve.mobility.subgroups import column_lengths, kernel, rank, span, unit_columns
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.answers import Answer, Block, Message
-from eslabon.arguments import text
+from eslabon.arguments import Floats, text
 from eslabon.errors import ModelError, suggest
 from eslabon.model import Model
 from eslabon.model.model import as_model
@@ -20,7 +20,6 @@ from eslabon.solve.mobility.joint_screws import JointScrews, joint_screws, joint
 from eslabon.solve.mobility.subgroups import Subgroup, classified, span
 from eslabon.solve.singular.conditions import one_configuration
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 SAMPLES = 3  # configurations of a mechanism without loops besides the given one
 
 

@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 
 from eslabon.answers import Answer, Column, Table, quantities_table
-from eslabon.arguments import finite, positive
+from eslabon.arguments import Floats, finite, positive
 from eslabon.errors import InputError
 from eslabon.numerics import bracket, hat, vee
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 Vector = tuple[float, float, float]
 
 # A singular value above the first is not zero, one below the second is round-off; between the two

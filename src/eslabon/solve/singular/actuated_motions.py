@@ -12,14 +12,20 @@ import numpy as np
 
 from eslabon.arguments import Floats, positive
 from eslabon.compiler.evaluate import evaluate
+from eslabon.formulas.kinematics.closure import row_names
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_units
 from eslabon.model.memory import per_model
 from eslabon.model.plane_of_motion import plane_of_motion
 from eslabon.model.scale import row_units, velocity_scales
-from eslabon.numerics.subspaces import count_nonzero_values
+from eslabon.numerics.subspaces import count_nonzero_values, independent_rows
 from eslabon.numerics.tolerances import RANK
-from eslabon.solve.constraints.closed_configurations import around, comparable_jacobian_at
+from eslabon.solve.constraints.closed_configurations import (
+    around,
+    comparable_jacobian_at,
+    generic,
+    jacobian_at,
+)
 from eslabon.solve.constraints.independent_coordinates import partition, redundancy_is_constant
 from eslabon.solve.designs import (
     DESCRIBED,
@@ -28,18 +34,19 @@ from eslabon.solve.designs import (
     row_scales_of,
     velocity_scales_of,
 )
-from eslabon.solve.singular.parallel_condition import (
+from eslabon.solve.singular.error_motions import (
     ERROR_MOTIONS,
     ErrorMotions,
     ErrorTerms,
+    error_terms,
+)
+from eslabon.solve.singular.joint_centres import (
     Measured,
-    PassiveInverse,
     all_bodies,
     ends_at_centres,
-    error_terms,
     joint_centres,
-    parallel_condition,
 )
+from eslabon.solve.singular.parallel_condition import PassiveInverse, parallel_condition
 
 
 class ActuatedMotions(NamedTuple):
@@ -179,16 +186,23 @@ def measured_bodies(m: Model) -> Measured:
     twists, points = joint_centres(m)
     plane = plane_of_motion(m)
     rows = () if plane is None else tuple((a, b, c) for a, b, c in plane.tolist())
-    made = Measured(twists, points, joints, locked, passive, rows)
+    count = len(partition(m).rows) if rows and redundancy_is_constant(m) else len(row_names(m))
+    made = Measured(twists, points, joints, locked, passive, rows, count == len(passive))
     return made if _sees_the_actuators(m, made) else made._replace(twists=all_bodies(m), points=())
 
 
-def all_errors_close(m: Model) -> bool:
-    """Whether the parallel condition can be written in symbols: retained rows determine the passive velocities, and no error
-    of a joint keeps the loops from closing."""
-    measured, rows = measured_bodies(m), partition(m).rows
-    square = m.closed and redundancy_is_constant(m) and len(rows) == len(measured.passive)
-    return square and (bool(measured.plane) or len(rows) == len(row_units(m)))
+@per_model
+def error_rows(m: Model) -> tuple[int, ...]:
+    """Rows of the constraints that are independent where joints have errors."""
+    measured = measured_bodies(m)
+    if measured.closes:
+        return partition(m).rows
+    q = generic(m)[None]
+    unit = np.full(1, float(characteristic_lengths(m, DESCRIBED)))
+    J = jacobian_at(m, q) / row_scales_of(m, DESCRIBED)[:, None]
+    x = error_terms_at(m, q, J, DESCRIBED, unit)
+    both = np.concatenate([x.constraints[0], x.constraints_by_errors[0]], axis=1)
+    return tuple(sorted(independent_rows(both)))
 
 
 def _sees_the_actuators(m: Model, measured: Measured) -> bool:

@@ -37,13 +37,8 @@ from eslabon.solve.singular.conditions import (
     in_designs,
     reachable_twists,
 )
-from eslabon.solve.singular.parallel_condition import (
-    ERROR_MOTIONS,
-    ErrorMotions,
-    PassiveInverse,
-    error_terms,
-    parallel_derivative,
-)
+from eslabon.solve.singular.error_motions import ERROR_MOTIONS, ErrorMotions, error_terms
+from eslabon.solve.singular.parallel_condition import PassiveInverse, parallel_derivative
 
 
 @dataclass(frozen=True, eq=False, repr=False)

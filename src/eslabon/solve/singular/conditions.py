@@ -39,7 +39,6 @@ from eslabon.solve.singular.actuated_motions import (
     lengths_of_units,
     speed_units,
 )
-from eslabon.solve.singular.actuated_motions import passive_velocities as passive_velocities
 
 # of a frame's twist
 PARTS = {"all": slice(0, 6), "rotation": slice(0, 3), "translation": slice(3, 6)}

@@ -23,12 +23,12 @@ from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.tolerances import COINCIDENT, RANK, ROUND_OFF
 from eslabon.solve.constraints.closed_configurations import beside, generic, jacobian_at
 from eslabon.solve.constraints.independent_coordinates import partition
+from eslabon.solve.singular.actuated_motions import passive_velocities
 from eslabon.solve.singular.conditions import (
     PARTS,
     conditions,
     frame_if_any,
     one_configuration,
-    passive_velocities,
     scaled_twists,
 )
 

@@ -13,15 +13,16 @@ from eslabon.errors import ModelError
 from eslabon.formulas.kinematics.closure import row_names
 from eslabon.model import Model
 from eslabon.model.memory import per_model
-from eslabon.model.scale import characteristic_length
+from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.tolerances import RANK, ROUND_OFF, SINGULAR
+from eslabon.solve.block_newton import SLOPES, Blocks
 from eslabon.solve.constraints.closed_configurations import around
 from eslabon.solve.constraints.independent_coordinates import partition, redundancy_is_constant
+from eslabon.solve.coordinate_rows import POSE, TURNS
+from eslabon.solve.problem import Problem
 from eslabon.solve.ranges import Ranges
-from eslabon.solve.singular.conditions import passive_velocities
-from eslabon.solve.workspace.map_grid import MapGrid, PrescribedCoordinates
-from eslabon.solve.workspace.pose_coordinates import POSE, TURNS
-from eslabon.solve.workspace.pose_equations import SLOPES, Blocks
+from eslabon.solve.singular.actuated_motions import passive_velocities
+from eslabon.solve.workspace.map_grid import MapGrid
 
 PATTERN_SAMPLES = 8  # configurations at which an entry of A that vanishes everywhere is found
 
@@ -35,7 +36,7 @@ def checked_blocks(m: Model, grid: MapGrid) -> Blocks:
             "a map cannot be made of it."
         )
     _check_independent(m, grid)
-    blocks = blocks_of(m, grid.prescribed)
+    blocks = blocks_of(m, grid.problem)
     _check_complete(m, grid, blocks)
     return blocks
 
@@ -43,9 +44,7 @@ def checked_blocks(m: Model, grid: MapGrid) -> Blocks:
 def _check_independent(m: Model, grid: MapGrid) -> None:
     """Whether the mechanism can move along each coordinate in a range while all others stay: in
     most configurations, since at a few of them it may do more or less."""
-    A, by_values = _slopes_around(m, grid.prescribed)
-    loops = np.zeros((*by_values.shape[:-2], len(row_names(m)), by_values.shape[-1]))
-    wanted = np.concatenate([loops, -by_values], axis=-2)
+    A, wanted = _motions_around(m, grid.problem)
     reached = A @ np.linalg.pinv(A, rcond=RANK) @ wanted
     missed = np.linalg.norm(reached - wanted, axis=-2) / np.linalg.norm(wanted, axis=-2)
     for k in grid.varied:
@@ -54,64 +53,78 @@ def _check_independent(m: Model, grid: MapGrid) -> None:
             others = ", ".join(x for x in grid.names if x != name)
             raise ModelError(
                 f"{m.name} cannot move along '{name}' while {others} of "
-                f"'{grid.prescribed.frame}' stay as they are; leave one of these out of over."
+                f"'{grid.frame}' stay as they are; leave one of these out of over."
             )
 
 
 def _check_complete(m: Model, grid: MapGrid, blocks: Blocks) -> None:
     """Whether no degree of freedom is left open."""
-    if missing := len(_unknown(m)) - blocks.size:
+    if missing := len(_unknown(m, grid.problem)) - blocks.size:
         clashing = TURNS if "angle" in grid.names else ("angle",) * bool({*TURNS} & {*grid.names})
         others = ", ".join(x for x in POSE if x not in (*grid.names, *clashing))
         raise ModelError(
             f"over leaves {missing} degree{'s' * (missing > 1)} of freedom of {m.name} open; fix or "
-            f"vary more of the pose of '{grid.prescribed.frame}' ({others}), or joints."
+            f"vary more of the pose of '{grid.frame}' ({others}), or joints."
         )
 
 
-def _unknown(m: Model) -> list[int]:
-    """The velocities that are solved for: all but those of passive motions, which stay."""
-    return [k for k in range(m.nv) if k not in passive_velocities(m)]
+def _unknown(m: Model, problem: Problem) -> list[int]:
+    """The velocities that are solved for: all but the held ones and those of passive motions, which
+    stay."""
+    fixed = {*problem.velocities(m), *passive_velocities(m)}
+    return [k for k in range(m.nv) if k not in fixed]
 
 
-def _slopes_around(m: Model, prescribed: PrescribedCoordinates) -> tuple[Floats, Floats]:
-    """A and the derivative by the prescribed values at closed configurations."""
-    q = np.stack(list(around(m)))
-    A, by_values = evaluate(m, SLOPES, prescribed=prescribed)(q, prescribed.values(m, q))
+def _jacobians(m: Model, problem: Problem, q: Floats, x: Floats) -> tuple[Floats, Floats]:
+    """A and the derivative of the problem's rows by their values."""
+    A, by_values = evaluate(m, SLOPES, problem=problem)(q, x)
     return np.asarray(A), np.asarray(by_values)
 
 
+def _motions_around(m: Model, problem: Problem) -> tuple[Floats, Floats]:
+    """For the comparable velocities v along each prescribed coordinate A v = b at closed
+    configurations, with rows of A for the held coordinates too."""
+    q = np.stack(list(around(m)))
+    A, by_values = _jacobians(m, problem, q, problem.values(m, q))
+    held, count = problem.velocities(m), len(row_names(m))
+    rows = np.broadcast_to(np.eye(m.nv)[held], (len(q), len(held), m.nv))
+    b = np.zeros((len(q), A.shape[1] + len(held), by_values.shape[-1]))
+    b[:, count : A.shape[1]] = -by_values
+    b[:, A.shape[1] :, : len(held)] = np.diag(velocity_scales(m)[held])
+    return np.concatenate([A, rows], axis=1), b
+
+
 @per_model
-def blocks_of(m: Model, prescribed: PrescribedCoordinates) -> Blocks:
+def blocks_of(m: Model, problem: Problem) -> Blocks:
     """Independent rows of A and its block triangular form. What is prescribed comes first, from
     which legs follow one by one. Where rows are missing, so are columns."""
-    unknown, count = _unknown(m), len(row_names(m))
-    A, by_values = _slopes_around(m, prescribed)
-    candidates = [*range(count, count + by_values.shape[1]), *partition(m).rows]
-    tried = (independent_rows(B[candidates][:, unknown]) for B in A)
+    unknown, count, q = _unknown(m, problem), len(row_names(m)), np.stack(list(around(m)))
+    A, _ = _jacobians(m, problem, q, problem.values(m, q))
+    candidates = [*range(count, A.shape[1]), *partition(m).rows]
+    tried = (first_independent_rows(B[candidates][:, unknown]) for B in A)
     rows = [candidates[k] for k in max(tried, key=len)]
     if len(rows) < len(unknown):
         return Blocks((tuple(rows),), (tuple(unknown[: len(rows)]),))
-    parts = triangular_form(_pattern(m, prescribed)[rows][:, unknown])
+    parts = triangular_form(_pattern(m, problem)[rows][:, unknown])
     return Blocks(
         tuple(tuple(rows[i] for i in own) for own, _ in parts),
         tuple(tuple(unknown[j] for j in own) for _, own in parts),
     )
 
 
-def _pattern(m: Model, prescribed: PrescribedCoordinates) -> NDArray[np.bool_]:
+def _pattern(m: Model, problem: Problem) -> NDArray[np.bool_]:
     """The entries of A that are not zero everywhere, closed or not."""
     q = Ranges.of(m, characteristic_length(m)).unlimited.spread(PATTERN_SAMPLES)
-    x = np.random.default_rng(0).uniform(-1, 1, (len(q), prescribed.size))
-    A = np.abs(np.asarray(evaluate(m, SLOPES, prescribed=prescribed)(q, x)[0])).max(axis=0)
+    x = np.random.default_rng(0).uniform(-1, 1, (len(q), problem.size(m)))
+    A = np.abs(_jacobians(m, problem, q, x)[0]).max(axis=0)
     return np.greater(A, ROUND_OFF * A.max(initial=0.0))
 
 
-def independent_rows(A: Floats) -> list[int]:
+def first_independent_rows(A: Floats) -> list[int]:
     """The first rows that are independent of those before them; round-off against the largest row
     is none.
 
-    >>> independent_rows(np.array([[1.0, 2.0], [2.0, 4.0], [0.0, 1.0]]))
+    >>> first_independent_rows(np.array([[1.0, 2.0], [2.0, 4.0], [0.0, 1.0]]))
     [0, 2]
     """
     rows: list[int] = []

@@ -23,9 +23,10 @@ from eslabon.arguments import Floats
 from eslabon.compiler.evaluate import evaluate
 from eslabon.model import Model
 from eslabon.numerics.tolerances import DISTINCT
+from eslabon.solve.block_newton import NEWTON, Blocks
+from eslabon.solve.block_newton import SETTINGS as NEWTON_SETTINGS
+from eslabon.solve.configurations import FINGERPRINT
 from eslabon.solve.workspace.map_grid import MapGrid
-from eslabon.solve.workspace.pose_equations import FEATURES, NEWTON, Blocks
-from eslabon.solve.workspace.pose_equations import SETTINGS as NEWTON_SETTINGS
 
 Mask = NDArray[np.bool_]
 Places = NDArray[np.intp]
@@ -76,8 +77,8 @@ class PoseSolver:
 
     def __init__(self, m: Model, grid: MapGrid, blocks: Blocks, threads: int | None = None) -> None:
         self.m, self.grid, self.blocks, self.threads = m, grid, blocks, threads
-        self._newton = evaluate(m, NEWTON, prescribed=grid.prescribed, blocks=blocks)
-        self._features = evaluate(m, FEATURES)
+        self._newton = evaluate(m, NEWTON, problem=grid.problem, blocks=blocks)
+        self._fingerprint = evaluate(m, FINGERPRINT)
 
     def solve(
         self, q: Floats, x: Floats, rounds: int = SETTINGS.rounds, code: float | None = None
@@ -103,17 +104,17 @@ class PoseSolver:
             converged[lanes] = (left[lanes] < SETTINGS.residual) & (last < SETTINGS.last_step)
         return Arrival(q, converged, moved, first, signs)
 
-    def features(self, q: Floats) -> Floats:
+    def fingerprints(self, q: Floats) -> Floats:
         """Numbers that differ between configurations, unless these differ by passive motions."""
-        return np.asarray(self._features(q, threads=self.threads))
+        return np.asarray(self._fingerprint(q, threads=self.threads))
 
     def differ(self, first: Floats, second: Floats) -> Mask:
         """Whether configurations are different, row by row."""
-        return differ(self.features(first), self.features(second))
+        return differ(self.fingerprints(first), self.fingerprints(second))
 
 
 def differ(first: Floats, second: Floats) -> Mask:
-    """Whether features are those of different configurations."""
+    """Whether fingerprints are those of different configurations."""
     return np.asarray(np.abs(first - second).max(axis=-1) > DISTINCT)
 
 

@@ -60,7 +60,7 @@ class MapBuilder:
         self.blocks = checked_blocks(m, grid)
         self.solver = PoseSolver(m, grid.finer(self.times), self.blocks, request.threads)
         self.levels = lattices(self.solver.grid.shape)
-        self.following = following_coordinates(m, grid.prescribed.frame, grid.prescribed.pose)
+        self.following = following_coordinates(m, grid.frame, grid.pose)
         self.work = self.done = 0
 
     def modes(self, wanted: Any) -> dict[str, Arrays]:
@@ -107,7 +107,7 @@ class MapBuilder:
 
     def _arrays(self, branch: Branch) -> Arrays:
         """What a map has of a branch."""
-        m, frame, request = self.m, self.grid.prescribed.frame, self.request
+        m, frame, request = self.m, self.grid.frame, self.request
         cells = tuple(slice(t // 2, None, t) for t in self.times)
         closes = branch.known.reshape(branch.shape)[cells].copy()
         q = branch.q.reshape(*branch.shape, -1)[cells][closes]
@@ -131,7 +131,9 @@ class MapBuilder:
         return made
 
     def _refuse(self) -> dict[str, Arrays]:
-        pairs = zip(self.grid.names, home_values(self.m, self.grid.prescribed), strict=True)
+        pairs = zip(
+            self.grid.names, home_values(self.m, self.grid.problem, self.grid.units), strict=True
+        )
         values = ", ".join(f"{name} = {x + 0.0:.4g}" for name, x in pairs)
         hint = "take other ranges or values" + ", or pass limits=False" * self.request.limits
         raise AssemblyError(

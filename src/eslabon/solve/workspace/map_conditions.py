@@ -22,14 +22,20 @@ from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.numerics.tolerances import RANK
 from eslabon.solve.constraints.independent_coordinates import partition
-from eslabon.solve.singular.actuated_motions import all_errors_close, measured_bodies
+from eslabon.solve.singular.actuated_motions import (
+    error_rows,
+    input_velocities,
+    inputs_count,
+    measured_bodies,
+    passive_velocities,
+)
 from eslabon.solve.singular.conditions import (
     PARTS,
     conditions,
-    passive_velocities,
     reachable_twists,
 )
-from eslabon.solve.singular.parallel_condition import Measured, symbolic_parallel_condition
+from eslabon.solve.singular.joint_centres import Measured
+from eslabon.solve.singular.parallel_condition import symbolic_parallel_condition
 
 BLOCK = 8192  # configurations at a time, where LAPACK does it
 
@@ -56,9 +62,8 @@ class ConditionMatrices:
     frame: str = ""
     part: str = "all"
     square: bool = False
-    measured: Measured | None = (
-        None  # what the parallel kind is measured by, where it has a formula
-    )
+    measured: Measured | None = None  # by the parallel kind, where native code computes it
+    error_rows: tuple[int, ...] = ()
 
     @property
     def height(self) -> int:
@@ -72,8 +77,9 @@ def condition_matrices(m: Model, frame: str, part: str) -> ConditionMatrices:
     driven = tuple(k for k in p.independent if k not in passive)
     square = span.basis.shape[1] == span.rank == len(driven)
     small = len(p.dependent) <= LARGEST  # beyond, LAPACK is as fast
-    measured = measured_bodies(m) if small and m.closed and all_errors_close(m) else None
-    return ConditionMatrices(p.rows, p.dependent, driven, frame, part, square, measured)
+    known = small and m.closed and inputs_count(m) == len(input_velocities(m))
+    measured, rows = (measured_bodies(m), error_rows(m)) if known else (None, ())
+    return ConditionMatrices(p.rows, p.dependent, driven, frame, part, square, measured, rows)
 
 
 def map_conditions(
@@ -94,7 +100,7 @@ def map_conditions(
         follow, sign = -casadi.mtimes(twists[:, dependent], K.solution()), K.sign
         if matrices.measured is not None:
             parallel = symbolic_parallel_condition(
-                m, q, length, matrices.measured, matrices.rows, _solution
+                m, q, length, matrices.measured, matrices.error_rows, _solution
             )
         follow, sign = (casadi.if_else(parallel > RANK, y, 0) for y in (follow, sign))
         moved = moved + follow

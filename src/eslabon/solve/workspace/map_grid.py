@@ -16,17 +16,15 @@ from eslabon.arguments import Floats, count, finite, known_words, mapping
 from eslabon.errors import InputError, ModelError, format_value
 from eslabon.formulas.kinematics.frames import chosen_frame
 from eslabon.model import Model
-from eslabon.model.configuration import coordinate_columns, coordinate_names
+from eslabon.model.configuration import coordinate_columns, coordinate_names, coordinate_units
 from eslabon.model.scale import characteristic_length
 from eslabon.numerics.tolerances import ROUND_OFF
+from eslabon.solve.coordinate_rows import POSE, POSITION, TURNS
 from eslabon.solve.prescribed import home
-from eslabon.solve.workspace.pose_coordinates import (
-    POSE,
-    POSITION,
-    TURNS,
-    constant_turns,
-    pose_coordinates_at,
-)
+from eslabon.solve.problem import Problem
+from eslabon.solve.workspace.pose_coordinates import constant_turns, coordinate_rows
+
+Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -47,35 +45,22 @@ SETTINGS = GridSettings()
 
 
 @dataclass(frozen=True)
-class PrescribedCoordinates:
-    """What is prescribed, in this order: coordinates of a frame's pose by name, and coordinates of
-    joints by their places in q."""
-
-    frame: str = ""
-    pose: tuple[str, ...] = ()
-    joints: tuple[int, ...] = ()
-
-    @property
-    def size(self) -> int:
-        return len(self.pose) + len(self.joints)
-
-    def values(self, m: Model, q: Floats) -> Floats:
-        """The values (..., size) that configurations (..., nq) have."""
-        pose = pose_coordinates_at(m, self.frame, self.pose, q)
-        return np.concatenate([pose, q[..., list(self.joints)]], axis=-1)
-
-
-@dataclass(frozen=True)
 class MapGrid:
-    """Prescribed values: one for each coordinate that is fixed, and the centres of equal cells along
-    those in ranges."""
+    """Values of a problem: one for each coordinate that is fixed, and the centres of equal cells along
+    those in ranges. `frame` is the one that the map looks at, whether its pose is prescribed or not."""
 
-    prescribed: PrescribedCoordinates
-    names: tuple[str, ...]  # of all that is prescribed, in its order
+    problem: Problem
+    frame: str
+    names: tuple[str, ...]  # of all that is prescribed, in the order of the problem's values
     units: tuple[str, ...]
     fixed: tuple[float, ...]  # NaN for those in ranges
     ranges: tuple[tuple[str, float, float], ...]  # in the order they were given in
     shape: tuple[int, ...]
+
+    @property
+    def pose(self) -> tuple[str, ...]:
+        """The coordinates of the frame's pose that are prescribed."""
+        return self.names[len(self.problem.held) :]
 
     @property
     def size(self) -> int:
@@ -126,22 +111,24 @@ def map_grid(
             'in over={"x": (-0.1, 0.1), "y": (-0.1, 0.1), "angle": 0.0}.'
         )
     chosen = chosen_frame(m, frame).name
-    prescribed = _prescribed(m, chosen, given)
-    names = (*prescribed.pose, *(name for name in given if name not in POSE))
+    joints, pose = _prescribed(m, chosen, given)
+    rows = (coordinate_rows(m, chosen, pose),) if pose else ()
+    problem, names = Problem(joints, rows), (*joints, *pose)
+    units = _units(m, joints, pose)
     fixed, ranges = [], {}
-    for name, at_home in zip(names, home_values(m, prescribed), strict=True):
+    for name, at_home in zip(names, home_values(m, problem, units), strict=True):
         low, high = _range(name, given.get(name, at_home))
         fixed.append(low if low == high else np.nan)
         if low != high:
             ranges[name] = (name, low, high)
     ordered = tuple(ranges[name] for name in given if name in ranges)
     poses = _shape(shape, [name for name, _, _ in ordered], most)
-    return MapGrid(prescribed, names, _units(m, prescribed), tuple(fixed), ordered, poses)
+    return MapGrid(problem, chosen, names, units, tuple(fixed), ordered, poses)
 
 
-def _prescribed(m: Model, frame: str, given: Mapping[str, Any]) -> PrescribedCoordinates:
-    """The coordinates that are named, and the turns of the frame that the loops keep constant: with
-    these, legs follow from the platform one by one."""
+def _prescribed(m: Model, frame: str, given: Mapping[str, Any]) -> tuple[Names, Names]:
+    """The coordinates of joints that are named, and those of the frame's pose, with the turns that the
+    loops keep constant: with these, legs follow from the platform one by one."""
     places = {name: k for k, name in enumerate(coordinate_names(m))}
     what = f"over names coordinates of the pose of '{frame}' or joints of {m.name}, not"
     known_words(given, (*POSE, *places), what)
@@ -150,17 +137,15 @@ def _prescribed(m: Model, frame: str, given: Mapping[str, Any]) -> PrescribedCoo
     named = {name for name in given if name in POSE}
     if named and "angle" not in named:
         named |= set(constant_turns(m, frame))
-    joints = tuple(places[name] for name in given if name not in POSE)
-    for k in joints:
-        column = coordinate_columns(m)[k]
-        if m.joint(column.joint).kind.has_quaternion:
-            name = coordinate_names(m)[k]
+    joints = tuple(name for name in given if name not in POSE)
+    for name in joints:
+        if m.joint(coordinate_columns(m)[places[name]].joint).kind.has_quaternion:
             raise ModelError(
                 f"'{name}' is a component of a quaternion, and no coordinate for a map."
             )
     if named & set(TURNS) == {"pitch"}:
         _check_pitch(given["pitch"])
-    return PrescribedCoordinates(frame, tuple(x for x in POSE if x in named), joints)
+    return joints, tuple(x for x in POSE if x in named)
 
 
 def _check_pitch(value: Any) -> None:
@@ -173,18 +158,16 @@ def _check_pitch(value: Any) -> None:
         )
 
 
-def home_values(m: Model, prescribed: PrescribedCoordinates) -> Floats:
+def home_values(m: Model, problem: Problem, units: Names) -> Floats:
     """The values at home, without round-off."""
-    values = prescribed.values(m, home(m))
-    units = _units(m, prescribed)
+    values = problem.values(m, home(m))
     sizes = np.where(np.array(units, dtype=str) == "m", characteristic_length(m), 1.0)
     return np.where(np.abs(values) < ROUND_OFF * sizes, 0.0, values)
 
 
-def _units(m: Model, prescribed: PrescribedCoordinates) -> tuple[str, ...]:
-    columns = coordinate_columns(m)
-    pose = tuple("m" if name in POSITION else "rad" for name in prescribed.pose)
-    return (*pose, *(columns[k].unit for k in prescribed.joints))
+def _units(m: Model, joints: Names, pose: Names) -> Names:
+    units = dict(zip(coordinate_names(m), coordinate_units(m), strict=True))
+    return (*(units[name] for name in joints), *("m" if x in POSITION else "rad" for x in pose))
 
 
 def _range(name: str, value: Any) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The coordinates of a frame's pose by name: x, y, z, the angle in the plane, roll, pitch and yaw."""
+"""Which coordinates of a frame's pose a mechanism can change, and their values."""
 
 from __future__ import annotations
 
@@ -13,40 +13,30 @@ from eslabon.model import Model
 from eslabon.model.memory import per_model
 from eslabon.model.plane_of_motion import plane_directions
 from eslabon.model.scale import characteristic_length
-from eslabon.numerics.rotations import rpy_from_rotation
-from eslabon.numerics.scalars import Expression, casadi
+from eslabon.numerics.scalars import Expression
 from eslabon.numerics.tolerances import DISTINCT, RANK
 from eslabon.solve.constraints.closed_configurations import around
+from eslabon.solve.coordinate_rows import POSITION, TURNS, PoseCoordinates
 from eslabon.solve.singular.conditions import reachable_twists, scaled_twists
 
-POSITION, TURNS = ("x", "y", "z"), ("roll", "pitch", "yaw")
-POSE = (*POSITION, "angle", *TURNS)
-LANES = 1 << 17  # configurations in one native call
+
+def coordinate_rows(m: Model, frame: str, names: tuple[str, ...]) -> PoseCoordinates:
+    """Coordinates of a frame's pose as rows, the angle in the plane of motion of a mechanism."""
+    directions = plane_directions(m) if "angle" in names else ()
+    return PoseCoordinates(frame, 1.0, names, *directions)
 
 
-def pose_coordinates(m: Model, q: Expression, frame: str, names: tuple[str, ...]) -> Expression:
+def pose_coordinates(m: Model, q: Expression, rows: PoseCoordinates) -> Expression:
     """Coordinates of a frame's pose, as expressions."""
-    R, p = placement(m, q, m.frame(frame))
-    cosine, sine = plane_projections(m, R)
-    values: dict[str, Expression] = dict(zip(POSITION, casadi.vertsplit(casadi.SX(p)), strict=True))
-    values["angle"] = casadi.atan2(sine, cosine)
-    if set(names) & set(TURNS):
-        values |= dict(zip(TURNS, casadi.vertsplit(casadi.SX(rpy_from_rotation(R))), strict=True))
-    return casadi.vertcat(*(values[name] for name in names))
-
-
-def plane_projections(m: Model, R: Expression) -> tuple[Expression, Expression]:
-    """Cosine and sine of the angle by which a frame is turned in the plane of motion."""
-    first, second = (casadi.DM(list(u)) for u in plane_directions(m.nominal))
-    return casadi.dot(first, R @ first), casadi.dot(second, R @ first)
+    return rows.coordinates(*placement(m, q, m.frame(rows.frame)))
 
 
 COORDINATES = Formula(
     "pose_coordinates",
     pose_coordinates,
     (Q,),
-    (Argument("values", lambda m, frame, names: (len(names),)),),
-    {"frame": "", "names": ()},
+    (Argument("values", lambda m, rows: (rows.size,)),),
+    {"rows": PoseCoordinates("")},
     rare=True,
 )
 
@@ -55,7 +45,7 @@ def pose_coordinates_at(m: Model, frame: str, names: tuple[str, ...], q: Floats)
     """Coordinates (..., names) of a frame's pose at configurations (..., nq)."""
     if not names:
         return np.zeros((*q.shape[:-1], 0))
-    return np.asarray(evaluate(m, COORDINATES, frame=frame, names=names)(q))
+    return np.asarray(evaluate(m, COORDINATES, rows=coordinate_rows(m, frame, names))(q))
 
 
 @per_model

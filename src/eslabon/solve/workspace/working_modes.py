@@ -18,12 +18,11 @@ from eslabon.model.configuration import difference, integrate
 from eslabon.model.scale import characteristic_length, velocity_scales
 from eslabon.numerics.ordering import stable_order
 from eslabon.numerics.tolerances import DISTINCT
+from eslabon.solve.block_newton import Blocks
 from eslabon.solve.constraints.closed_configurations import close
 from eslabon.solve.prescribed import home
 from eslabon.solve.ranges import Ranges
 from eslabon.solve.workspace.map_branches import Branch, Mask, Places, PoseSolver, differ, flood
-from eslabon.solve.workspace.pose_coordinates import POSITION
-from eslabon.solve.workspace.pose_equations import Blocks
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class Seeds(NamedTuple):
     node: Places
     q: Floats
     code: Floats
-    features: Floats
+    fingerprint: Floats
 
     def take(self, rows: Any) -> Seeds:
         return Seeds(*(x[rows] for x in self))
@@ -131,14 +130,15 @@ def _converged(solver: PoseSolver, lattice: Branch, q: Floats, node: Places) -> 
     found = solver.solve(q, lattice.values(node), SETTINGS.rounds)
     good = np.flatnonzero(found.converged)
     q = _near_home(solver, found.q[good])
-    seeds = Seeds(node[good], q, found.code[good], solver.features(q))
-    seeds = seeds.take(np.lexsort((distance_from_home(solver.m, q), seeds.node)))
+    seeds = Seeds(node[good], q, found.code[good], solver.fingerprints(q))
+    seeds = seeds.take(stable_order(distance_from_home(solver.m, q)))
+    seeds = seeds.take(np.argsort(seeds.node, kind="stable"))
     kept: list[int] = []
     ends = [0, *(np.flatnonzero(np.diff(seeds.node)) + 1), len(seeds.node)]
     for first, last in pairwise(ends):
         own: list[int] = []
         for k in range(first, last):
-            if not own or differ(seeds.features[own], seeds.features[k]).all():
+            if not own or differ(seeds.fingerprint[own], seeds.fingerprint[k]).all():
                 own.append(k)
         kept += own
     return seeds.take(kept)
@@ -148,8 +148,8 @@ def _near_home(solver: PoseSolver, q: Floats) -> Floats:
     """The same with angles within half a turn of home's, but for prescribed ones."""
     middle = np.broadcast_to(home(solver.m), q.shape)
     near = np.array(integrate(solver.m, middle, difference(solver.m, q, middle)))
-    joints = list(solver.grid.prescribed.joints)
-    near[:, joints] = q[:, joints]
+    held = solver.grid.problem.coordinates(solver.m)
+    near[:, held] = q[:, held]
     return near
 
 
@@ -176,11 +176,10 @@ def within_limits(m: Model, q: Floats, limits: bool = True) -> Mask:
 def lead_to_node(solver: PoseSolver, lattice: Branch, q: Floats) -> tuple[int, Floats] | None:
     """A node near the pose of a closed configuration, and the configuration there on the same
     branch, if a straight way leads there."""
-    grid = solver.grid
-    here = grid.prescribed.values(solver.m, q)
-    way = lattice.values(np.arange(len(lattice.known))) - here
-    turns = [k for k, name in enumerate(grid.prescribed.pose) if name not in POSITION]
-    way[:, turns] = (way[:, turns] + np.pi) % (2 * np.pi) - np.pi
+    grid, problem = solver.grid, solver.grid.problem
+    here = problem.values(solver.m, q)
+    nodes = lattice.values(np.arange(len(lattice.known)))
+    way = problem.displacement(solver.m, nodes, here)
     spans = [high - low for _, low, high in grid.ranges]
     order = stable_order(np.abs(way[:, list(grid.varied)] / spans).max(axis=-1))
     for node in order[: SETTINGS.nearest]:
@@ -243,7 +242,7 @@ def _ordered(solver: PoseSolver, branches: list[Branch]) -> list[Branch]:
         if differing := int(first.code) ^ int(second.code):
             return -1 if int(first.code) & (differing & -differing) else 1
         both = np.flatnonzero(first.known & second.known)[:1]
-        apart = (solver.features(first.q[both]) - solver.features(second.q[both])).ravel()
+        apart = (solver.fingerprints(first.q[both]) - solver.fingerprints(second.q[both])).ravel()
         distinct = apart[np.abs(apart) > DISTINCT]
         return 0 if not len(distinct) else -1 if distinct[0] > 0 else 1
 
@@ -298,8 +297,8 @@ def _on_no_branch(solver: PoseSolver, branches: list[Branch], seeds: Seeds) -> S
     for branch in branches:
         both = np.flatnonzero(new & branch.known[seeds.node])
         if len(both):
-            there = solver.features(branch.q[seeds.node[both]])
-            new[both] = differ(seeds.features[both], there)
+            there = solver.fingerprints(branch.q[seeds.node[both]])
+            new[both] = differ(seeds.fingerprint[both], there)
     return seeds.take(new)
 
 

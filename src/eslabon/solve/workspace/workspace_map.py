@@ -13,21 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eslabon.answers import Answer, Column, Table, figure
+from eslabon.answers import Answer, Block, Column, Message, Table, figure
 from eslabon.arguments import Floats, choice, count, flag, known_words, text
 from eslabon.errors import MissingDependencyError, ModelError
 from eslabon.model import Model
 from eslabon.model.configuration import velocity_names
 from eslabon.progress import Progress
 from eslabon.sheets import Sheet
+from eslabon.solve.coordinate_rows import POSE, POSITION
 from eslabon.solve.designs import one_design
+from eslabon.solve.prescribed import actuated
 from eslabon.solve.singular.conditions import PARTS
 from eslabon.solve.singular.singular_set import square_part
 from eslabon.solve.workspace.map_builder import MapBuilder, MapRequest
 from eslabon.solve.workspace.map_conditions import condition_matrices
 from eslabon.solve.workspace.map_grid import SETTINGS as GRID_SETTINGS
 from eslabon.solve.workspace.map_grid import MapGrid, map_grid
-from eslabon.solve.workspace.pose_coordinates import POSE, POSITION, constant_turns
+from eslabon.solve.workspace.pose_coordinates import constant_turns
 
 KINDS = ("parallel", "serial")
 COLUMNS = ("closes", "within_limits", "parallel", "serial", "sign", "serial_sign")
@@ -239,14 +241,19 @@ class WorkspaceMap(Answer):
         """The kind of singularity at the border of where the mechanism closes: serial of a map over
         poses, parallel of one over the actuated joints, and none where other joints, or joints and
         poses together, are prescribed."""
-        prescribed = self.grid.prescribed
-        if not prescribed.joints:
+        if not self.grid.problem.held:
             return "serial"
-        return "parallel" if self.driven and not prescribed.pose else None
+        return "parallel" if self.driven and not self.grid.pose else None
 
     # -- tables and figures ------------------------------------------------------------------------
 
-    def contents(self) -> Iterator[Table]:
+    def contents(self) -> Iterator[Block]:
+        yield self._modes_table()
+        yield Message(
+            "Working modes are found by a search, which does not prove that there are no others."
+        )
+
+    def _modes_table(self) -> Table:
         rows = []
         for k, name in enumerate(self.modes):
             at, own = self.reached[k], self.mode(name)
@@ -261,14 +268,13 @@ class WorkspaceMap(Answer):
             *map(Column, ("dexterity", "least parallel", "least serial", "regions")),
             *(Column(f"{name} from, to", self.unit(name)) for name in self.layers),
         )
-        yield Table(columns, rows, caption=self._about)
+        return Table(columns, rows, caption=self._about)
 
     def table(self) -> Sheet:
         """A row for each mode: its area or volume, dexterity, the least reciprocal condition
         numbers, how many regions without singular configurations it has, of ten cells or more, and
         the range of each layer."""
-        (table,) = self.contents()
-        return Sheet.from_table(table)
+        return Sheet.from_table(self._modes_table())
 
     @property
     def _measure(self) -> str:
@@ -351,7 +357,7 @@ def workspace_map(
     m = one_design(m, parameters, "workspace_map")
     _check(m)
     grid = map_grid(m, frame if frame is None else text(frame, "frame"), over, shape, most)
-    frame = grid.prescribed.frame
+    frame = grid.frame
     part = _usual_part(m, grid) if part is None else choice(part, "part", PARTS)
     shown = progress if progress is None else flag(progress, "progress")
     with Progress(f"map of {m.name}", shown) as bar:
@@ -372,7 +378,7 @@ def workspace_map(
             tuple(names[k] for k in own) for own in builder.blocks.columns if len(own) > 1
         ),
         limits=limits,
-        driven=_are_actuated(m, grid.prescribed.joints),
+        driven={*grid.problem.coordinates(m)} <= {*actuated(m).coordinates(m)},
         layers=layers,
         **arrays,
     )
@@ -392,15 +398,10 @@ def _check(m: Model) -> None:
 
 def _usual_part(m: Model, grid: MapGrid) -> str:
     """The part of the twist that as many actuators move and that has all coordinates of the map."""
-    frame, pose = grid.prescribed.frame, set(grid.prescribed.pose)
+    frame, pose = grid.frame, {*grid.pose}
     part = square_part(m, frame)
     without = {
         "translation": {*POSE} - {*POSITION, *constant_turns(m, frame)},
         "rotation": {*POSITION},
     }
     return "all" if part is None or pose & without.get(part, set()) else part
-
-
-def _are_actuated(m: Model, coordinates: tuple[int, ...]) -> bool:
-    """Whether coordinates, by place, are all of actuated joints."""
-    return set(coordinates) <= {k for x in m.actuated for k in range(m.nq)[m.coordinates[x]]}

@@ -22,6 +22,8 @@ from eslabon.systems.control.commanded_coordinates import (
     require_full,
     spread,
     whole_velocities,
+    with_own_spins,
+    without_work_in_spins,
 )
 from eslabon.systems.control.control_law import ControlLaw
 from eslabon.systems.control.weight_matrices import gain, numbers
@@ -41,7 +43,8 @@ def adaptive(
     estimates, which are the law's states, need not become the true values unless the motion excites them all.
 
     With loops v_r and a_r are completed to motions that keep them closed, and the forces are those of virtual work. Springs,
-    friction, motors' own inertia and wrenches of the model count as known.
+    friction, motors' own inertia and wrenches of the model count as known. Passive spins of rods between ball joints are left to
+    themselves: v_r has them as they are, so that s has no momentum along them; the rods' inertias are symmetric about their axes.
 
     Parameters
     ----------
@@ -85,6 +88,7 @@ def adaptive(
         qd, vd, ad = n.reference(t, q, v)
         error, slip = difference(m, qd, q)[own, :], (vd - v)[own, :]
         vr = whole_velocities(m, q, vd[own, :] + n.rate * error)
+        vr = with_own_spins(m, q, v, vr)
         ar = reference_accelerations(m, q, v, vr, ad[own, :] + n.rate * slip)
         Y = passive_regressor(MotionState(m, q, v), vr, ar)[:, columns]
         s = v - vr
@@ -94,6 +98,7 @@ def adaptive(
             - virtual_work(m, q, wrenches(m, q, v, {}))
         )
         needed = Y @ p + known - spread(m, n.Kd @ s[own, :])
+        needed = without_work_in_spins(m, q, v, needed)
         return actuators(m, q, needed), -n.adaptation * (Y.T @ s)
 
     gains = {"rate": w, "Kd": D, "adaptation": gamma}

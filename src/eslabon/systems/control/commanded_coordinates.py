@@ -10,6 +10,7 @@ from eslabon.errors import ModelError
 from eslabon.formulas import dynamics
 from eslabon.formulas.constrained.constraint_solvers import actuator_forces
 from eslabon.formulas.constrained.independent_motion import IndependentMotion
+from eslabon.formulas.constrained.passive_spin_dynamics import follow_spins
 from eslabon.formulas.kinematics import closure
 from eslabon.formulas.kinematics.closure import Closure
 from eslabon.formulas.kinematics.symbols import zeros
@@ -45,11 +46,9 @@ def fully_actuated(m: Model) -> bool:
     return set(structure(m.nominal).partition.independent) <= set(m.actuated_velocities)
 
 
-def require_full(m: Model, what: str, spins: bool = False) -> None:
-    """Refuse a mechanism with motions that no actuator determines, passive `spins` among them unless
-    they are harmless."""
-    known = structure(m.nominal)
-    loose = [velocity_names(m)[k] for k in (known.uncontrolled if spins else known.passive)]
+def require_full(m: Model, what: str) -> None:
+    """Refuse a mechanism with motions that no actuator determines, passive spins apart."""
+    loose = [velocity_names(m)[k] for k in structure(m.nominal).uncontrolled]
     if loose:
         raise ModelError(
             f"{what} of {m.name}: its actuators leave {', '.join(loose)} uncontrolled; actuate it too, or use "
@@ -97,6 +96,32 @@ def reference_accelerations(
     found, motion = _closure(m, q, None)
     turning = casadi.jtimes(found.J @ held, q, coordinate_rates(m, q) @ v)
     return motion.whole(own, -casadi.substitute(casadi.densify(turning), held, w))
+
+
+def with_own_spins(m: Model, q: Expression, v: Expression, w: Expression) -> Expression:
+    """Reference velocities w with passive spins as they are: those with which v - w has no momentum
+    along a spin."""
+    known = structure(m.nominal)
+    if not known.partition.spins:
+        return w
+    s = MotionState(m, q, v, Method(structure=known))
+    N, M = s.spin_motions, s.equations.M
+    own = zeros(m.nv)
+    return w + follow_spins(N, M, own, -(M @ (v - w)), _spin_floor(m)).a
+
+
+def without_work_in_spins(m: Model, q: Expression, v: Expression, needed: Expression) -> Expression:
+    """Forces along all velocities with those that passive spins' own accelerations take."""
+    known = structure(m.nominal)
+    if not known.partition.spins:
+        return needed
+    s = MotionState(m, q, v, Method(structure=known))
+    return follow_spins(s.spin_motions, s.equations.M, zeros(m.nv), needed, _spin_floor(m)).forces
+
+
+def _spin_floor(m: Model) -> list[float]:
+    known = structure(m.nominal)
+    return [known.floor[k] for k in known.partition.spins]
 
 
 def forces_for(m: Model, q: Expression, v: Expression, a: Expression) -> Expression:

@@ -17,7 +17,7 @@ from eslabon.systems.control.commanded_coordinates import commanded, require_ful
 from eslabon.systems.control.control_law import ControlLaw
 from eslabon.systems.control.gain_schedule import GainSchedule, tabulated
 from eslabon.systems.control.gliding import gliding
-from eslabon.systems.control.state_feedback import require_commanded
+from eslabon.systems.control.state_feedback import commanded_model
 from eslabon.systems.control.weight_matrices import numbers
 
 
@@ -35,7 +35,8 @@ def modal(
 
     Parameters
     ----------
-    m : the mechanism; its actuators determine all its motions.
+    m : the mechanism; its actuators determine all its motions, but for passive spins of rods between ball joints, which are left to
+        themselves.
     reference : what is to be followed, any motion, as in `es.as_trajectory`.
     frequency, damping : the diagonals of Omega, in rad/s, and Psi: one number, or one for each commanded coordinate.
     times : when to tabulate; if left out, as often as the gains need.
@@ -62,9 +63,9 @@ def modal(
         """Kp, Kd and tau_d side by side."""
         state = followed.completed_at(t, guess)
         lm = gliding(m, state, t)
-        require_commanded(m, lm, own)
-        back = np.linalg.pinv(lm.F)
-        Kp, Kd = back @ (lm.U * w**2 - lm.W), back @ (lm.U * (2 * zeta * w) - lm.V)
+        U, V, W, F = commanded_model(m, lm, own)
+        back = np.linalg.pinv(F)
+        Kp, Kd = back @ (U * w**2 - W), back @ (U * (2 * zeta * w) - V)
         return np.concatenate([Kp, Kd, lm.tau[..., None]], axis=-1)
 
     t, values = tabulated(sampled, followed, times)

@@ -40,7 +40,7 @@ def pd_gravity(m: Model, reference: Any, Kp: ArrayLike, Kd: ArrayLike) -> Contro
     """
     followed, own = as_trajectory(m, reference), list(commanded(m))
     if m.closed:
-        require_full(m, "gravity compensation", spins=True)
+        require_full(m, "gravity compensation")
     P, D = gain(Kp, "Kp", len(own)), gain(Kd, "Kd", len(own), definite=False)
 
     def law(n: Any, t: Any, q: Any, v: Any) -> Any:

@@ -12,6 +12,8 @@ from eslabon.model import Model, as_model
 from eslabon.model.configuration import difference, velocity_names
 from eslabon.motion.law_data import LawData, matrix
 from eslabon.numerics.scalars import casadi
+from eslabon.numerics.tolerances import RANK
+from eslabon.solve.constraints.constraint_structure import structure
 from eslabon.systems.control.control_law import ControlLaw
 
 
@@ -33,6 +35,26 @@ def require_commanded(m: Model, lm: Any, own: list[int]) -> None:
             f"{', '.join(velocity_names(m)[k] for k in own)} do not determine the motion of {m.name} somewhere along the "
             "reference: it passes a singular configuration of its actuators, which no law of theirs can; choose another motion."
         )
+
+
+def commanded_model(m: Model, lm: Any, own: list[int]) -> tuple[Floats, ...]:
+    """U, V, W and F of the commanded coordinates: passive spins have the accelerations that they take
+    by themselves, and their angles and speeds are those of the reference."""
+    spins = structure(m).partition.spins
+    places = independent_places(m, lm)
+    rest = [k for k, place in enumerate(places) if place not in spins]
+    loose = [k for k, place in enumerate(places) if place in spins]
+    if [places[k] for k in rest] != own:
+        require_commanded(m, lm, own)
+    if not loose:
+        return lm.U, lm.V, lm.W, lm.F
+    at = np.ix_(range(len(lm.U)), rest, loose), np.ix_(range(len(lm.U)), loose, loose)
+    share = lm.U[at[0]] @ np.linalg.pinv(lm.U[at[1]], rcond=RANK)
+
+    def reduced(A: Floats) -> Floats:
+        return A[..., rest, :] - share @ A[..., loose, :]
+
+    return *(reduced(A)[..., rest] for A in (lm.U, lm.V, lm.W)), reduced(lm.F)
 
 
 def linear_model(m: Model, lm: Any) -> Any:

@@ -78,17 +78,16 @@ class LinearModel(LinearSystem):
     tau: Floats
     _known: dict[str, Floats]
 
+    # Attributes of its own are set as those of any class: what a frozen dataclass has for it would be a tenth of a call.
+    __setattr__ = object.__setattr__
+    __delattr__ = object.__delattr__
+
     def __init__(
         self, layout: Layout, values: tuple[Floats, ...], q: ArrayLike, v: ArrayLike, tau: ArrayLike
     ) -> None:
-        # The caller's arrays may change; one update of the frozen object is quicker than five.
-        self.__dict__.update(
-            layout=layout,
-            _known=dict(zip(layout.values, values, strict=True)),
-            q=np.array(q, float),
-            v=np.array(v, float),
-            tau=np.array(tau, float),
-        )
+        self.layout, self._known = layout, dict(zip(layout.values, values, strict=True))
+        # the caller's arrays may change
+        self.q, self.v, self.tau = np.array(q, float), np.array(v, float), np.array(tau, float)
 
     def _matrix(self, name: str) -> Floats:
         """What is known, what no state changes, or what is found when it is asked for."""

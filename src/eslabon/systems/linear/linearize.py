@@ -18,7 +18,7 @@ from eslabon.formulas.derivatives import linearization
 from eslabon.formulas.derivatives.measured_outputs import Output
 from eslabon.formulas.inputs import TAU, WRENCH, A, Q, V
 from eslabon.formulas.motion_state import StateFunction
-from eslabon.formulas.quantities import Checks, Quantity
+from eslabon.formulas.quantities import Checks, Quantity, quantity
 from eslabon.formulas.structure import Partition
 from eslabon.model import Model, as_model
 from eslabon.model.configuration import velocity_names
@@ -309,9 +309,12 @@ def _holding_forces(call: _Call, p: Partition, outputs: Any, q: Floats, v: Float
 
 
 def _forces_of(call: _Call, p: Partition, q: Floats, v: Floats, a: ArrayLike) -> Floats:
-    """The actuators' forces that go with accelerations: F tau = N^T (M v' + h)."""
+    """The actuators' forces that go with accelerations: F tau = N^T (M v' + h). Passive spins follow
+    their own dynamics, whatever accelerations are given for them."""
     m = call.m
     accelerations = states(a, "a", m.nv, m.name, "velocities")
+    if p.spins and not structure(m).uncontrolled:
+        return np.asarray(call(quantity(m, "inverse_dynamics"), {}, q, v, accelerations))
     F, needed = call(HOLDING.formula(m.closed), {"partition": p}, q, v, accelerations)
     tau = _least_forces(F, needed)
     left = np.abs(np.einsum("...ij,...j->...i", F, tau) - needed).max(initial=0.0)
