@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import eslabon as es
+from eslabon.compiler.trace import graphs_traced
 from eslabon.measures import ClosedLoopDamping, NaturalFrequency, TrackingError
 from eslabon.measures.law_derivatives import LawDerivatives
 
@@ -68,7 +69,7 @@ def test_damping_under_gains_that_all_designs_keep() -> None:
         ClosedLoopDamping([0.0, 0.0], "lqr", Q=1.0, R=0.1), ClosedLoopDamping([0.0, 0.0], gains),
         ClosedLoopDamping([0.0, 0.0], gains.K), ClosedLoopDamping([0.0, 0.0], law),
         ClosedLoopDamping([0.0, 0.0], lambda lm: es.control.lqr(lm, Q=1.0, R=0.1)),
-        ClosedLoopDamping([0.0, 0.0], es.control.law(CART, law.law)),  # by the derivatives of the law
+        ClosedLoopDamping([0.0, 0.0], es.control.law(CART, law.formula)),  # by the derivatives of the law
     ]  # fmt: skip
     for measure in same:
         found = measure.measured(CART, MASSES).values
@@ -119,6 +120,19 @@ def test_damping_under_a_law_that_looks_into_the_table_of_a_path() -> None:
     assert np.sort(np.linalg.eigvals(found).real) == pytest.approx(
         [-10.0, -10.0, -2.5, -2.5], abs=1e-6
     )
+
+
+def test_another_law_of_the_kind_is_differentiated_without_compiling() -> None:
+    lm = CART.linearize([0.0, 0.0])
+    made = []
+    for weight in (1.0, 2.0):
+        before = graphs_traced.copy()
+        gains = es.control.lqr(lm, Q=weight, R=0.1)
+        law = es.control.state_feedback(CART, lm, gains)
+        found = LawDerivatives.of(CART, law).closed_loop(lm)
+        np.testing.assert_allclose(found, lm.A - lm.B @ gains.K, rtol=1e-12, atol=1e-12)
+        made.append((graphs_traced - before)["law_derivatives"])
+    assert made[1] == 0
 
 
 # -- tracking -----------------------------------------------------------------------------------------------------------

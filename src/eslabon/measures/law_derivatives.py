@@ -8,56 +8,74 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.compiler.calls import inlined
+from eslabon.compiler.calls import derived
+from eslabon.compiler.evaluate import evaluate
+from eslabon.compiler.formula import Argument, Formula
+from eslabon.formulas.inputs import Q, V
 from eslabon.mechanism import Mechanism
+from eslabon.model import Model
 from eslabon.model.configuration import coordinate_rates
-from eslabon.motion.simulation.native_laws import columns
-from eslabon.numerics.scalars import casadi
+from eslabon.motion.simulation.native_laws import Law
+from eslabon.numerics.scalars import Expression, casadi
 from eslabon.systems.linear.linear_model import LinearModel
+
+
+def law_derivatives(
+    m: Model, q: Expression, v: Expression, z: Expression, law: Law
+) -> list[Expression]:
+    """tau and z' of a law tau, z' = law(t, q, v, z), differentiated at t = 0 by q (along the velocities), v and z."""
+    along = coordinate_rates(m, q)
+
+    def slopes(found: list[Expression]) -> list[Expression]:
+        return [
+            slope
+            for x in found
+            for slope in (casadi.jacobian(x, q) @ along, casadi.jacobian(x, v), casadi.jacobian(x, z))
+        ]  # fmt: skip
+
+    forces, rates = law(casadi.SX(0), q, v, z)
+    return [casadi.densify(x) for x in derived(slopes, [forces, rates])]
+
+
+DERIVATIVES = Formula(
+    "law_derivatives", law_derivatives, (Q, V, Argument("z", lambda m, law: (law.size,))),
+    (
+        Argument("tau_q", lambda m, law: (m.nu, m.nv)), Argument("tau_v", lambda m, law: (m.nu, m.nv)),
+        Argument("tau_z", lambda m, law: (m.nu, law.size)), Argument("z_q", lambda m, law: (law.size, m.nv)),
+        Argument("z_v", lambda m, law: (law.size, m.nv)), Argument("z_z", lambda m, law: (law.size, law.size)),
+    ),
+    {"law": None}, rare=True,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class LawDerivatives:
-    """tau and z' of a law tau, z' = law(t, q, v, z), differentiated at t = 0 by q (along the velocities), v and z."""
+    """A law about which small motions are looked at."""
 
-    function: Any  # a casadi.Function of q, v, z
-    z: Floats
+    m: Mechanism
+    law: Law
 
     @classmethod
     def of(cls, m: Mechanism, law: Any) -> LawDerivatives:
         """Of a law for a mechanism with the same joints."""
-        law.graph(m)  # or a sentence
-        z0 = np.zeros(0) if law.state is None else np.atleast_1d(law.state)
-        t, q, v, z = (
-            casadi.SX.sym(name, size)
-            for name, size in (("t", 1), ("q", m.nq), ("v", m.nv), ("z", len(z0)))
-        )
-        found = columns(law.law, [t, q, v, *([z] if len(z0) else [])], bool(len(z0)))
-        found = inlined([casadi.substitute(x, t, 0.0) for x in found])
-        along = coordinate_rates(m, q)
-        parts = [
-            [casadi.jacobian(x, q) @ along, casadi.jacobian(x, v), casadi.jacobian(x, z)]
-            for x in found
-        ]
-        if len(found) == 1:
-            parts.append([casadi.SX(0, n) for n in (m.nv, m.nv, 0)])
-        flat = [casadi.densify(x) for row in parts for x in row]
-        return cls(casadi.Function("law_derivatives", [q, v, z], flat), z0)
+        return cls(m, law.graph(m))
+
+    @property
+    def z(self) -> Floats:
+        """The law's states at the start."""
+        return self.law.state
 
     def closed_loop(self, lm: LinearModel) -> Floats:
         """A of the closed loop in the states of the linear model and those of the law, (..., n, n)."""
-        lead, n, k = lm.batch, lm.A.shape[-1], len(self.z)
-        closed = np.zeros((*lead, n + k, n + k))
-        places = np.concatenate([lm.position_map, np.zeros_like(lm.position_map)], axis=-1)
-        for at in np.ndindex(lead):
-            q, v = (np.broadcast_to(x, (*lead, x.shape[-1]))[at] for x in (lm.q, lm.v))
-            found = [np.array(x) for x in self.function(q, v, self.z)]
-            to_x, to_v = (
-                np.broadcast_to(x, (*lead, *x.shape[-2:]))[at] for x in (places, lm.velocity_map)
-            )
-            (tau_x, tau_z), (z_x, z_z) = (
-                (a @ to_x + b @ to_v, c) for a, b, c in (found[:3], found[3:])
-            )
-            B = np.broadcast_to(lm.B, (*lead, *lm.B.shape[-2:]))[at]
-            closed[at] = np.block([[lm.A[at] + B @ tau_x, B @ tau_z], [z_x, z_z]])
-        return closed
+        numbers = [self.law.numbers.data] if self.law.data_size else []
+        f = evaluate(self.m, DERIVATIVES, law=self.law)
+        tau_q, tau_v, tau_z, z_q, z_v, z_z = f(lm.q, lm.v, self.z, *numbers)
+        to_q = np.concatenate([lm.position_map, np.zeros_like(lm.position_map)], axis=-1)
+        tau_x, z_x = (a @ to_q + b @ lm.velocity_map for a, b in ((tau_q, tau_v), (z_q, z_v)))
+        blocks = [[lm.A + lm.B @ tau_x, lm.B @ tau_z], [z_x, z_z]]
+        lead = np.broadcast_shapes(*(x.shape[:-2] for row in blocks for x in row))
+        rows = [
+            np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in row], axis=-1)
+            for row in blocks
+        ]
+        return np.concatenate(rows, axis=-2)

@@ -166,12 +166,29 @@ def test_a_law_of_data_gives_the_bits_of_its_constants(way: str) -> None:
     assert np.abs(one.tau).max() == pytest.approx(5.0)
 
 
+def test_a_law_made_of_another_one_is_the_same() -> None:
+    law = es.control.pd_gravity(ARM, [0.3, 0.2], 20.0, 5.0)
+    same = es.control.law(ARM, law)
+    assert np.array_equal(same(0.0, [0.1, 0.1], [0.2, 0.0]), law(0.0, [0.1, 0.1], [0.2, 0.0]))
+
+
 def test_a_law_of_many_gains_has_no_source() -> None:
     gains = np.array([es.control.lqr(LINEAR, s, 0.1).K for s in (1.0, 2.0, 3.0)])
     law = es.control.state_feedback(CART, LINEAR, gains)
     assert law(0.0, [0.1, 0.1], [0.0, 0.0]).shape == (3, 1)
     with pytest.raises(es.InputError, match=r"trajectories of the shape \(3,\)"):
         law.c_source()
+
+
+def test_a_filter_hands_its_estimates_to_a_law_with_and_without_numbers() -> None:
+    observer = es.control.extended_kalman_filter(ARM, 1e-4, 1e-6, 0.01)
+    laws = (
+        lambda t, q, v: 4 * (0.3 - q) - 2 * v,
+        es.control.law(ARM, lambda t, q, v: 4 * (0.3 - q) - 2 * v),
+        es.control.law(ARM, lambda t, q, v, k: k * (0.3 - q) - 2 * v, numbers={"k": 4.0}),
+    )
+    ends = [_end(ARM, observer.law(x, [0.0, 0.0], covariance=1e-2), "fixed") for x in laws]
+    np.testing.assert_allclose(ends[1:], [ends[0]] * 2, rtol=1e-12)
 
 
 def test_another_noise_of_a_filter_compiles_nothing() -> None:

@@ -197,6 +197,8 @@ def law(
     """
     from eslabon.motion.simulation.native_laws import traced
 
+    if isinstance(function, ControlLaw):
+        function, state = function.formula, function.state if state is None else state
     made, m = traced(function, state), as_model(m)
     if numbers is None:
         return ControlLaw(made.law, made.state, m=m, title=text(title, "title"))

@@ -117,7 +117,7 @@ class ExtendedKalmanFilter(Answer):
             "measurement": matrix(self.measurement),
         }
         law = control.law if isinstance(control, Traced) else control
-        if isinstance(control, ControlLaw):
+        if isinstance(control, ControlLaw) and control.numbers.parts:
             numbers["control"] = control.numbers
         sample = _sample(
             self.m, self.design, law, "control" in numbers, min(late, self.period), limit
