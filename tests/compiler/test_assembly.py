@@ -14,8 +14,8 @@ import pytest
 
 from eslabon.compiler import native, operators
 from eslabon.compiler.calls import call, repeat
-from eslabon.compiler.llvm import assembly, cpython, emit, machine, products
-from eslabon.compiler.llvm.assembly import Assembled
+from eslabon.compiler.llvm import cpython, emit, kernel_assembly, machine, products
+from eslabon.compiler.llvm.kernel_assembly import Assembled
 from eslabon.compiler.program import Instruction, Program, read
 from pendulum_chain import pendulum_chain
 from randomness import seeded
@@ -74,7 +74,7 @@ def test_neither_lanes_nor_levels_nor_cuts_nor_objects_change_a_bit(graph, monke
             monkeypatch.setattr(emit.kernel, "__defaults__", (piece,))
             found += [
                 run(make(program), state)
-                for make in (assembly.assembled_batch, assembly.assembled_single)
+                for make in (kernel_assembly.assembled_batch, kernel_assembly.assembled_single)
             ]
     assert np.all(np.isfinite(found[0]))
     assert np.ptp(found[0]) > 0
@@ -149,7 +149,7 @@ def test_products_are_rounded_unless_a_sum_is_all_that_uses_them(seed, fused, mo
     monkeypatch.setattr(machine, "host", lambda: replace(here, fused=fused))
     program = read(random_products(seed))
     state = seeded("products", seed).uniform(0.5, 1.5, 4)
-    got = run(assembly.assembled_batch(program), state)
+    got = run(kernel_assembly.assembled_batch(program), state)
     assert np.array_equal(got, exactly(program, state, fused))
 
 

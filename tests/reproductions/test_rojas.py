@@ -17,7 +17,7 @@ from eslabon.reproductions.rojas import (
     perturbed_path,
     straight_line,
 )
-from eslabon.reproductions.rojas.tables import KP, MIDDLE, PERTURBED, START, TERMS
+from eslabon.reproductions.rojas.rojas_tables import KP, MIDDLE, PERTURBED, START, TERMS
 
 
 @pytest.mark.parametrize("at", [START, MIDDLE])

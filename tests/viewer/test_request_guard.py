@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import eslabon as es
-from eslabon.drawing.solids import close_server, open_server
+from eslabon.drawing.drawn_solids import close_server, open_server
 from eslabon.viewer.request_guard import RequestGuard
 
 UPGRADE = {

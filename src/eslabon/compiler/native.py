@@ -148,8 +148,8 @@ def _function(
 
 def _assembled(program: Program, repeated: bool, quick: bool) -> tuple[dict[str, Any], bytes]:
     """What is known of the kernel, and its machine code; nothing yet where there are two kernels."""
-    from eslabon.compiler.llvm.assembly import assembled_batch
     from eslabon.compiler.llvm.emit import single_kernel_pays
+    from eslabon.compiler.llvm.kernel_assembly import assembled_batch
 
     if single_kernel_pays(program) and not repeated:
         return {"scratch": None}, b""
@@ -189,7 +189,7 @@ class LateKernels:
         return f"{self.key} {'one' if alone else 'block'}"
 
     def _assembled(self, alone: bool) -> tuple[dict[str, Any], bytes]:
-        from eslabon.compiler.llvm.assembly import assembled_batch, assembled_single
+        from eslabon.compiler.llvm.kernel_assembly import assembled_batch, assembled_single
 
         assert self.program is not None, "all kernels are there"
         assembled = assembled_single if alone else assembled_batch

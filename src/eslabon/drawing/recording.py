@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.arguments import finite, flag, positive, states
-from eslabon.drawing.solids import (
+from eslabon.drawing.drawn_solids import (
     THEMES,
     add_mechanism,
     close_server,

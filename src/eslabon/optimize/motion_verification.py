@@ -82,7 +82,7 @@ class LimitChecks(tuple[LimitCheck, ...]):
         return "\n".join([head, *(lines if self else [])])
 
     def _pieces(self) -> Iterator[str]:
-        from eslabon.pages.elements import table
+        from eslabon.pages.html_elements import table
         from eslabon.sheets import Sheet
 
         columns = ("quantity", "of", "unit", "least", "greatest", "bounds", "left [%]", "at t [s]")

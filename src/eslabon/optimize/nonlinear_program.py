@@ -153,7 +153,7 @@ class Starts(tuple[Start, ...]):
         )
 
     def _pieces(self) -> Iterator[str]:
-        from eslabon.pages.elements import table
+        from eslabon.pages.html_elements import table
         from eslabon.sheets import Sheet
 
         columns = ("start", "value", "iterations", "violation", "what the solver says")

@@ -61,7 +61,7 @@ class Checks(tuple[Check, ...]):
         )
 
     def _pieces(self) -> Iterator[str]:
-        from eslabon.pages.elements import table
+        from eslabon.pages.html_elements import table
         from eslabon.sheets import Sheet
 
         rows = [
@@ -125,7 +125,7 @@ class Optimum:
         return f"{head}; {accepted} of {len(self.starts)} start{'s' * (len(self.starts) != 1)}>\n  {values}"
 
     def _pieces(self) -> Iterator[str]:
-        from eslabon.pages.elements import table
+        from eslabon.pages.html_elements import table
         from eslabon.pages.notebook import drawn
         from eslabon.sheets import Sheet
 

@@ -9,8 +9,8 @@ Studies, handouts and the displays of a notebook are put together from these ele
 '<math'
 """
 
-from eslabon.pages.document import document
-from eslabon.pages.elements import (
+from eslabon.pages.html_document import document
+from eslabon.pages.html_elements import (
     contents,
     equation,
     figure,

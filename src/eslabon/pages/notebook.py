@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from eslabon.answers import LISTED_NUMBERS, cell_text
-from eslabon.pages.elements import Markup, table
+from eslabon.pages.html_elements import Markup, table
 from eslabon.sheets import Sheet, shown
 
 STYLE = """

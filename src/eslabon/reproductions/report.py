@@ -23,7 +23,7 @@ from eslabon.reproductions.document import Document
 from eslabon.sheets import is_number
 
 if TYPE_CHECKING:
-    from eslabon.reproductions.figures import Picture
+    from eslabon.reproductions.document_figures import Picture
 
 WIDTH = 100
 

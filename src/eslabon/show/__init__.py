@@ -16,16 +16,16 @@ class LazyPresenter:
         return notebook_html(answer)
 
     def figure(self, answer: object, /, **options: Any) -> Any:
-        from eslabon.show.plots.figures import figure
+        from eslabon.show.plots.registered_figures import figure
 
         return figure(answer, **options)
 
     def animation(self, answer: object, /, **options: Any) -> Any:
-        from eslabon.show.plots.figures import animation
+        from eslabon.show.plots.registered_figures import animation
 
         return animation(answer, **options)
 
     def svg(self, answer: object, /, **options: Any) -> str:
-        from eslabon.show.plots.figures import svg
+        from eslabon.show.plots.registered_figures import svg
 
         return svg(answer, **options)

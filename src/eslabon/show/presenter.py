@@ -39,7 +39,7 @@ def pieces(answer: Any) -> Iterable[str]:
 
 
 def _figure_pieces(answer: Any) -> Iterable[str]:
-    from eslabon.show.plots.figures import figure
+    from eslabon.show.plots.registered_figures import figure
 
     if figure.dispatch(type(answer)) is figure.dispatch(object):
         return ()

@@ -171,7 +171,7 @@ class Sensitivities:
         return "\n".join(lines)
 
     def _pieces(self) -> Iterator[str]:
-        from eslabon.pages.elements import listing, table
+        from eslabon.pages.html_elements import listing, table
         from eslabon.pages.notebook import drawn
 
         yield listing(

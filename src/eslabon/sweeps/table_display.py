@@ -74,8 +74,8 @@ def _short(text: str) -> str:
 
 def shown_pieces(table: SweepTable) -> Iterator[str]:
     """For a notebook: the ranges beside the first rows, why designs failed, and a figure."""
-    from eslabon.pages.elements import listing
-    from eslabon.pages.elements import table as html
+    from eslabon.pages.html_elements import listing
+    from eslabon.pages.html_elements import table as html
     from eslabon.pages.notebook import beside, drawn
 
     ranges = Sheet("columns", ("column", "unit", "least", "greatest"), _ranges(table))

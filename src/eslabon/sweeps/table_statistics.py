@@ -63,7 +63,7 @@ class Summary:
         return "\n".join([f"<{self._counted()}>", *aligned(sheet.columns, sheet.rows)])
 
     def _pieces(self) -> Iterator[str]:
-        from eslabon.pages.elements import table
+        from eslabon.pages.html_elements import table
 
         yield table(self.sheet())
 

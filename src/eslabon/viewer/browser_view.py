@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from eslabon.arguments import Floats, flag
-from eslabon.drawing.solids import HOST, THEMES, close_server, extent_of, open_server, set_stage
+from eslabon.drawing.drawn_solids import (
+    HOST,
+    THEMES,
+    close_server,
+    extent_of,
+    open_server,
+    set_stage,
+)
 from eslabon.errors import EslabonError, InputError, ReadError, file_name, format_value, suggest
 from eslabon.scene import scene_of
 from eslabon.viewer.exhibit import Exhibit

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.drawing.solids import Placed, add_mechanism
+from eslabon.drawing.drawn_solids import Placed, add_mechanism
 from eslabon.plotting import Theme
 from eslabon.scene import scene_of
 from eslabon.viewer import words
 from eslabon.viewer.gizmo import Gizmo
-from eslabon.viewer.overlays import NAMES, Overlays
 from eslabon.viewer.session import Drive, frames_of
+from eslabon.viewer.view_overlays import NAMES, Overlays
 
 if TYPE_CHECKING:
     from eslabon.viewer.exhibit import Exhibit

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eslabon.drawing.solids import rgb
+from eslabon.drawing.drawn_solids import rgb
 from eslabon.errors import InputError
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
     from websockets.http11 import Request, Response
 
-    from eslabon.drawing.solids import RequestHandler
+    from eslabon.drawing.drawn_solids import RequestHandler
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_BYTES = 24

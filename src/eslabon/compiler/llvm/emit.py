@@ -14,10 +14,10 @@ from math import copysign
 from typing import Any, NamedTuple
 
 from eslabon.compiler.llvm import (
+    index_tables,
     lookup_loops,
     matrix_loops,
     products,
-    tables,
     until_loops,
     vector_math,
 )
@@ -311,7 +311,9 @@ class _Function:
         moves = self._moves()
         if f"{self._own}.moves" in moves:
             calls.append(f"  call void {self._own}.moves(ptr %scratch, ptr %target)")
-        loops = [tables.moves(name, table, self._words.width) for name, table in moves.items()]
+        loops = [
+            index_tables.moves(name, table, self._words.width) for name, table in moves.items()
+        ]
         return "".join(
             [*self._repetitions(), *loops, STRAIGHT, *pieces, STRAIGHT, _define(self._own, calls)]
         )
@@ -338,7 +340,7 @@ class _Function:
                 between = self.frame.results[r.call] - self.frame.arguments[r.call]
                 table = [[p if p >= 0 else between - 1 - p for p in row] for row in r.table]
                 made.append(
-                    tables.repetition(
+                    index_tables.repetition(
                         name, table, size, self._repeated_body(callee), self._words.width
                     )
                 )
@@ -347,7 +349,7 @@ class _Function:
     def _repeated_body(self, callee: Program) -> list[str]:
         """The callee's own instructions, if they are one piece, or a call."""
         if callee.functions or len(callee.instructions) > WHOLE:
-            return tables.call_body(
+            return index_tables.call_body(
                 self._family.names[callee.digest], starts(callee.input_shapes), self._words.width
             )
         own = self._family.written(callee)

@@ -11,7 +11,7 @@ from functools import cache
 
 from eslabon.reproductions.diaz import diaz_planar_3rrr, four_bar, table_1
 from eslabon.reproductions.document import Document, Equation
-from eslabon.reproductions.figures import Picture
+from eslabon.reproductions.document_figures import Picture
 from eslabon.reproductions.report import Report
 
 DOCUMENT = Document(

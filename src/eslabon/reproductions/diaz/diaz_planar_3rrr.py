@@ -12,7 +12,7 @@ from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import PAPER, RECOMPUTED, Exhibit, Row, Section
 from eslabon.reproductions.diaz.diaz_equations import Loops, cut, explicit_error
 from eslabon.reproductions.diaz.forms import Answer, Augmented, Reduced, integrate
-from eslabon.reproductions.figures import Figure, Panel, moved, three_legs
+from eslabon.reproductions.document_figures import Figure, Panel, moved, three_legs
 from eslabon.reproductions.verdicts import erratum, greatest, number, numbers, statement
 from eslabon.solve.constraints.independent_coordinates import partition
 

@@ -12,7 +12,7 @@ from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import PAPER, RECOMPUTED, Exhibit, Row, Section
 from eslabon.reproductions.diaz.diaz_equations import explicit_error
 from eslabon.reproductions.diaz.forms import Answer, Reduced, integrate
-from eslabon.reproductions.figures import ORIGIN, Figure, Panel, moved
+from eslabon.reproductions.document_figures import ORIGIN, Figure, Panel, moved
 from eslabon.reproductions.verdicts import greatest, number, statement
 
 TORQUES = (

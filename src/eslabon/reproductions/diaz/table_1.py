@@ -12,7 +12,7 @@ from eslabon.language import phrase
 from eslabon.reproductions.comparison import PAPER, Exhibit, Row, Section
 from eslabon.reproductions.diaz.diaz_planar_3rrr import one_second, push, start
 from eslabon.reproductions.diaz.forms import Augmented, Reduced, integrate
-from eslabon.reproductions.figures import Figure, Panel
+from eslabon.reproductions.document_figures import Figure, Panel
 from eslabon.reproductions.verdicts import greatest, statement
 
 METHODS = {"LSODA": "Adams", "RK45": "Runge-Kutta 5(4)", "BDF": "implicit (BDF)"}

@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import cache
 
 from eslabon.reproductions.document import Document, Equation
-from eslabon.reproductions.figures import Picture
-from eslabon.reproductions.mendez import chains, curves, errata, planar_arm, representations
+from eslabon.reproductions.document_figures import Picture
+from eslabon.reproductions.mendez import chains, errata, mendez_curves, planar_arm, representations
 from eslabon.reproductions.report import Report
 
 DOCUMENT = Document(
@@ -69,4 +69,9 @@ def report() -> Report:
 def figures() -> tuple[Picture, ...]:
     """The planar arm along a motion, what the errata change, its free swing, and quaternions beside matrices; the paper itself has
     sketches only."""
-    return curves.moving(), curves.slipped(), curves.swinging(), representations.figure()
+    return (
+        mendez_curves.moving(),
+        mendez_curves.slipped(),
+        mendez_curves.swinging(),
+        representations.figure(),
+    )

@@ -6,7 +6,7 @@ import numpy as np
 
 from eslabon.mechanism import Floats
 from eslabon.numerics import quaternion_about, quaternion_product, rotation_from_quaternion
-from eslabon.reproductions.figures import Figure, Panel
+from eslabon.reproductions.document_figures import Figure, Panel
 from eslabon.reproductions.mendez.chains import random_chain
 from eslabon.reproductions.mendez.errata import rotation_counts
 

@@ -10,7 +10,7 @@ from functools import cache
 
 from eslabon.language import phrase
 from eslabon.reproductions.document import Document, Equation
-from eslabon.reproductions.figures import GraphFigure, Picture
+from eslabon.reproductions.document_figures import GraphFigure, Picture
 from eslabon.reproductions.morales import (
     euler_ring,
     geared_link,

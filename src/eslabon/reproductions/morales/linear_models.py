@@ -13,7 +13,7 @@ from eslabon.bond_graph.linear_model_of_graph import GraphModel
 from eslabon.language import phrase
 from eslabon.numerics.scalars import casadi
 from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
-from eslabon.reproductions.figures import Figure, Panel
+from eslabon.reproductions.document_figures import Figure, Panel
 from eslabon.reproductions.verdicts import figures as figures_of
 from eslabon.reproductions.verdicts import greatest, last_unit, number, resolution, statement
 

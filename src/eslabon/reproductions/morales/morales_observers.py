@@ -16,7 +16,7 @@ from eslabon.bond_graph.linear_model_of_graph import GraphModel
 from eslabon.bond_graph.observer_graph import ObserverGraph
 from eslabon.language import phrase, plural
 from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
-from eslabon.reproductions.figures import Figure, Panel
+from eslabon.reproductions.document_figures import Figure, Panel
 from eslabon.reproductions.morales.linear_models import (
     STANFORD_A,
     output,

@@ -13,7 +13,7 @@ from eslabon.bond_graph.graph_runs import Response
 from eslabon.bond_graph.graph_statics import SteadyState
 from eslabon.language import phrase
 from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
-from eslabon.reproductions.figures import Figure, Panel
+from eslabon.reproductions.document_figures import Figure, Panel
 from eslabon.reproductions.morales.junction_structures import symbolic
 from eslabon.reproductions.morales.matrices import letters, read
 from eslabon.reproductions.verdicts import erratum, formula, greatest, number, statement

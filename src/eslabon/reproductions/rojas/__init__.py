@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from eslabon.reproductions.document import Document, Equation
-from eslabon.reproductions.figures import Picture
+from eslabon.reproductions.document_figures import Picture
 from eslabon.reproductions.report import Report
 from eslabon.reproductions.rojas import (
     contents,
@@ -26,7 +26,7 @@ from eslabon.reproductions.rojas import (
     rojas_loops,
     straight_line,
 )
-from eslabon.reproductions.rojas.tables import MIDDLE, START
+from eslabon.reproductions.rojas.rojas_tables import MIDDLE, START
 
 DOCUMENT = Document(
     authors=("A. A. Rojas Salgado",),

@@ -10,8 +10,8 @@ from eslabon.language import phrase
 from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import FORMS, THESIS, Exhibit, Section
 from eslabon.reproductions.rojas.listing import SLIPS, Arm, cross, position_matrix, rate_matrix
+from eslabon.reproductions.rojas.rojas_tables import KP, MIDDLE, START, Instant
 from eslabon.reproductions.rojas.straight_line import as_tabled, linear, robot
-from eslabon.reproductions.rojas.tables import KP, MIDDLE, START, Instant
 from eslabon.reproductions.verdicts import erratum, greatest, last_unit, statement
 
 SIGN = "With f* grows p': eq. 5.3.1 has + I^-1 delta f*, and table 5.6.3c prints it without the minus too."

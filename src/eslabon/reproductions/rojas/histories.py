@@ -9,10 +9,10 @@ import numpy as np
 
 from eslabon.language import phrase
 from eslabon.mechanism import Floats
-from eslabon.reproductions.figures import ORIGIN, Figure, Panel, moved
+from eslabon.reproductions.document_figures import ORIGIN, Figure, Panel, moved
 from eslabon.reproductions.rojas.perturbed_path import perturbed_motion, response
+from eslabon.reproductions.rojas.rojas_tables import MIDDLE, START
 from eslabon.reproductions.rojas.straight_line import law, robot, whole
-from eslabon.reproductions.rojas.tables import MIDDLE, START
 
 JOINTS = range(6)
 AS_PRINTED, AS_IT_IS = "g upward, as printed", "g downward"

@@ -12,7 +12,7 @@ from eslabon.language import phrase
 from eslabon.mechanism import Floats
 from eslabon.numerics.rotations import vect
 from eslabon.reproductions.comparison import THESIS, Exhibit, Section
-from eslabon.reproductions.figures import Figure, Panel
+from eslabon.reproductions.document_figures import Figure, Panel
 from eslabon.reproductions.rojas import rojas_loops, straight_line
 from eslabon.reproductions.verdicts import greatest, statement
 

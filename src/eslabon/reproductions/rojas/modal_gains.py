@@ -13,8 +13,7 @@ from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.rojas.derivation import arm
 from eslabon.reproductions.rojas.listing import SLIPS, position_matrix
-from eslabon.reproductions.rojas.straight_line import HALF_ULP, SUM, linear
-from eslabon.reproductions.rojas.tables import (
+from eslabon.reproductions.rojas.rojas_tables import (
     EIGENVALUES,
     KD,
     KP,
@@ -25,6 +24,7 @@ from eslabon.reproductions.rojas.tables import (
     U_INV_W,
     Instant,
 )
+from eslabon.reproductions.rojas.straight_line import HALF_ULP, SUM, linear
 from eslabon.reproductions.verdicts import (
     as_printed,
     erratum,

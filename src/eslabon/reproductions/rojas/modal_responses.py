@@ -6,10 +6,10 @@ import numpy as np
 
 from eslabon.language import phrase
 from eslabon.mechanism import Floats
-from eslabon.reproductions.figures import Figure, Panel
+from eslabon.reproductions.document_figures import Figure, Panel
 from eslabon.reproductions.rojas.modal_gains import gains, listed
+from eslabon.reproductions.rojas.rojas_tables import MIDDLE, START, Instant
 from eslabon.reproductions.rojas.straight_line import linear
-from eslabon.reproductions.rojas.tables import MIDDLE, START, Instant
 
 OFF = 0.01  # rad by which every joint starts off
 CAPTION = (

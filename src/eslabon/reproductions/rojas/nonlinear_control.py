@@ -12,11 +12,11 @@ from eslabon.motion.motion_forms import as_trajectory
 from eslabon.motion.simulation.simulate import simulate
 from eslabon.motion.trajectory import Trajectory
 from eslabon.reproductions.comparison import THESIS, Exhibit, Section
-from eslabon.reproductions.figures import Figure, Panel
+from eslabon.reproductions.document_figures import Figure, Panel
 from eslabon.reproductions.rojas.listing import SLIPS, Arm, position_matrix
 from eslabon.reproductions.rojas.modal_gains import DAMPING, FREQUENCY
+from eslabon.reproductions.rojas.rojas_tables import MIDDLE
 from eslabon.reproductions.rojas.straight_line import linear, robot, whole
-from eslabon.reproductions.rojas.tables import MIDDLE
 from eslabon.reproductions.verdicts import greatest, statement
 from eslabon.systems.control.control_law import ControlLaw
 from eslabon.systems.control.modal_law import modal, scheduled_feedback

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from eslabon.motion import paths
-from eslabon.reproductions.figures import Drawing, Figure, Panel
+from eslabon.reproductions.document_figures import Drawing, Figure, Panel
 from eslabon.reproductions.rojas.path_program import sphere_cylinder, splined_cycloid
 
 DURATION = 60.0  # seconds for a turn (L1437)

@@ -13,6 +13,7 @@ from eslabon.mechanism import Floats
 from eslabon.motion import paths
 from eslabon.reproductions.comparison import THESIS, Exhibit, Row, Section
 from eslabon.reproductions.rojas.modal_gains import LISTING, listed
+from eslabon.reproductions.rojas.rojas_tables import PERTURBED, REST, START, TERMS
 from eslabon.reproductions.rojas.straight_line import (
     ORIENTATION,
     STOP,
@@ -29,7 +30,6 @@ from eslabon.reproductions.rojas.straight_line import (
     solved,
     whole,
 )  # fmt: skip
-from eslabon.reproductions.rojas.tables import PERTURBED, REST, START, TERMS
 from eslabon.reproductions.verdicts import as_printed, greatest, last_unit, number, statement
 from eslabon.systems.linear import Response, compare_response
 

@@ -15,7 +15,7 @@ from eslabon.mechanism import Floats
 from eslabon.motion import paths
 from eslabon.reproductions.comparison import FORMS, THESIS, Exhibit, Row, Section
 from eslabon.reproductions.rojas.path_program import splined_cycloid
-from eslabon.reproductions.rojas.tables import (
+from eslabon.reproductions.rojas.rojas_tables import (
     CENTRES,
     LENGTHS,
     MASSES,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import cache
 
 from eslabon.reproductions.document import Document, Equation
-from eslabon.reproductions.figures import Picture
+from eslabon.reproductions.document_figures import Picture
 from eslabon.reproductions.report import Report
 from eslabon.reproductions.yime import (
     joint_tables,

@@ -11,7 +11,7 @@ import eslabon as es
 from eslabon.language import phrase
 from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import Exhibit, Row
-from eslabon.reproductions.figures import Panel
+from eslabon.reproductions.document_figures import Panel
 from eslabon.reproductions.verdicts import greatest, statement
 from eslabon.reproductions.yime.yime_equations import RIGHT, Slips, by_the_paper
 

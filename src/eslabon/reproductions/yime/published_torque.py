@@ -11,7 +11,7 @@ import eslabon as es
 from eslabon.language import phrase
 from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import Section
-from eslabon.reproductions.figures import Figure, Panel
+from eslabon.reproductions.document_figures import Figure, Panel
 from eslabon.reproductions.verdicts import greatest, number, statement
 from eslabon.reproductions.yime import spatial_four_bar, yime_five_bar
 from eslabon.reproductions.yime.motions import Run

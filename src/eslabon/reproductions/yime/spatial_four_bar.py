@@ -11,7 +11,7 @@ import eslabon as es
 from eslabon.language import phrase
 from eslabon.mechanism import Floats
 from eslabon.reproductions.comparison import PAPER, RECOMPUTED, Row, Section
-from eslabon.reproductions.figures import ORIGIN, Figure, Panel, moved
+from eslabon.reproductions.document_figures import ORIGIN, Figure, Panel, moved
 from eslabon.reproductions.verdicts import greatest, number, numbers, statement
 from eslabon.reproductions.yime.motions import (
     Run,

@@ -10,7 +10,7 @@ import numpy as np
 import eslabon as es
 from eslabon.language import phrase
 from eslabon.reproductions.comparison import PAPER, RECOMPUTED, Row, Section
-from eslabon.reproductions.figures import ORIGIN, Figure, Panel, moved
+from eslabon.reproductions.document_figures import ORIGIN, Figure, Panel, moved
 from eslabon.reproductions.verdicts import greatest, numbers, statement
 from eslabon.reproductions.yime.motions import Run, motion_panels, motion_table, other_ways, run
 

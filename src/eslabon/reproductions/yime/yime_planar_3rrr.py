@@ -9,7 +9,7 @@ import numpy as np
 import eslabon as es
 from eslabon.language import phrase
 from eslabon.reproductions.comparison import PAPER, RECOMPUTED, Section
-from eslabon.reproductions.figures import Figure, Panel, moved, three_legs
+from eslabon.reproductions.document_figures import Figure, Panel, moved, three_legs
 from eslabon.reproductions.verdicts import erratum, greatest, number, statement
 from eslabon.reproductions.yime.motions import (
     Run,

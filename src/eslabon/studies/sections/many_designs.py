@@ -7,7 +7,7 @@ from html import escape
 
 from eslabon.errors import InputError
 from eslabon.language import Verbatim
-from eslabon.pages.elements import Markup
+from eslabon.pages.html_elements import Markup
 from eslabon.sheets import Sheet
 from eslabon.studies.section import Section
 from eslabon.studies.subject import Subject

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eslabon.arguments import Floats
-from eslabon.drawing.solids import Placed, rgb
+from eslabon.drawing.drawn_solids import Placed, rgb
 from eslabon.errors import EslabonError
 from eslabon.scene import moved, reaction_arrows
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import eslabon as es
 from eslabon.mechanism import Floats
-from eslabon.reproductions.figures import ORIGIN, Figure, Panel, moved
+from eslabon.reproductions.document_figures import ORIGIN, Figure, Panel, moved
 from eslabon.reproductions.recursions import by_quaternions
 
 MOVING = (
