@@ -1,6 +1,7 @@
 """The object users hold: the model's data with every verb of the library as a method.
 
-This is the only place that knows both the data and the rooms that work on it; a method is a line that calls its room.
+This is the only place that knows both the data and the rooms that work on it; a method is a line
+that calls its room.
 """
 
 # mypy: disable-error-code=empty-body
@@ -85,7 +86,8 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 class Mechanism(model.Model):
     """An articulated system and all that can be asked of it.
 
-    Arrays hold one state or many: `q` is `(nq,)` or `(..., nq)`, and results have the same leading axes.
+    Arrays hold one state or many: `q` is `(nq,)` or `(..., nq)`, and results have the same leading
+    axes.
 
     >>> import eslabon as es
     >>> m = es.load("five_bar")
@@ -113,11 +115,12 @@ class Mechanism(model.Model):
     # -- files and pictures -------------------------------------------------------------------------------------
 
     def save(self, path: str | Path, *, hinges: bool = False) -> Path:
-        """Write the mechanism as TOML, which `es.load` gives back unchanged, or as URDF, with loops as its <constraint>
-        elements; a warning says what URDF has no place for.
+        """Write the mechanism as TOML, which `es.load` gives back unchanged, or as URDF, with loops
+        as its <constraint> elements; a warning says what URDF has no place for.
 
-        The parser of ROS (urdfdom) does not read ball, universal, cylindrical and screw joints. With `hinges` a URDF has chains of
-        hinges and slides in their place, with massless links between them.
+        The parser of ROS (urdfdom) does not read ball, universal, cylindrical and screw joints.
+        With `hinges` a URDF has chains of hinges and slides in their place, with massless links
+        between them.
 
         >>> import tempfile
         >>> import eslabon as es
@@ -134,17 +137,20 @@ class Mechanism(model.Model):
         external: Mapping[str, ArrayLike] | None = None, reactions: ArrayLike | bool | None = None, shapes: bool = True,
         view: Any = None, title: str | None = None, size: Any = None,
     ) -> Any:  # fmt: skip
-        """A matplotlib figure of the mechanism: in its plane, with the symbols of kinematic diagrams, if it moves in one, else as
-        shaded solids in space; actuated joints are vermillion, cut joints blue.
+        """A matplotlib figure of the mechanism: in its plane, with the symbols of kinematic
+        diagrams, if it moves in one, else as shaded solids in space; actuated joints are
+        vermillion, cut joints blue.
 
-        `q` is a configuration, many of them `(n, nq)`, the name of a mode, or left out: home, with its loops closed. `many` draws
-        the last of many among "ghosts" of the others, or all as a "fan"; `trace` the way of a frame, or of a point
-        ("body", (x, y, z)), through all of them. `path` saves the figure as .png, .svg or .pdf; `ax` draws into axes that are
-        there; `theme` is "light" or "dark". `labels` is True or some of "joints", "bodies", "frames"; `frames` says whether, or
-        which, frames have their axes drawn; `coms` draws centres of mass. `external` are wrenches on bodies as in
-        `inverse_dynamics`, `reactions` those that `reactions` gives, True for those of the mechanism held at rest. `view` is
-        (elevation, azimuth) in degrees, or "front", "side", "top", and draws in space; `size` is in inches. Another
-        design is drawn by `m.variant(L1=0.3).plot()`.
+        `q` is a configuration, many of them `(n, nq)`, the name of a mode, or left out: home, with
+        its loops closed. `many` draws the last of many among "ghosts" of the others, or all as a
+        "fan"; `trace` the way of a frame, or of a point ("body", (x, y, z)), through all of them.
+        `path` saves the figure as .png, .svg or .pdf; `ax` draws into axes that are there; `theme`
+        is "light" or "dark". `labels` is True or some of "joints", "bodies", "frames"; `frames`
+        says whether, or which, frames have their axes drawn; `coms` draws centres of mass.
+        `external` are wrenches on bodies as in `inverse_dynamics`, `reactions` those that
+        `reactions` gives, True for those of the mechanism held at rest. `view` is (elevation,
+        azimuth) in degrees, or "front", "side", "top", and draws in space; `size` is in inches.
+        Another design is drawn by `m.variant(L1=0.3).plot()`.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -170,8 +176,9 @@ class Mechanism(model.Model):
         self, q: ArrayLike, t: ArrayLike | None = None, path: str | Path | None = None, *, fps: float = 30.0, speed: float = 1.0,
         size: Any = None, trace: Any = None, theme: str | None = None, progress: bool | None = None, **picture: Any,
     ) -> Animation:  # fmt: skip
-        """Configurations `(n, nq)`, at times t or else a frame each, as an animation that a notebook plays; with a path it is
-        written too, as .mp4, .gif or .html. `motion.animate` and `mode.animate` do so of what they are; options are the same.
+        """Configurations `(n, nq)`, at times t or else a frame each, as an animation that a
+        notebook plays; with a path it is written too, as .mp4, .gif or .html. `motion.animate` and
+        `mode.animate` do so of what they are; options are the same.
 
         >>> import eslabon as es, numpy as np
         >>> m = es.load("five_bar")
@@ -196,8 +203,8 @@ class Mechanism(model.Model):
     # -- another mechanism --------------------------------------------------------------------------------------
 
     def with_joint(self, name: str, **changed: Any) -> Self:
-        """The mechanism with other data of a joint, named as in `Builder.joint`; None takes a datum away. `motor` is the
-        motor's inertia, or (inertia, gear ratio).
+        """The mechanism with other data of a joint, named as in `Builder.joint`; None takes a datum
+        away. `motor` is the motor's inertia, or (inertia, gear ratio).
 
         >>> import eslabon as es
         >>> m = es.load("elbow").with_joint("theta1", viscous=0.1, limits=(-1, 1))
@@ -207,7 +214,8 @@ class Mechanism(model.Model):
         return self._changed(changes.with_item(self, "joint", name, changed))
 
     def with_body(self, name: str, **changed: Any) -> Self:
-        """The mechanism with another mass, centre of mass or inertia of a body, as in `Builder.body`.
+        """The mechanism with another mass, centre of mass or inertia of a body, as in
+        `Builder.body`.
 
         >>> import eslabon as es
         >>> es.load("elbow").with_body("link2", mass=0.3).body("link2").mass
@@ -226,7 +234,8 @@ class Mechanism(model.Model):
         return self._changed(changes.with_frame(self, name, body, at))
 
     def with_shape(self, name: str, **given: Any) -> Self:
-        """The mechanism with a shape more, or with other data of one of its shapes, named as in `Builder.shape`.
+        """The mechanism with a shape more, or with other data of one of its shapes, named as in
+        `Builder.shape`.
 
         >>> import eslabon as es
         >>> m = es.load("elbow").with_shape("ball", body="link2", kind="sphere", size=0.1)
@@ -256,8 +265,8 @@ class Mechanism(model.Model):
     def with_payload(
         self, frame: str, mass: Any, com: Any = (0.0, 0.0, 0.0), inertia: Any = None
     ) -> Self:
-        """The mechanism with a load welded to the body that carries a frame. The load's centre of mass, and its inertia
-        about it, are given in that frame.
+        """The mechanism with a load welded to the body that carries a frame. The load's centre of
+        mass, and its inertia about it, are given in that frame.
 
         >>> import eslabon as es
         >>> m = es.load("elbow")
@@ -267,10 +276,12 @@ class Mechanism(model.Model):
         return self._changed(changes.with_payload(self, frame, mass, com, inertia))
 
     def with_free(self, *paths: str) -> Self:
-        """The mechanism with numbers of its items made parameters, so that sweeps, derivatives and optimisation can vary them:
-        "link2.mass" becomes the parameter link2_mass, of today's value. `free_numbers` lists the paths. Others stay as they are: the
-        moments of inertia do not follow a mass, nor the mass a length. "tip.first.x.deviation" is what a number is off by, zero
-        today, whatever parameters it follows from; so legs of one length have tolerances of their own.
+        """The mechanism with numbers of its items made parameters, so that sweeps, derivatives and
+        optimisation can vary them: "link2.mass" becomes the parameter link2_mass, of today's value.
+        `free_numbers` lists the paths. Others stay as they are: the moments of inertia do not
+        follow a mass, nor the mass a length. "tip.first.x.deviation" is what a number is off by,
+        zero today, whatever parameters it follows from; so legs of one length have tolerances of
+        their own.
 
         >>> import eslabon as es
         >>> m = es.load("puma560").with_free("link2.mass", "q1.coulomb")
@@ -282,8 +293,9 @@ class Mechanism(model.Model):
         return self._changed(free_numbers.with_free(self, paths))
 
     def free_numbers(self) -> Mapping[str, float]:
-        """The numbers of its items that are no parameter and follow from none, by the paths that `with_free` takes: masses, centres
-        of mass, moments of inertia, places, axes, friction, motors, springs, wrenches, gravity, and payloads of frames.
+        """The numbers of its items that are no parameter and follow from none, by the paths that
+        `with_free` takes: masses, centres of mass, moments of inertia, places, axes, friction,
+        motors, springs, wrenches, gravity, and payloads of frames.
 
         >>> import eslabon as es
         >>> numbers = es.load("puma560").free_numbers()
@@ -293,9 +305,10 @@ class Mechanism(model.Model):
         return free_numbers.free_numbers(self)
 
     def with_clearance(self, *joints: str) -> Self:
-        """The mechanism with play in pin or ball joints, cut ones too: parameters NAME_play, how far the pin's centre is off the
-        bore's, and NAME_direction, the angle about the axis in which it is, both zero; for a ball joint NAME_polar too, its angle
-        from z. Contact is quasi-static: the centre does not move about in the clearance during a motion.
+        """The mechanism with play in pin or ball joints, cut ones too: parameters NAME_play, how
+        far the pin's centre is off the bore's, and NAME_direction, the angle about the axis in
+        which it is, both zero; for a ball joint NAME_polar too, its angle from z. Contact is
+        quasi-static: the centre does not move about in the clearance during a motion.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar").with_clearance("tip")
@@ -306,8 +319,9 @@ class Mechanism(model.Model):
         return self._changed(clearances.with_clearance(self, joints))
 
     def without(self, *names: str, kind: str | None = None) -> Self:
-        """The mechanism without items of these names: frames, springs, loops, couplings, wrenches, modes, and joints or
-        bodies, which go with all that hangs on them and is tied to them. `kind` says which, where one name has two.
+        """The mechanism without items of these names: frames, springs, loops, couplings, wrenches,
+        modes, and joints or bodies, which go with all that hangs on them and is tied to them.
+        `kind` says which, where one name has two.
 
         >>> import eslabon as es
         >>> es.load("elbow").without("theta2")
@@ -316,7 +330,8 @@ class Mechanism(model.Model):
         return self._changed(changes.without(self, *names, kind=kind))
 
     def locked(self, joints: Mapping[str, Any]) -> Self:
-        """The mechanism with some joints made rigid at given coordinates, as in m.locked({"wrist": 0.3}).
+        """The mechanism with some joints made rigid at given coordinates, as in m.locked({"wrist":
+        0.3}).
 
         >>> import eslabon as es
         >>> es.load("puma560").locked({"q1": 0.3, "q5": 0.0}).nv
@@ -325,8 +340,9 @@ class Mechanism(model.Model):
         return self._changed(changes.lock_joints(self, joints))
 
     def subtree(self, body: str, name: str | None = None) -> Self:
-        """A body with its joint and all that it carries, as a mechanism of its own: the ground takes the place of the body
-        that it hung on. Loops and springs that tie it to other bodies stay behind. `es.join` puts it back.
+        """A body with its joint and all that it carries, as a mechanism of its own: the ground
+        takes the place of the body that it hung on. Loops and springs that tie it to other bodies
+        stay behind. `es.join` puts it back.
 
         >>> import eslabon as es
         >>> es.load("puma560").subtree("link4", name="wrist")
@@ -368,7 +384,8 @@ class Mechanism(model.Model):
 
     @cached_property
     def dof(self) -> int:
-        """The mobility: the degrees of freedom that the loops leave, by the rank of the closure Jacobian.
+        """The mobility: the degrees of freedom that the loops leave, by the rank of the closure
+        Jacobian.
 
         >>> import eslabon as es
         >>> es.load("stewart_gough").dof
@@ -406,8 +423,8 @@ class Mechanism(model.Model):
     ) -> Floats:  # fmt: skip
         """The Jacobian of a frame, `(..., 6, nv)`, angular rows first: twist = J v.
 
-        `axes` is "body" (the frame's own axes and origin), "spatial" (the ground's) or "aligned" (the ground's axes, the
-        frame's origin).
+        `axes` is "body" (the frame's own axes and origin), "spatial" (the ground's) or "aligned"
+        (the ground's axes, the frame's origin).
 
         >>> import eslabon as es
         >>> es.load("elbow").jacobian([0.0, 0.0], "tool", axes="aligned")[3:] + 0.0
@@ -447,7 +464,8 @@ class Mechanism(model.Model):
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str | None = None, axes: str = "body", out: Out = None,
         threads: int | None = None, parameters: Named = None, **more: Unpack[CallOptions],
     ) -> Floats:  # fmt: skip
-        """The rate of a frame's twist, `(..., 6)`. With axes="aligned" its linear part is the classical acceleration.
+        """The rate of a frame's twist, `(..., 6)`. With axes="aligned" its linear part is the
+        classical acceleration.
 
         >>> import eslabon as es
         >>> es.load("elbow").acceleration([0.0, 0.0], [1.0, 0.0], [0.0, 0.0], "tool", axes="aligned")
@@ -496,21 +514,22 @@ class Mechanism(model.Model):
         self, target: Any, guess: ArrayLike | str | None = None, *, solutions: int = 1, report: bool = False,
         **options: Unpack[SolveOptions],
     ) -> Floats | Configurations:  # fmt: skip
-        """Coordinates that bring a frame to a target, `(..., nq)`; with loops, of configurations that close
-        them.
+        """Coordinates that bring a frame to a target, `(..., nq)`; with loops, of configurations
+        that close them.
 
-        `target` is a pose `(..., 4, 4)`, an `es.Target` for a part of one (a position, an orientation, an
-        axis, planar coordinates, chosen rows, points), or a list of targets, each with its weight. All
-        targets of a batch are solved in one call, and each gives the same result as alone. The search
-        starts from `guess`, then from configurations spread over the ranges of the joints.
+        `target` is a pose `(..., 4, 4)`, an `es.Target` for a part of one (a position, an
+        orientation, an axis, planar coordinates, chosen rows, points), or a list of targets, each
+        with its weight. All targets of a batch are solved in one call, and each gives the same
+        result as alone. The search starts from `guess`, then from configurations spread over the
+        ranges of the joints.
 
         A target out of reach raises `InverseKinematicsError`, which says how near the nearest
         configuration comes. With report=True nothing raises, and the result has `q`, `converged`,
-        `distance`, `angle` and `iterations`: the nearest configuration that the loops and the limits
-        allow.
+        `distance`, `angle` and `iterations`: the nearest configuration that the loops and the
+        limits allow.
 
-        `solutions=n` looks for so many configurations, such as the working modes of a target; places are
-        NaN where fewer were found. Options are those of `assemble`.
+        `solutions=n` looks for so many configurations, such as the working modes of a target;
+        places are NaN where fewer were found. Options are those of `assemble`.
 
         >>> import eslabon as es, numpy as np
         >>> m = es.load("puma560")
@@ -533,17 +552,17 @@ class Mechanism(model.Model):
         self, path: Followed, guess: ArrayLike | str | None = None, *, frame: str | None = None, part: str = "pose",
         axis: Any = "z", times: ArrayLike | None = None, report: bool = False, **options: Unpack[SolveOptions],
     ) -> Trajectory:  # fmt: skip
-        """The joint motion that carries a frame along a path (see `es.paths`), with loops as without: a
-        `Trajectory` with exact rates, and with the groups "distance", "angle" and "slip" (what is missing
-        to the path) and "condition" (the condition number).
+        """The joint motion that carries a frame along a path (see `es.paths`), with loops as
+        without: a `Trajectory` with exact rates, and with the groups "distance", "angle" and "slip"
+        (what is missing to the path) and "condition" (the condition number).
 
-        `part` says what of the path counts: "pose", "position", "orientation", "planar" (x, y and the
-        angle in the mechanism's plane), or "axis", the position and the direction of the frame's `axis`.
-        The branch of the first configuration is kept by continuation; where the path leaves freedom, the
-        joints move as little as they can at every instant. A limit or a place out of reach raises an error
-        that says when; a singular configuration that is passed is a warning with its time. With
-        report=True neither is. `times` are 101 instants if left out. Options are those of `assemble`;
-        `parameters` are those of one design.
+        `part` says what of the path counts: "pose", "position", "orientation", "planar" (x, y and
+        the angle in the mechanism's plane), or "axis", the position and the direction of the
+        frame's `axis`. The branch of the first configuration is kept by continuation; where the
+        path leaves freedom, the joints move as little as they can at every instant. A limit or a
+        place out of reach raises an error that says when; a singular configuration that is passed
+        is a warning with its time. With report=True neither is. `times` are 101 instants if left
+        out. Options are those of `assemble`; `parameters` are those of one design.
 
         >>> import numpy as np
         >>> import eslabon as es
@@ -574,13 +593,15 @@ class Mechanism(model.Model):
         frame: str | None = None,
         **options: Any,
     ) -> Iterations:
-        """The plain iteration of Newton and Gauss on rotation invariants, iterate by iterate (Rojas, 3.3.1), to see how it
-        converges; `inverse_kinematics` finds configurations from any start.
+        """The plain iteration of Newton and Gauss on rotation invariants, iterate by iterate
+        (Rojas, 3.3.1), to see how it converges; `inverse_kinematics` finds configurations from any
+        start.
 
-        Options: `equations`, "invariants" for the seven of the thesis or "vector" for six, without the redundant one of the
-        trace, which are spuriously singular where the frame has turned by a right angle; `twist` and `acceleration` of the
-        frame for `.v` and `.a` from the same matrix; `iterations` at most; `tolerance`; `dtype=np.float32` for single
-        precision. Where a guess is far, the iteration may diverge: that is what it shows.
+        Options: `equations`, "invariants" for the seven of the thesis or "vector" for six, without
+        the redundant one of the trace, which are spuriously singular where the frame has turned by
+        a right angle; `twist` and `acceleration` of the frame for `.v` and `.a` from the same
+        matrix; `iterations` at most; `tolerance`; `dtype=np.float32` for single precision. Where a
+        guess is far, the iteration may diverge: that is what it shows.
 
         >>> import eslabon as es
         >>> m = es.load("puma560")
@@ -594,9 +615,9 @@ class Mechanism(model.Model):
         return newton_gauss(self, pose, guess, frame, **options)
 
     def well_conditioned(self, frame: str | None = None, *, limits: bool = True) -> Floats:
-        """A configuration from which a frame moves evenly in all directions, to start from (Rojas, eq. 3.3.1.12): the least
-        condition number of the frame's Jacobian; with loops the greatest of the lesser reciprocal condition number of
-        `conditions`.
+        """A configuration from which a frame moves evenly in all directions, to start from (Rojas,
+        eq. 3.3.1.12): the least condition number of the frame's Jacobian; with loops the greatest
+        of the lesser reciprocal condition number of `conditions`.
 
         >>> import eslabon as es
         >>> m = es.load("puma560")
@@ -608,7 +629,8 @@ class Mechanism(model.Model):
         return well_conditioned(self, frame, limits=limits)
 
     def at_time(self, t: float) -> Self:
-        """A driven mechanism with its constraints as they are at an instant: for questions about configurations alone.
+        """A driven mechanism with its constraints as they are at an instant: for questions about
+        configurations alone.
 
         >>> import eslabon as es
         >>> b = es.Builder("fan").body("blade", mass=1.0).joint("q", "revolute", "ground", "blade")
@@ -627,7 +649,8 @@ class Mechanism(model.Model):
         self, q: ArrayLike, out: Out = None, threads: int | None = None, parameters: Named = None,
         **more: Unpack[CallOptions],
     ) -> Floats:  # fmt: skip
-        """The residuals of every loop and coupling, `(..., rows)`: zero where the mechanism is closed.
+        """The residuals of every loop and coupling, `(..., rows)`: zero where the mechanism is
+        closed.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -673,21 +696,23 @@ class Mechanism(model.Model):
     ) -> Floats | Configurations:  # fmt: skip
         """Assemble the mechanism: find all coordinates that close its loops, `(..., nq)`.
 
-        `given` is what is prescribed: the coordinates of the actuated joints, `(..., n)`; a mapping of
-        joints, {"A": 0.5, "B": 1.0}; an `es.Target` of a frame, or a list of them. The mechanism is moved
-        from `guess` (the closed home if left out, or the name of a mode) along a straight way, so that it
-        stays on its branch; a singular configuration that is passed is a warning. Raises `AssemblyError`
-        if the loops cannot be closed; the message names the loop and the remaining gap. With report=True
-        nothing raises, and the result has `q`, `converged`, `distance` and `angle`.
+        `given` is what is prescribed: the coordinates of the actuated joints, `(..., n)`; a mapping
+        of joints, {"A": 0.5, "B": 1.0}; an `es.Target` of a frame, or a list of them. The mechanism
+        is moved from `guess` (the closed home if left out, or the name of a mode) along a straight
+        way, so that it stays on its branch; a singular configuration that is passed is a warning.
+        Raises `AssemblyError` if the loops cannot be closed; the message names the loop and the
+        remaining gap. With report=True nothing raises, and the result has `q`, `converged`,
+        `distance` and `angle`.
 
-        The options are the same in `complete`, `inverse_kinematics` and `follow`: `limits=False` lets joints go
-        beyond their limits; `continuation=True` takes the rows of a batch as a motion, each following from
-        the one before; `singular` is "error", "warn" or "ignore"; `tolerance` is in radians, or metres over
-        the mechanism's characteristic length; `restarts` bounds other starts of a search; `threads` are
-        native threads; `t` is the time where constraints drive the mechanism; `parameters` are those of one
-        design or of many, which broadcast like everything else. The way then leads from the model's own
-        values to those of each design, so that all stay on one branch; a guess that is closed in its own
-        design stays in it.
+        The options are the same in `complete`, `inverse_kinematics` and `follow`: `limits=False`
+        lets joints go beyond their limits; `continuation=True` takes the rows of a batch as a
+        motion, each following from the one before; `singular` is "error", "warn" or "ignore";
+        `tolerance` is in radians, or metres over the mechanism's characteristic length; `restarts`
+        bounds other starts of a search; `threads` are native threads; `t` is the time where
+        constraints drive the mechanism; `parameters` are those of one design or of many, which
+        broadcast like everything else. The way then leads from the model's own values to those of
+        each design, so that all stay on one branch; a guess that is closed in its own design stays
+        in it.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -715,18 +740,18 @@ class Mechanism(model.Model):
         self, given: Any = None, velocity: Any = None, acceleration: Any = None, guess: ArrayLike | str | None = None, *,
         report: bool = False, **options: Unpack[SolveOptions],
     ) -> tuple[Floats, Floats, Floats] | JointMotion:  # fmt: skip
-        """Full q, v, a from the motion of what is prescribed: of the actuated joints, of a mapping of joints,
-        or of an `es.Target` (Yime, 30-36; Rojas, 3.3.2 and 3.3.3).
+        """Full q, v, a from the motion of what is prescribed: of the actuated joints, of a mapping
+        of joints, or of an `es.Target` (Yime, 30-36; Rojas, 3.3.2 and 3.3.3).
 
-        `given` and the options are as in `assemble`. `velocity` and `acceleration` are the rates of what is
-        given, zero if left out: of a pose the frame's twist and its rate, in the ground's axes at its
-        origin, angular part first; of a position its three components; of joints their velocities, as an
-        array or a mapping. Joints that leave motions open are refused; with passive="minimum_norm" these
-        move as little as they can. What a target leaves open always does, and so does a rod that spins
-        between two ball joints.
-        A singular configuration raises `SingularityError`; with singular="warn" the minimum-norm velocities
-        there are given with a warning. With report=True nothing raises, and the result also has `slip`,
-        what is missing of the velocities, and the `condition` number.
+        `given` and the options are as in `assemble`. `velocity` and `acceleration` are the rates of
+        what is given, zero if left out: of a pose the frame's twist and its rate, in the ground's
+        axes at its origin, angular part first; of a position its three components; of joints their
+        velocities, as an array or a mapping. Joints that leave motions open are refused; with
+        passive="minimum_norm" these move as little as they can. What a target leaves open always
+        does, and so does a rod that spins between two ball joints. A singular configuration raises
+        `SingularityError`; with singular="warn" the minimum-norm velocities there are given with a
+        warning. With report=True nothing raises, and the result also has `slip`, what is missing of
+        the velocities, and the `condition` number.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -756,8 +781,9 @@ class Mechanism(model.Model):
         self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, *, limits: bool = True,
         t: ArrayLike | None = None, parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Floats | tuple[Floats, ...]:  # fmt: skip
-        """The nearest state that keeps the loops closed: q alone, or the tuple (q, v) or (q, v, a), as it was given. Where
-        constraints drive the mechanism, `t` is the time. `parameters` are those of one design or of many.
+        """The nearest state that keeps the loops closed: q alone, or the tuple (q, v) or (q, v, a),
+        as it was given. Where constraints drive the mechanism, `t` is the time. `parameters` are
+        those of one design or of many.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -786,12 +812,12 @@ class Mechanism(model.Model):
         self, given: Any = None, *, report: bool = False, limits: bool = True, t: float | None = None,
         parameters: Mapping[str, float] | None = None,
     ) -> Floats | AssemblyModes:  # fmt: skip
-        """The assembly modes: the different ways the mechanism closes for the same actuated values, or for the
-        same target of a frame, `(modes, nq)`, the nearest home first.
+        """The assembly modes: the different ways the mechanism closes for the same actuated values,
+        or for the same target of a frame, `(modes, nq)`, the nearest home first.
 
-        They are found by a search from some hundred starts, which does not prove that there are no more;
-        with report=True the result says how many starts were tried. `given` is as in `assemble`.
-        `parameters` are those of one design. `with_mode` keeps a mode under a name.
+        They are found by a search from some hundred starts, which does not prove that there are no
+        more; with report=True the result says how many starts were tried. `given` is as in
+        `assemble`. `parameters` are those of one design. `with_mode` keeps a mode under a name.
 
         >>> import eslabon as es
         >>> es.load("five_bar").assembly_modes([2.0, 1.0]).round(3)
@@ -856,8 +882,9 @@ class Mechanism(model.Model):
         return link_jacobian(self, q, body, axes, **options)
 
     def independent_coordinates(self, q: ArrayLike | None = None) -> tuple[str, ...]:
-        """Which velocities elimination takes as independent, by name: near home the actuated ones as far as they can be, or
-        those from which the others follow best at a configuration (coordinate partitioning by pivoting).
+        """Which velocities elimination takes as independent, by name: near home the actuated ones
+        as far as they can be, or those from which the others follow best at a configuration
+        (coordinate partitioning by pivoting).
 
         >>> import eslabon as es
         >>> es.load("five_bar").independent_coordinates()
@@ -871,16 +898,17 @@ class Mechanism(model.Model):
         self, q: ArrayLike, frame: str | None = None, part: str = "all", *, parameters: Mapping[str, ArrayLike] | None = None,
         length: float | None = None,
     ) -> Conditions:  # fmt: skip
-        """How near configurations are to singular, of the parallel kind (locked actuators do not hold the loops) and of
-        the serial kind (a frame loses a direction): reciprocal condition numbers from 1 to 0, the mobility at each, and
-        the signs of the Jacobians' determinants. `part` is what counts of the frame: "all", "translation" or "rotation".
-        `parameters` are those of one design or of many, which broadcast with the configurations. `length` is the characteristic
-        length, m, by which translations and rotations are compared; left out, it is the size of each design, its longest reach
-        between two joints of a body.
+        """How near configurations are to singular, of the parallel kind (locked actuators do not
+        hold the loops) and of the serial kind (a frame loses a direction): reciprocal condition
+        numbers from 1 to 0, the mobility at each, and the signs of the Jacobians' determinants.
+        `part` is what counts of the frame: "all", "translation" or "rotation". `parameters` are
+        those of one design or of many, which broadcast with the configurations. `length` is the
+        characteristic length, m, by which translations and rotations are compared; left out, it is
+        the size of each design, its longest reach between two joints of a body.
 
-        Along a motion `.crossings` are the rows after which a parallel singular configuration is passed, `.passages` where
-        one of either kind is, `.closest` where the motion comes nearest to one, and `.distance` how far the joints go from
-        each row until the next.
+        Along a motion `.crossings` are the rows after which a parallel singular configuration is
+        passed, `.passages` where one of either kind is, `.closest` where the motion comes nearest
+        to one, and `.distance` how far the joints go from each row until the next.
 
         >>> import eslabon as es, numpy as np
         >>> m = es.load("elbow")
@@ -896,10 +924,11 @@ class Mechanism(model.Model):
     def singularity(
         self, q: ArrayLike, frame: str | None = None, part: str = "all", *, tolerance: float = 1e-5
     ) -> Singularity:
-        """What is special about a singular configuration: twists that a frame has `.lost`, the wrenches `.carried` without
-        the actuators, joint motions `.gained` that locked actuators do not hold, `.self_motions` that leave the frame at
-        rest, and joints that are `.locked`; `.words` say it in sentences. `part` as in `conditions`. Singular values below
-        `tolerance` of a Jacobian's size count as zero: 0.05 tells what is nearly lost.
+        """What is special about a singular configuration: twists that a frame has `.lost`, the
+        wrenches `.carried` without the actuators, joint motions `.gained` that locked actuators do
+        not hold, `.self_motions` that leave the frame at rest, and joints that are `.locked`;
+        `.words` say it in sentences. `part` as in `conditions`. Singular values below `tolerance`
+        of a Jacobian's size count as zero: 0.05 tells what is nearly lost.
 
         >>> import eslabon as es
         >>> print(es.load("elbow").singularity([0.0, 0.0], "tool", part="translation"))
@@ -914,9 +943,10 @@ class Mechanism(model.Model):
     def manipulability(
         self, q: ArrayLike, frame: str | None = None, part: str = "all", *, parameters: Mapping[str, ArrayLike] | None = None
     ) -> Manipulability:  # fmt: skip
-        """The ellipsoid of a frame's velocities for unit rates of the actuators: `.axes`, `.lengths` of its semi-axes, its
-        `.volume`, Yoshikawa's `.measure`, and `.forces`, the semi-axes of the force ellipsoid. `part` is "all" (the whole
-        twist, rad/s and m/s together), "translation" or "rotation". `parameters` are those of one design or of many.
+        """The ellipsoid of a frame's velocities for unit rates of the actuators: `.axes`,
+        `.lengths` of its semi-axes, its `.volume`, Yoshikawa's `.measure`, and `.forces`, the
+        semi-axes of the force ellipsoid. `part` is "all" (the whole twist, rad/s and m/s together),
+        "translation" or "rotation". `parameters` are those of one design or of many.
 
         >>> import eslabon as es, numpy as np
         >>> es.load("elbow").manipulability([0.0, np.pi / 2], "tool", part="translation")
@@ -930,10 +960,10 @@ class Mechanism(model.Model):
         self, frame: str | None = None, ranges: Mapping[str, tuple[float, float]] | None = None, samples: int = 2000,
         guess: ArrayLike | str | None = None, *, limits: bool = True, progress: bool | None = None,
     ) -> Workspace:  # fmt: skip
-        """Where a frame can go and how near to singular it is there: configurations `.q`, `.poses` and `.conditions`
-        spread over what the actuated joints may do (their limits, or `ranges` by name), the share `.reached` of the samples,
-        and a `.plot()` of them. No sample depends on the others. A bar shows on a terminal after a second, unless
-        progress=False.
+        """Where a frame can go and how near to singular it is there: configurations `.q`, `.poses`
+        and `.conditions` spread over what the actuated joints may do (their limits, or `ranges` by
+        name), the share `.reached` of the samples, and a `.plot()` of them. No sample depends on
+        the others. A bar shows on a terminal after a second, unless progress=False.
 
         >>> import eslabon as es
         >>> es.load("five_bar").workspace(samples=200)
@@ -949,16 +979,19 @@ class Mechanism(model.Model):
         parameters: Mapping[str, float] | None = None, most: int = 4_000_000, progress: bool | None = None,
         threads: int | None = None,
     ) -> WorkspaceMap:  # fmt: skip
-        """A map over a regular grid of poses: for each pose and working mode (each branch of the inverse kinematics) whether the
-        mechanism closes, its reciprocal condition numbers and the signs of both determinants; `.area`, `.dexterity`,
-        `.components`, `.singular_curves(kind)`, `.plot()`.
+        """A map over a regular grid of poses: for each pose and working mode (each branch of the
+        inverse kinematics) whether the mechanism closes, its reciprocal condition numbers and the
+        signs of both determinants; `.area`, `.dexterity`, `.components`, `.singular_curves(kind)`,
+        `.plot()`.
 
-        `over` gives two or three coordinates ranges and fixes others: "x", "y", "z", "angle" (in the plane of the mechanism) or
-        "roll", "pitch", "yaw" of the frame, or joints by name. Exactly these are prescribed; coordinates of the pose that are not
-        named follow from the loops, and `.layers` has them. `shape` is how many poses there are along each. `modes` is "all",
-        names of working modes, or a configuration on the one that is wanted. `part` of the frame's twist is as in `conditions`; left
-        out, that which as many actuators move. With limits=False joints may be anywhere; configurations=True keeps `.q`;
-        `parameters` are those of one design. A grid of more than `most` poses is refused.
+        `over` gives two or three coordinates ranges and fixes others: "x", "y", "z", "angle" (in
+        the plane of the mechanism) or "roll", "pitch", "yaw" of the frame, or joints by name.
+        Exactly these are prescribed; coordinates of the pose that are not named follow from the
+        loops, and `.layers` has them. `shape` is how many poses there are along each. `modes` is
+        "all", names of working modes, or a configuration on the one that is wanted. `part` of the
+        frame's twist is as in `conditions`; left out, that which as many actuators move. With
+        limits=False joints may be anywhere; configurations=True keeps `.q`; `parameters` are those
+        of one design. A grid of more than `most` poses is refused.
 
         >>> import eslabon as es
         >>> m = es.load("planar_3rrr")
@@ -980,12 +1013,14 @@ class Mechanism(model.Model):
     ) -> Floats:  # fmt: skip
         """The actuators' forces for a motion, `(..., nu)`.
 
-        `formulation` is how the equations of the tree are written: "newton_euler", "lagrange" (or "kane": Lagrange's
-        equations in Kane's form), "lie", "gibbs_appell", "quaternion" or "bond_graph"; `constraints` is how loops are imposed on it: "multipliers", "elimination" or "udwadia_kalaba". Left
-        out, the fastest are taken. Elimination keeps the `independent` coordinates that are named (joints, or velocities such
-        as 'ball.wx'; see `independent_coordinates`), or selects good ones. With loops and more actuators than degrees of freedom, actuation redundancy is
-        resolved by the least sum of `weights` times force squared (by minimum norm without weights); with fewer, see
-        `hybrid_dynamics`.
+        `formulation` is how the equations of the tree are written: "newton_euler", "lagrange" (or
+        "kane": Lagrange's equations in Kane's form), "lie", "gibbs_appell", "quaternion" or
+        "bond_graph"; `constraints` is how loops are imposed on it: "multipliers", "elimination" or
+        "udwadia_kalaba". Left out, the fastest are taken. Elimination keeps the `independent`
+        coordinates that are named (joints, or velocities such as 'ball.wx'; see
+        `independent_coordinates`), or selects good ones. With loops and more actuators than degrees
+        of freedom, actuation redundancy is resolved by the least sum of `weights` times force
+        squared (by minimum norm without weights); with fewer, see `hybrid_dynamics`.
 
         >>> import eslabon as es
         >>> es.load("double_pendulum").inverse_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
@@ -1009,8 +1044,8 @@ class Mechanism(model.Model):
         constraints: str | None = None, independent: tuple[str, ...] | None = None, out: Out = None,
         threads: int | None = None, parameters: Named = None, **more: Unpack[CallOptions],
     ) -> Floats:  # fmt: skip
-        """The accelerations under the actuators' forces, `(..., nv)`; `formulation`, `constraints` and `independent`
-        as in `inverse_dynamics`. A motion that moves no mass is refused by name.
+        """The accelerations under the actuators' forces, `(..., nv)`; `formulation`, `constraints`
+        and `independent` as in `inverse_dynamics`. A motion that moves no mass is refused by name.
 
         >>> import eslabon as es
         >>> m = es.load("slider_crank")
@@ -1034,8 +1069,8 @@ class Mechanism(model.Model):
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: Out = None, threads: int | None = None,
         parameters: Named = None, **more: Unpack[CallOptions],
     ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
-        """The derivatives of the actuators' forces by q (along the velocities), v and a, `(..., nu, nv)` each, in one call:
-        Rojas' W, V and U.
+        """The derivatives of the actuators' forces by q (along the velocities), v and a, `(..., nu,
+        nv)` each, in one call: Rojas' W, V and U.
 
         >>> import eslabon as es
         >>> W, V, U = es.load("double_pendulum").inverse_dynamics_derivatives([0.5, 0.2], [1.0, 0.0], [0.0, 0.0])
@@ -1052,8 +1087,8 @@ class Mechanism(model.Model):
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, independent: tuple[str, ...] | None = None, out: Out = None,
         threads: int | None = None, parameters: Named = None, **more: Unpack[CallOptions],
     ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
-        """The derivatives of the accelerations by q (along the velocities), v and tau, `(..., nv, nv)` and `(..., nv, nu)`,
-        in one call, with loops too.
+        """The derivatives of the accelerations by q (along the velocities), v and tau, `(..., nv,
+        nv)` and `(..., nv, nu)`, in one call, with loops too.
 
         >>> import eslabon as es
         >>> m = es.load("double_pendulum")
@@ -1073,9 +1108,10 @@ class Mechanism(model.Model):
         independent: tuple[str, ...] | None = None, out: Out = None, threads: int | None = None,
         parameters: Named = None, **more: Unpack[CallOptions],
     ) -> tuple[Floats, Floats]:  # fmt: skip
-        """Actuators' forces `(..., nu)` and all accelerations `(..., nv)` when only the actuated joints' accelerations
-        in `a` are prescribed; motions no actuator reaches, such as the spin of a rod, follow their own dynamics. `out` is a tuple
-        of two arrays, and the derivative of both is a tuple too.
+        """Actuators' forces `(..., nu)` and all accelerations `(..., nv)` when only the actuated
+        joints' accelerations in `a` are prescribed; motions no actuator reaches, such as the spin
+        of a rod, follow their own dynamics. `out` is a tuple of two arrays, and the derivative of
+        both is a tuple too.
 
         >>> import eslabon as es
         >>> tau, a = es.load("cart_pole").hybrid_dynamics([0.0, 0.1], [0.0, 0.0], [1.0, 0.0])
@@ -1191,14 +1227,16 @@ class Mechanism(model.Model):
         constraints: str | None = None, independent: tuple[str, ...] | None = None, out: Out = None,
         threads: int | None = None, parameters: Named = None, *, tau: ArrayLike | None = None, **more: Unpack[CallOptions],
     ) -> Floats:  # fmt: skip
-        """The wrench every joint transmits to the body it carries, `(..., joints, 6)`: moment first, in that body's
-        axes about its origin. With loops, those of the cut joints follow, on their second body in its frame of the cut;
-        `determined_reactions` says which components redundant constraints leave open: for those one possible answer is
-        given, with no load in the redundant constraints.
+        """The wrench every joint transmits to the body it carries, `(..., joints, 6)`: moment
+        first, in that body's axes about its origin. With loops, those of the cut joints follow, on
+        their second body in its frame of the cut; `determined_reactions` says which components
+        redundant constraints leave open: for those one possible answer is given, with no load in
+        the redundant constraints.
 
-        Given are the accelerations, for which the actuators' forces are found, or the actuators' forces `tau`, from which
-        the accelerations follow: those of a motion that no actuator holds, for instance. `formulation` and `constraints`,
-        as in `inverse_dynamics`, are for what has to be found.
+        Given are the accelerations, for which the actuators' forces are found, or the actuators'
+        forces `tau`, from which the accelerations follow: those of a motion that no actuator holds,
+        for instance. `formulation` and `constraints`, as in `inverse_dynamics`, are for what has to
+        be found.
 
         >>> import eslabon as es
         >>> m = es.load("double_pendulum")
@@ -1233,8 +1271,9 @@ class Mechanism(model.Model):
         constraints: str | None = None, independent: tuple[str, ...] | None = None, out: Out = None,
         threads: int | None = None, parameters: Named = None, *, tau: ArrayLike | None = None, **more: Unpack[CallOptions],
     ) -> Floats:  # fmt: skip
-        """The force, or moment, of every coupling on its joint, `(..., couplings)`: what a gear transmits, and what drives a
-        joint whose motion is given. Accelerations or the actuators' forces are given, as for `reactions`.
+        """The force, or moment, of every coupling on its joint, `(..., couplings)`: what a gear
+        transmits, and what drives a joint whose motion is given. Accelerations or the actuators'
+        forces are given, as for `reactions`.
 
         >>> import eslabon as es
         >>> b = es.Builder("fan", gravity=(0, 0, 0)).body("blade", mass=2.0, com=(0.5, 0, 0)).actuate()
@@ -1265,8 +1304,9 @@ class Mechanism(model.Model):
         )
 
     def determined_reactions(self, q: ArrayLike) -> np.ndarray:
-        """Which components of `reactions` motion determines at a configuration, `(joints + loops, 6)`: where constraints are
-        redundant, as across the plane of a planar loop, loads may be locked in that no motion shows.
+        """Which components of `reactions` motion determines at a configuration, `(joints + loops,
+        6)`: where constraints are redundant, as across the plane of a planar loop, loads may be
+        locked in that no motion shows.
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -1282,7 +1322,8 @@ class Mechanism(model.Model):
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: Out = None, threads: int | None = None,
         parameters: Named = None, **more: Unpack[CallOptions],
     ) -> Floats:  # fmt: skip
-        """The matrix Y, `(..., nv, 10 bodies)`, with the rigid-body joint forces Y pi; see `inertial_parameters`.
+        """The matrix Y, `(..., nv, 10 bodies)`, with the rigid-body joint forces Y pi; see
+        `inertial_parameters`.
 
         >>> import eslabon as es
         >>> m = es.load("elbow")
@@ -1296,8 +1337,8 @@ class Mechanism(model.Model):
         return native(q, v, a, out=out, threads=threads, parameters=parameters)
 
     def inertial_parameters(self) -> Floats:
-        """What the rigid-body joint forces are linear in, ten numbers a body: mass, mass times centre of mass (3), and
-        Ixx, Iyy, Izz, Ixy, Ixz, Iyz about the body's frame.
+        """What the rigid-body joint forces are linear in, ten numbers a body: mass, mass times
+        centre of mass (3), and Ixx, Iyy, Izz, Ixy, Ixz, Iyz about the body's frame.
 
         >>> import eslabon as es
         >>> es.load("elbow").inertial_parameters().shape
@@ -1308,8 +1349,8 @@ class Mechanism(model.Model):
         return inertial_parameters(self)
 
     def base_parameters(self) -> BaseParameters:
-        """The fewest combinations of inertial parameters that motion can tell, with their values and in words; with loops,
-        those that the forces along the independent velocities tell.
+        """The fewest combinations of inertial parameters that motion can tell, with their values
+        and in words; with loops, those that the forces along the independent velocities tell.
 
         >>> import eslabon as es
         >>> len(es.load("puma560").base_parameters())
@@ -1326,8 +1367,9 @@ class Mechanism(model.Model):
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, independent: tuple[str, ...] | None = None, out: Out = None,
         threads: int | None = None, parameters: Named = None, **more: Unpack[CallOptions],
     ) -> Floats:  # fmt: skip
-        """A of dx/dt = A x + B u about a state, `(..., 2n, 2n)`, as a quantity by itself: for `derivative`, `c_source`,
-        `equations` and laws of one's own. `linearize` gives all of the linear model.
+        """A of dx/dt = A x + B u about a state, `(..., 2n, 2n)`, as a quantity by itself: for
+        `derivative`, `c_source`, `equations` and laws of one's own. `linearize` gives all of the
+        linear model.
 
         >>> import eslabon as es
         >>> es.load("cart_pole").state_matrix([0.0, 0.0], [0.0, 0.0], [0.0]).shape
@@ -1359,12 +1401,14 @@ class Mechanism(model.Model):
     def linearize(
         self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, **options: Any
     ) -> LinearModel:
-        """The exact linear model about a state of motion, at rest or not, of trees and of closed chains, as an
-        `es.LinearModel`: U, V, W, A, B, C, D, and the names of states, inputs and outputs. Many states go in one native call.
+        """The exact linear model about a state of motion, at rest or not, of trees and of closed
+        chains, as an `es.LinearModel`: U, V, W, A, B, C, D, and the names of states, inputs and
+        outputs. Many states go in one native call.
 
-        v left out is rest; tau left out are the forces that hold the state. Options: `a`, accelerations in place of tau;
-        `outputs`, names such as "tool.x", "theta3'" or "reaction(pin)"; `independent` coordinates by name; `external`,
-        `parameters`, `tolerance`, `t` (see `eslabon.systems.linear.linearize`).
+        v left out is rest; tau left out are the forces that hold the state. Options: `a`,
+        accelerations in place of tau; `outputs`, names such as "tool.x", "theta3'" or
+        "reaction(pin)"; `independent` coordinates by name; `external`, `parameters`, `tolerance`,
+        `t` (see `eslabon.systems.linear.linearize`).
 
         >>> import eslabon as es
         >>> m = es.load("five_bar")
@@ -1386,12 +1430,13 @@ class Mechanism(model.Model):
         return made
 
     def equilibrium(self, q: Any = None, **options: Any) -> Equilibrium:
-        """The forces that hold a configuration, or the configurations that rest, or move steadily, under forces: an object
-        with `q`, `v`, `tau`, `stability`, `energy`, `poles`.
+        """The forces that hold a configuration, or the configurations that rest, or move steadily,
+        under forces: an object with `q`, `v`, `tau`, `stability`, `energy`, `poles`.
 
-        Given are a configuration `q`, whole or for some joints by name, or the actuators' forces `tau`; `v` are constant
-        velocities of cyclic coordinates, for a steady motion. all=True finds every equilibrium. Further options: `guess`,
-        `limits`, `restarts`, `weights`, `external`, `parameters`, `strict`; see `eslabon.systems.linear.equilibrium`.
+        Given are a configuration `q`, whole or for some joints by name, or the actuators' forces
+        `tau`; `v` are constant velocities of cyclic coordinates, for a steady motion. all=True
+        finds every equilibrium. Further options: `guess`, `limits`, `restarts`, `weights`,
+        `external`, `parameters`, `strict`; see `eslabon.systems.linear.equilibrium`.
 
         >>> import eslabon as es
         >>> m = es.load("double_pendulum")
@@ -1406,9 +1451,10 @@ class Mechanism(model.Model):
         return equilibrium(self, q, **options)
 
     def to_control_nonlinear(self, guess: ArrayLike | str | None = None) -> Any:
-        """The equations of motion as a `control.NonlinearIOSystem`, for python-control to simulate and trim: inputs are the
-        actuators' forces, outputs the positions and velocities of all joints; with loops the states are those of independent
-        joints, and `guess` says on which branch the others are assembled (see `eslabon.systems.control.nonlinear_system`).
+        """The equations of motion as a `control.NonlinearIOSystem`, for python-control to simulate
+        and trim: inputs are the actuators' forces, outputs the positions and velocities of all
+        joints; with loops the states are those of independent joints, and `guess` says on which
+        branch the others are assembled (see `eslabon.systems.control.nonlinear_system`).
 
         >>> import eslabon as es
         >>> es.load("cart_pole").to_control_nonlinear().nstates
@@ -1419,12 +1465,13 @@ class Mechanism(model.Model):
         return nonlinear_system(self, guess)
 
     def identify(self, motion: Any, **options: Any) -> Identification:
-        """Base parameters, friction and motor inertias from recorded motions (a `Trajectory`, a CSV file, arrays by name, or a
-        list of these) by weighted least squares, with standard errors, a verdict on the model, and the `.mechanism()` that they
-        make.
+        """Base parameters, friction and motor inertias from recorded motions (a `Trajectory`, a CSV
+        file, arrays by name, or a list of these) by weighted least squares, with standard errors, a
+        verdict on the model, and the `.mechanism()` that they make.
 
-        Options: `friction=("viscous", "coulomb", "offset")`, `motors=True`, `consistent=True`, `noise`, `cutoff`, `mass`,
-        `confidence`, `guess`; see `es.identification.identify`. `es.identification.excitation` plans a motion that tells much.
+        Options: `friction=("viscous", "coulomb", "offset")`, `motors=True`, `consistent=True`,
+        `noise`, `cutoff`, `mass`, `confidence`, `guess`; see `es.identification.identify`.
+        `es.identification.excitation` plans a motion that tells much.
 
         >>> import numpy as np
         >>> import eslabon as es
@@ -1445,12 +1492,14 @@ class Mechanism(model.Model):
     def simulate(
         self, q0: ArrayLike, v0: ArrayLike | None, t: ArrayLike, control: Any = None, **options: Any
     ) -> Trajectory:
-        """The motion from a state under a control, as an `es.Trajectory`: t, q, v, a, tau, energy, closure error.
+        """The motion from a state under a control, as an `es.Trajectory`: t, q, v, a, tau, energy,
+        closure error.
 
-        `v0=None` is rest; `t` is a duration, (start, end) or times to report at. `control` is None, forces, forces in time as
-        (times, values), a law marked with `es.simulate.traced`, any function of t, q, v, or either of them
-        `es.simulate.sampled`. Options: `method` ("DOP853", "LSODA", "Radau", "rk4", "symplectic", ...), `step`, `every`,
-        `rtol`, `atol`, `events`, `saturate`, `stops`, `external`, `parameters` and more; see `es.simulate.simulate`.
+        `v0=None` is rest; `t` is a duration, (start, end) or times to report at. `control` is None,
+        forces, forces in time as (times, values), a law marked with `es.simulate.traced`, any
+        function of t, q, v, or either of them `es.simulate.sampled`. Options: `method` ("DOP853",
+        "LSODA", "Radau", "rk4", "symplectic", ...), `step`, `every`, `rtol`, `atol`, `events`,
+        `saturate`, `stops`, `external`, `parameters` and more; see `es.simulate.simulate`.
 
         >>> import eslabon as es
         >>> swing = es.load("double_pendulum").simulate([0.5, 0.0], None, 1.0)
@@ -1467,11 +1516,13 @@ class Mechanism(model.Model):
     def bond_graph(
         self, gravity: str = "sources", drives: Mapping[str, BondGraph] | None = None
     ) -> MechanismGraph:
-        """The mechanism as a bond graph: Euler's rings of gyrators on inertia fields, joints as modulated transformers.
+        """The mechanism as a bond graph: Euler's rings of gyrators on inertia fields, joints as
+        modulated transformers.
 
-        `gravity` is "sources", a weight on each body, or "platform", a ground that accelerates upward (Morales). `drives` are graphs
-        with one open port, by the joint they move in place of its actuator: motors with their amplifiers, cylinders with
-        valves. The states are velocities `v_...`, coordinates `q_...`, and those of drives and springs.
+        `gravity` is "sources", a weight on each body, or "platform", a ground that accelerates
+        upward (Morales). `drives` are graphs with one open port, by the joint they move in place of
+        its actuator: motors with their amplifiers, cylinders with valves. The states are velocities
+        `v_...`, coordinates `q_...`, and those of drives and springs.
 
         >>> import eslabon as es
         >>> m = es.load("elbow")
@@ -1497,23 +1548,28 @@ class Mechanism(model.Model):
         held: Any = None,
         **more: Any,
     ) -> Any:
-        """The exact derivative of a quantity by one of its arguments, by a parameter of the model, or by several parameters.
+        """The exact derivative of a quantity by one of its arguments, by a parameter of the model,
+        or by several parameters.
 
-        By an argument the result has one more axis, its last, and so it has by parameters ("L1", "L2"), all found in one
-        native call. By `q` it is taken along the velocities, so that quaternions need no care. The other options are those of the
-        quantity's verb, `external` and `tolerance` among them.
+        By an argument the result has one more axis, its last, and so it has by parameters ("L1",
+        "L2"), all found in one native call. By `q` it is taken along the velocities, so that
+        quaternions need no care. The other options are those of the quantity's verb, `external` and
+        `tolerance` among them.
 
-        By a parameter q, v and a are held, `along="frozen"`, although another length may not close with them. `along="closed"`
-        holds the actuated joints' motion and lets all others follow, so that the loops stay closed; "configuration",
-        "velocities" and "accelerations" are quantities there too. `held` is what stays in their place: names of joints,
-        a frame, whose pose, twist and acceleration stay so that actuated joints follow too, or parts of either, as in
-        held={"tool": "position", "q4": "joint"}. A part is "pose", "position", "orientation", "planar" or rows of a pose, as
-        in `inverse_kinematics`. Actuators' forces that are given stay, as do the accelerations that `hybrid_dynamics` prescribes.
+        By a parameter q, v and a are held, `along="frozen"`, although another length may not close
+        with them. `along="closed"` holds the actuated joints' motion and lets all others follow, so
+        that the loops stay closed; "configuration", "velocities" and "accelerations" are quantities
+        there too. `held` is what stays in their place: names of joints, a frame, whose pose, twist
+        and acceleration stay so that actuated joints follow too, or parts of either, as in
+        held={"tool": "position", "q4": "joint"}. A part is "pose", "position", "orientation",
+        "planar" or rows of a pose, as in `inverse_kinematics`. Actuators' forces that are given
+        stay, as do the accelerations that `hybrid_dynamics` prescribes.
 
-        "conditions" gives the derivatives of both reciprocal condition numbers, `.parallel` and `.serial`, with the characteristic
-        `length` that they are of held: left out, it is the size of the design as it is; "poles",
-        "natural_frequencies" and "damping_ratios" of q, v and tau are those of `m.linearize(q, v, tau).modes()`, along="closed":
-        where tau is left out, the forces follow so that the state stays an equilibrium (see `Modes.derivative`).
+        "conditions" gives the derivatives of both reciprocal condition numbers, `.parallel` and
+        `.serial`, with the characteristic `length` that they are of held: left out, it is the size
+        of the design as it is; "poles", "natural_frequencies" and "damping_ratios" of q, v and tau
+        are those of `m.linearize(q, v, tau).modes()`, along="closed": where tau is left out, the
+        forces follow so that the state stays an equilibrium (see `Modes.derivative`).
 
         >>> import eslabon as es
         >>> m = es.load("elbow")
@@ -1582,15 +1638,16 @@ class Mechanism(model.Model):
         long: bool = False,
         **options: Any,
     ) -> Equations:
-        """A quantity as equations: print it, or take `.latex()`, the SymPy matrices in `.results`, or `.function()`.
+        """A quantity as equations: print it, or take `.latex()`, the SymPy matrices in `.results`,
+        or `.function()`.
 
-        Besides what verbs compute, "equations_of_motion" are the terms of M v' + h = Q, with loops of
-        M v' + h = Q + J^T lambda, J v' = gamma, Phi = 0; "velocity_coefficients" and "reduced_equations" say the same in
-        independent velocities, without lambda. Left out, the quantity is "inverse_dynamics", with loops
-        "equations_of_motion".
+        Besides what verbs compute, "equations_of_motion" are the terms of M v' + h = Q, with loops
+        of M v' + h = Q + J^T lambda, J v' = gamma, Phi = 0; "velocity_coefficients" and
+        "reduced_equations" say the same in independent velocities, without lambda. Left out, the
+        quantity is "inverse_dynamics", with loops "equations_of_motion".
 
-        The model's parameters stay letters; with `parameters=False` their values are put in. Equations of thousands of
-        operations are printed with `long=True` only.
+        The model's parameters stay letters; with `parameters=False` their values are put in.
+        Equations of thousands of operations are printed with `long=True` only.
 
         >>> import eslabon as es
         >>> print(es.load("cart_pole").equations("equations_of_motion"))
@@ -1626,10 +1683,11 @@ class Builder(model.Builder):
 def join(
     a: Mechanism, b: Mechanism, at: str, *, prefix: str = "", name: str | None = None
 ) -> Mechanism:
-    """The mechanism `b`, such as a gripper, with its ground at a frame or body of `a`, such as an arm.
+    """The mechanism `b`, such as a gripper, with its ground at a frame or body of `a`, such as an
+    arm.
 
-    Names that both have get the prefix in `b`; parameters of one name and definition are the same parameter, and modes of
-    one name the same mode. Gravity is that of `a`.
+    Names that both have get the prefix in `b`; parameters of one name and definition are the same
+    parameter, and modes of one name the same mode. Gravity is that of `a`.
 
     >>> import eslabon as es
     >>> arm = es.load("elbow")
@@ -1647,8 +1705,9 @@ def join(
 def load(source: str | Path, **options: Any) -> Mechanism:
     """A mechanism from the library, by name, or from a file: .toml, .urdf or MJCF (.xml).
 
-    Options are those of the kind of file: of a URDF `eslabon.files.options.UrdfOptions`, such as `loops` and `base`; of an
-    MJCF `strict`, which refuses a file of which something would be left out.
+    Options are those of the kind of file: of a URDF `eslabon.files.options.UrdfOptions`, such as
+    `loops` and `base`; of an MJCF `strict`, which refuses a file of which something would be left
+    out.
 
     >>> import eslabon as es
     >>> es.load("delta")
@@ -1669,10 +1728,12 @@ def load(source: str | Path, **options: Any) -> Mechanism:
 
 
 def check(path: str | Path, **options: Any) -> CheckReport:
-    """What is wrong ("error") and what is odd ("warning") in a file: a list of findings with level, file, line, sentence.
+    """What is wrong ("error") and what is odd ("warning") in a file: a list of findings with level,
+    file, line, sentence.
 
-    Mistakes of the text come first, then those of the mechanism: names, references, the tree, numbers no body has. The
-    line is that of the key or element, or of the item around it. Options are those of `load`.
+    Mistakes of the text come first, then those of the mechanism: names, references, the tree,
+    numbers no body has. The line is that of the key or element, or of the item around it. Options
+    are those of `load`.
 
     >>> import eslabon as es
     >>> from pathlib import Path

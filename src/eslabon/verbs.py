@@ -1,7 +1,7 @@
 """The compiled verbs of a mechanism: a name and its options' values in, a native function out.
 
-A verb is a method of one line: it looks its native function up and calls it. What the lookup does not find, and what the native
-function does not take by itself, goes the careful way.
+A verb is a method of one line: it looks its native function up and calls it. What the lookup does
+not find, and what the native function does not take by itself, goes the careful way.
 """
 
 from __future__ import annotations
@@ -54,21 +54,26 @@ Out = Floats | tuple[Floats, ...] | None
 
 
 class CallOptions(TypedDict, total=False):
-    """What every numeric verb takes besides its own arguments and `out`, `threads` and `parameters`.
+    """What every numeric verb takes besides its own arguments and `out`, `threads` and
+    `parameters`.
 
-    Those three are arguments of their own, since they cost nothing then, where a dictionary costs as much as a small kernel.
+    Those three are arguments of their own, since they cost nothing then, where a dictionary costs
+    as much as a small kernel.
 
     out : the array to write the result into; a tuple of arrays where the result is one.
     threads : how many threads share a big batch; all cores if left out.
-    parameters : values that take the place of the model's own, by name; arrays broadcast like everything else.
-    external : wrenches `(..., 6)`, moment first, by the name of a body or frame (in its axes, at its origin) or of a
-        wrench that the model leaves to the caller. Only verbs of dynamics take them.
-    tolerance : for dynamics with loops, by how much a state may violate loop closure: radians, or metres over the
-        characteristic length, and a second; of velocities in parts of the largest one where that is more than 1, of
-        accelerations in parts of its square; 1e-6 if left out.
-    singular : for inverse and forward dynamics with loops, what is to become of singular configurations: "error", "warn"
-        (the minimum-norm solution is given) or "ignore".
-    t : the time, for a mechanism whose constraints depend on it; it broadcasts like everything else.
+    parameters : values that take the place of the model's own, by name; arrays broadcast like
+        everything else.
+    external : wrenches `(..., 6)`, moment first, by the name of a body or frame (in its axes, at
+        its origin) or of a wrench that the model leaves to the caller. Only verbs of dynamics take
+        them.
+    tolerance : for dynamics with loops, by how much a state may violate loop closure: radians, or
+        metres over the characteristic length, and a second; of velocities in parts of the largest
+        one where that is more than 1, of accelerations in parts of its square; 1e-6 if left out.
+    singular : for inverse and forward dynamics with loops, what is to become of singular
+        configurations: "error", "warn" (the minimum-norm solution is given) or "ignore".
+    t : the time, for a mechanism whose constraints depend on it; it broadcasts like everything
+        else.
     """
 
     external: Mapping[str, ArrayLike]
@@ -83,7 +88,8 @@ CALL_WORDS = ("out", "threads", "parameters", *CallOptions.__annotations__)
 
 
 def verb(method: Callable[P, T]) -> Callable[P, T]:
-    """The same method; its signature has the names of `CallOptions` in place of `**more`, for the Tab key and for help."""
+    """The same method; its signature has the names of `CallOptions` in place of `**more`, for the
+    Tab key and for help."""
     return _with_words(method, CallOptions)
 
 
@@ -121,13 +127,15 @@ class Items(tuple[tuple[Any, Any], ...]):
 
 @dataclass(frozen=True, eq=False)
 class Strange:
-    """A value that no key can hold, as a part of a key that is never found again: the careful way takes or refuses it."""
+    """A value that no key can hold, as a part of a key that is never found again: the careful way
+    takes or refuses it."""
 
     value: Any
 
 
 def hashable(value: Any) -> Any:
-    """The value of an option as a part of a key: a list or an array as a tuple, a dictionary as its items."""
+    """The value of an option as a part of a key: a list or an array as a tuple, a dictionary as its
+    items."""
     if value is None or type(value) in (str, int, float, bool):
         return value
     if isinstance(value, Mapping):
@@ -155,7 +163,8 @@ def _given(value: Any) -> Any:
 
 
 def unhashable(**options: Any) -> ModelError:
-    """The error for the option by which a lookup failed: one without a hash, or else one that may not be comparable."""
+    """The error for the option by which a lookup failed: one without a hash, or else one that may
+    not be comparable."""
     name, value = max(
         options.items(), key=lambda x: (not _has_hash(x[1]), not isinstance(x[1], str | None))
     )
@@ -171,7 +180,8 @@ def _has_hash(value: Any) -> bool:
 
 
 def options_of_verb(m: Model, name: str) -> list[str]:
-    """The options of the verb of a quantity: what it takes besides a state and what every verb takes."""
+    """The options of the verb of a quantity: what it takes besides a state and what every verb
+    takes."""
     kind: Any = type(m)
     return _options_of_method(kind, name.removesuffix("_under_forces"))
 
@@ -233,8 +243,9 @@ class _Call:
 class NativeVerbs(dict[Key, Callable[..., Any]]):
     """The native functions of a mechanism.
 
-    A native function hands a call that it does not take by itself over to `careful`: other names of parameters than the last time, for
-    instance. `careful` finds the function for it, and keeps it under the same key, so that names may come in turns.
+    A native function hands a call that it does not take by itself over to `careful`: other names of
+    parameters than the last time, for instance. `careful` finds the function for it, and keeps it
+    under the same key, so that names may come in turns.
     """
 
     def __init__(
@@ -351,7 +362,8 @@ LOOPLESS = {
 
 
 def options_of(m: Model, formula: Formula, given: Mapping[str, Any]) -> dict[str, Any]:
-    """A formula's options as they are given, in today's words; what has no meaning here may be None."""
+    """A formula's options as they are given, in today's words; what has no meaning here may be
+    None."""
     # the partition is chosen by the names of independent coordinates
     known = ["independent" if name == "partition" else name for name in formula.options]
     made = {}
@@ -384,7 +396,8 @@ def _is_for_loops(formula: Formula, option: str, value: Any) -> bool:
 
 
 def _partition(m: Model, formula: Formula, independent: Any, given: Mapping[str, Any]) -> Any:
-    """The partition that the names of independent coordinates make; None where it is left to be chosen."""
+    """The partition that the names of independent coordinates make; None where it is left to be
+    chosen."""
     if independent is None:
         return None
     from eslabon.solve.constraints.independent_coordinates import partition_by

@@ -4,9 +4,9 @@ Formulas are written in w. Derivatives go through w by the implicit function the
 
     dy/dv = y_v - y_w r_w^-1 r_v,
 
-and at the end w is put in as what Newton's method finds in native code, with steps that are halved until
-they bring it nearer, from zero or from the unloaded loop, whichever is nearer. An exponential law, such as
-a diode's, is solved at any voltage.
+and at the end w is put in as what Newton's method finds in native code, with steps that are halved
+until they bring it nearer, from zero or from the unloaded loop, whichever is nearer. An exponential
+law, such as a diode's, is solved at any voltage.
 """
 
 from __future__ import annotations

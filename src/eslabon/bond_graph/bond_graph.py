@@ -43,21 +43,25 @@ class BondGraph(Graph):
     Parameters
     ----------
     name : what it is called.
-    elements : by name, each as "kind" or "kind: value", or as a table with `kind`, `value`, `law`, `inverse`, `energy`, `momenta`,
-        `state`, `width` and `domain`, or another graph as a submodel. Kinds are Se, Sf, MSe, MSf, I, C, R, RS, whose bond out is its
-        heat, IC, an energy function of momenta and displacements, TF, GY, MTF, MGY, 0, 1, De, Df, the residual sinks rSf, whose flow is a state that makes its effort vanish, and rSe, whose effort holds its flow at zero, and
-        `port`, where a submodel is bonded from outside. A source without a value is an input. Values are numbers or
-        expressions of parameters, those of modulated elements also of the time `t` and of variables of the graph: p2, q3, f2, e3
-        with the number of a bond. A matrix makes a field with several ports, or a multiport transformer;
-        ports follow the order of the bonds.
-    bonds : "a -> b" with the half arrow from a to b, numbered as they come, or by name; "a => b" is an active bond. The
-        power of I, C and R is counted into them. For a transformer with modulus m from a to b f_b = m f_a and e_a = m e_b; for a
-        gyrator e_a = m f_b and e_b = m f_a.
+    elements : by name, each as "kind" or "kind: value", or as a table with `kind`, `value`, `law`,
+        `inverse`, `energy`, `momenta`, `state`, `width` and `domain`, or another graph as a
+        submodel. Kinds are Se, Sf, MSe, MSf, I, C, R, RS, whose bond out is its heat, IC, an energy
+        function of momenta and displacements, TF, GY, MTF, MGY, 0, 1, De, Df, the residual sinks
+        rSf, whose flow is a state that makes its effort vanish, and rSe, whose effort holds its
+        flow at zero, and `port`, where a submodel is bonded from outside. A source without a value
+        is an input. Values are numbers or expressions of parameters, those of modulated elements
+        also of the time `t` and of variables of the graph: p2, q3, f2, e3 with the number of a
+        bond. A matrix makes a field with several ports, or a multiport transformer; ports follow
+        the order of the bonds.
+    bonds : "a -> b" with the half arrow from a to b, numbered as they come, or by name; "a => b" is
+        an active bond. The power of I, C and R is counted into them. For a transformer with modulus
+        m from a to b f_b = m f_a and e_a = m e_b; for a gyrator e_a = m f_b and e_b = m f_a.
     parameters : values by name, or expressions of others.
-    domains : names of elements by domain (translation, rotation, electrical, hydraulic, thermal, entropy): units for labels, and a
-        check against mixing them.
+    domains : names of elements by domain (translation, rotation, electrical, hydraulic, thermal,
+        entropy): units for labels, and a check against mixing them.
     note : where it comes from.
-    definitions : expressions by name, which values, laws and other definitions may use, as parameters.
+    definitions : expressions by name, which values, laws and other definitions may use, as
+        parameters.
 
     A motor with an inertia, its coil and its shaft:
 
@@ -96,7 +100,8 @@ class BondGraph(Graph):
 
     @classmethod
     def load(cls, source: str | Path) -> BondGraph:
-        """A graph of the library, by name, or of a TOML file; `es.BondGraph.library()` lists the names.
+        """A graph of the library, by name, or of a TOML file; `es.BondGraph.library()` lists the
+        names.
 
         >>> import eslabon as es
         >>> es.BondGraph.load("morales_puma")
@@ -124,8 +129,9 @@ class BondGraph(Graph):
     ) -> BondGraph:
         """The graph of mechanical parts between velocities (Morales, 2.7.1).
 
-        `parts` gives each element with the velocities it acts between, the reference if there is one only; transformers and
-        gyrators turn the first velocity into the second. Options are `parameters`, `domains` and `note`.
+        `parts` gives each element with the velocities it acts between, the reference if there is
+        one only; transformers and gyrators turn the first velocity into the second. Options are
+        `parameters`, `domains` and `note`.
 
         >>> import eslabon as es
         >>> g = es.BondGraph.of_mechanical_parts("shaker", {
@@ -142,10 +148,12 @@ class BondGraph(Graph):
     def of_circuit_parts(
         cls, name: str, parts: Mapping[str, Any], reference: str = "ground", **options: Any
     ) -> BondGraph:
-        """The graph of electrical or hydraulic parts between potentials or pressures (Morales, 2.7.1).
+        """The graph of electrical or hydraulic parts between potentials or pressures (Morales,
+        2.7.1).
 
-        `parts` gives each element with the efforts it lies between, from plus to minus, the reference if there is one only;
-        transformers and gyrators have two efforts, or four, a pair for each side.
+        `parts` gives each element with the efforts it lies between, from plus to minus, the
+        reference if there is one only; transformers and gyrators have two efforts, or four, a pair
+        for each side.
 
         >>> import eslabon as es
         >>> g = es.BondGraph.of_circuit_parts("low_pass", {
@@ -158,7 +166,8 @@ class BondGraph(Graph):
         return cls.from_description(from_efforts(name, parts, reference, **options))
 
     def with_detectors(self, **measured: str) -> BondGraph:
-        """The graph with detectors of efforts and flows, each with its name: `g.with_detectors(y="f3")`.
+        """The graph with detectors of efforts and flows, each with its name:
+        `g.with_detectors(y="f3")`.
 
         Submodels are taken apart, and a junction is put into a bond that has none at its ends.
 
@@ -172,8 +181,9 @@ class BondGraph(Graph):
         return BondGraph.from_description(with_detectors(self, measured))
 
     def dualized(self, *elements: str) -> BondGraph:
-        """The graph with inputs and detectors in their dual form, by name: an effort source becomes a flow source, a detector of
-        flow imposes the flow (Morales, 5.2.2). Paths from a dualised detector are those of Morales' (5.71).
+        """The graph with inputs and detectors in their dual form, by name: an effort source becomes
+        a flow source, a detector of flow imposes the flow (Morales, 5.2.2). Paths from a dualised
+        detector are those of Morales' (5.71).
 
         >>> import eslabon as es
         >>> g = es.BondGraph.load("morales_puma").with_detectors(y="f3").dualized("y")
@@ -207,7 +217,8 @@ class BondGraph(Graph):
 
     @property
     def states(self) -> tuple[str, ...]:
-        """The names of the states: momenta p and displacements q of the storages in integral causality.
+        """The names of the states: momenta p and displacements q of the storages in integral
+        causality.
 
         >>> import eslabon as es
         >>> es.BondGraph.load("morales_puma").states
@@ -246,7 +257,8 @@ class BondGraph(Graph):
         return self.causality().order
 
     def causality(self, preference: str = "integral") -> Causality:
-        """The causality of all bonds, assigned in sequence with "integral" or "derivative" causality preferred.
+        """The causality of all bonds, assigned in sequence with "integral" or "derivative"
+        causality preferred.
 
         >>> import eslabon as es
         >>> es.BondGraph.load("morales_puma").causality().dependent
@@ -257,7 +269,8 @@ class BondGraph(Graph):
         )
 
     def junction_structure(self, preference: str = "integral") -> Structure:
-        """The junction structure S, or J with derivative causality preferred, by blocks: symbolic and numeric.
+        """The junction structure S, or J with derivative causality preferred, by blocks: symbolic
+        and numeric.
 
         >>> import eslabon as es
         >>> es.BondGraph.load("morales_puma").junction_structure().symbolic("S12")
@@ -281,8 +294,9 @@ class BondGraph(Graph):
         parameters: Mapping[str, ArrayLike] | None = None,
         input_rates: ArrayLike | None = None,
     ) -> Floats:
-        """x' of states (..., n) and inputs (..., nu), as native code; `parameters` are values in place of the graph's own, and
-        `input_rates` (..., nu) how fast inputs change, where a flow or an effort is imposed on a storage.
+        """x' of states (..., n) and inputs (..., nu), as native code; `parameters` are values in
+        place of the graph's own, and `input_rates` (..., nu) how fast inputs change, where a flow
+        or an effort is imposed on a storage.
 
         >>> import eslabon as es
         >>> es.BondGraph.load("morales_puma").rates([0.0, 0.0, 0.1, 0.0], [1.0, 0.0])
@@ -315,9 +329,11 @@ class BondGraph(Graph):
         parameters: Mapping[str, ArrayLike] | None = None,
         input_rates: ArrayLike | None = None,
     ) -> BondVariables:
-        """Efforts and flows of all bonds: `.e` and `.f` are (..., bonds), and ["e3"] is the effort of bond 3.
+        """Efforts and flows of all bonds: `.e` and `.f` are (..., bonds), and ["e3"] is the effort
+        of bond 3.
 
-        The efforts of imposed flows need `input_rates`: those that turn a body as is wanted (Morales, 4.56).
+        The efforts of imposed flows need `input_rates`: those that turn a body as is wanted
+        (Morales, 4.56).
 
         >>> import eslabon as es
         >>> round(float(es.BondGraph.load("morales_puma").bond_variables([1.0, 0.0, 0.1, 0.0], [0.0, 0.0])["f2"]), 3)
@@ -354,8 +370,9 @@ class BondGraph(Graph):
         return affine(self, x, t)
 
     def motion_terms(self, q: ArrayLike, t: ArrayLike = 0.0) -> MotionTerms:
-        """M, B, C, D, G and Q of M f' + B [f_j f_k] + C [f_j^2] + D f + G = Q u at displacements (..., nq), for comparison with
-        Lagrange's equations; `g.equations("motion_terms")` prints them. See `eslabon.bond_graph.graph_motion_terms`.
+        """M, B, C, D, G and Q of M f' + B [f_j f_k] + C [f_j^2] + D f + G = Q u at displacements
+        (..., nq), for comparison with Lagrange's equations; `g.equations("motion_terms")` prints
+        them. See `eslabon.bond_graph.graph_motion_terms`.
 
         >>> import eslabon as es
         >>> es.BondGraph.load("morales_puma").motion_terms([0.4, 0.1]).M.shape
@@ -368,7 +385,8 @@ class BondGraph(Graph):
     def derivative(
         self, by: str, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0
     ) -> Floats:
-        """The exact derivative of x' by "x", by "u" (a last axis each), by the time "t", or by a parameter.
+        """The exact derivative of x' by "x", by "u" (a last axis each), by the time "t", or by a
+        parameter.
 
         >>> import eslabon as es
         >>> g = es.BondGraph("decay", {"j": "0", "C": "C: c", "R": "R: r"}, ["j -> C", "j -> R"], {"c": 2.0, "r": 4.0})
@@ -398,7 +416,8 @@ class BondGraph(Graph):
     def steady_state(
         self, u: ArrayLike | None = None, guess: ArrayLike | None = None, t: float = 0.0
     ) -> SteadyState:
-        """The state in which nothing changes under inputs (..., nu); see `eslabon.bond_graph.graph_statics`.
+        """The state in which nothing changes under inputs (..., nu); see
+        `eslabon.bond_graph.graph_statics`.
 
         >>> import eslabon as es
         >>> es.BondGraph.load("morales_puma").steady_state([2.0, 1.0]).x.round(3) + 0.0
@@ -414,7 +433,8 @@ class BondGraph(Graph):
         inputs: Mapping[str, ArrayLike] | None = None,
         t: float = 0.0,
     ) -> SteadyState:
-        """The inputs that hold some states at rest: as many states as inputs are left open; see `eslabon.bond_graph.graph_statics`.
+        """The inputs that hold some states at rest: as many states as inputs are left open; see
+        `eslabon.bond_graph.graph_statics`.
 
         >>> import eslabon as es
         >>> es.BondGraph.load("morales_puma").inverse_statics({"q3": 0.4, "q23": 0.1}).u.round(4)
@@ -438,10 +458,11 @@ class BondGraph(Graph):
     def linearized_graph(
         self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
     ) -> BondGraph:
-        """The bond graph of small deviations from a state (Morales, procedure 5.1): its A, B, C, D are those of `linearize`.
+        """The bond graph of small deviations from a state (Morales, procedure 5.1): its A, B, C, D
+        are those of `linearize`.
 
-        Moduli and laws become constant; what their variation adds comes from modulated sources beside them. Names of
-        states, inputs and bonds stay.
+        Moduli and laws become constant; what their variation adds comes from modulated sources
+        beside them. Names of states, inputs and bonds stay.
 
         >>> import eslabon as es
         >>> g = es.BondGraph.load("morales_puma")
@@ -457,8 +478,9 @@ class BondGraph(Graph):
         return BondGraph.from_description(linearized_graph(self, x, u, t))
 
     def observer_graph(self, poles: ArrayLike | None = None, **options: Any) -> ObserverGraph:
-        """The graph with a Luenberger observer, a copy corrected by what detectors measure (Morales, procedure 5.2), by `poles`
-        or by `gains`; see `eslabon.bond_graph.observer_graph.observer_graph`.
+        """The graph with a Luenberger observer, a copy corrected by what detectors measure
+        (Morales, procedure 5.2), by `poles` or by `gains`; see
+        `eslabon.bond_graph.observer_graph.observer_graph`.
 
         >>> import eslabon as es
         >>> g = es.BondGraph("decay", {"j": "0", "C": "C: 2", "R": "R: 4", "y": "De"}, ["j -> C", "j -> R", "j -> y"])
@@ -472,8 +494,8 @@ class BondGraph(Graph):
     def feedback_graph(
         self, gains: Any, *, x: ArrayLike | None = None, estimate: ObserverGraph | None = None
     ) -> BondGraph:
-        """The graph with u = u_ref - K (x - x0) fed back from its states, or from the estimates of an observer; see
-        `eslabon.bond_graph.feedback_graph.feedback_graph`.
+        """The graph with u = u_ref - K (x - x0) fed back from its states, or from the estimates of
+        an observer; see `eslabon.bond_graph.feedback_graph.feedback_graph`.
 
         >>> import eslabon as es
         >>> g = es.BondGraph("cart", {"F": "Se", "j": "1", "m": "I: 2", "k": "C: 0.5"}, ["F -> j -> m", "j -> k"])
@@ -490,7 +512,8 @@ class BondGraph(Graph):
         end: str | Iterable[str] | None = None,
         **options: Any,
     ) -> tuple[CausalPath, ...]:
-        """The causal paths from elements to elements, with gains; see `eslabon.bond_graph.causal_paths.causal_paths`.
+        """The causal paths from elements to elements, with gains; see
+        `eslabon.bond_graph.causal_paths.causal_paths`.
 
         >>> import eslabon as es
         >>> path, other = es.BondGraph.load("morales_puma").causal_paths("i2", "i1")
@@ -502,7 +525,8 @@ class BondGraph(Graph):
         return causal_paths(self, start, end, **options)
 
     def causal_loops(self, **options: Any) -> tuple[CausalPath, ...]:
-        """The closed causal paths (Mason loops), with gains; see `eslabon.bond_graph.causal_paths.causal_loops`.
+        """The closed causal paths (Mason loops), with gains; see
+        `eslabon.bond_graph.causal_paths.causal_loops`.
 
         >>> import eslabon as es
         >>> len(es.BondGraph.load("morales_puma").causal_loops()) > 0
@@ -513,7 +537,8 @@ class BondGraph(Graph):
         return causal_loops(self, **options)
 
     def transfer_function(self, source: str, output: str) -> Any:
-        """The transfer function from an input to an effort or a flow in letters, by Mason's rule: a SymPy expression.
+        """The transfer function from an input to an effort or a flow in letters, by Mason's rule: a
+        SymPy expression.
 
         >>> import eslabon as es
         >>> g = es.BondGraph("rc", {"V": "Se", "j": "1", "R": "R: R", "C": "C: C"}, ["V -> j -> R", "j -> C"], {"R": 2.0, "C": 3.0})
@@ -525,8 +550,8 @@ class BondGraph(Graph):
         return transfer_function(self, source, output)
 
     def characteristic_function(self) -> Any:
-        """Mason's determinant det(1 - G(s)) in letters, 1 less the loops' gains plus the products of those that do not touch;
-        it vanishes at the poles.
+        """Mason's determinant det(1 - G(s)) in letters, 1 less the loops' gains plus the products
+        of those that do not touch; it vanishes at the poles.
 
         >>> import eslabon as es
         >>> g = es.BondGraph("rc", {"V": "Se", "j": "1", "R": "R: R", "C": "C: C"}, ["V -> j -> R", "j -> C"], {"R": 2.0, "C": 3.0})
@@ -538,7 +563,8 @@ class BondGraph(Graph):
         return characteristic(self)
 
     def nonlinear_paths(self) -> tuple[CausalPath, ...]:
-        """The paths between storages through elements modulated by states (Morales, procedure 5.1, step 1).
+        """The paths between storages through elements modulated by states (Morales, procedure 5.1,
+        step 1).
 
         >>> import eslabon as es
         >>> len(es.BondGraph.load("morales_puma").nonlinear_paths()) > 0
@@ -562,7 +588,8 @@ class BondGraph(Graph):
     def controllability(
         self, x: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
     ) -> Reachability:  # fmt: skip
-        """Whether inputs reach all states: by causal paths and causality, and at a state by Kalman's rank.
+        """Whether inputs reach all states: by causal paths and causality, and at a state by
+        Kalman's rank.
 
         >>> import eslabon as es
         >>> es.BondGraph.load("morales_puma").controllability().structural
@@ -575,7 +602,8 @@ class BondGraph(Graph):
     def observability(
         self, x: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
     ) -> Reachability:
-        """Whether detectors show all states: by causal paths and causality, and at a state by Kalman's rank.
+        """Whether detectors show all states: by causal paths and causality, and at a state by
+        Kalman's rank.
 
         >>> import eslabon as es
         >>> es.BondGraph.load("morales_puma").with_detectors(y="f3", z="f24").observability().structural
@@ -590,7 +618,8 @@ class BondGraph(Graph):
     def equations(
         self, quantity: str = "rates", parameters: tuple[str, ...] | bool = True
     ) -> Equations:
-        """The state equations ("rates"), what detectors measure ("outputs") or the "motion_terms" as text, LaTeX and SymPy.
+        """The state equations ("rates"), what detectors measure ("outputs") or the "motion_terms"
+        as text, LaTeX and SymPy.
 
         >>> import eslabon as es
         >>> g = es.BondGraph("tank", {"Q": "Sf", "p": "0", "tank": "C: A", "pipe": "R: R"}, ["Q -> p -> tank", "p -> pipe"],
@@ -603,7 +632,8 @@ class BondGraph(Graph):
         return equations(self, quantity, parameters)
 
     def c_source(self, quantity: str = "rates") -> CSource:
-        """Portable C for "rates", "outputs" or "motion_terms": an object with `.header`, `.code` and `.write(folder)`.
+        """Portable C for "rates", "outputs" or "motion_terms": an object with `.header`, `.code`
+        and `.write(folder)`.
 
         >>> import eslabon as es
         >>> es.BondGraph.load("morales_puma").c_source()
@@ -617,19 +647,22 @@ class BondGraph(Graph):
         self, path: str | Path, causality: str | None = "integral", values: bool = True, paths: Any = (),
         theme: str | None = None,
     ) -> Path:  # fmt: skip
-        """Write a picture as .svg, .png or .pdf: half arrows, causal strokes, numbers of bonds, elements with names and values.
+        """Write a picture as .svg, .png or .pdf: half arrows, causal strokes, numbers of bonds,
+        elements with names and values.
 
         Parameters
         ----------
         path : the file.
-        causality : "integral" or "derivative", whichever is preferred, or None to leave the strokes out; a graph with open
-            ports has none yet.
+        causality : "integral" or "derivative", whichever is preferred, or None to leave the strokes
+            out; a graph with open ports has none yet.
         values : whether to write the elements' values.
-        paths : causal paths to show in colour, each as an object with `.bonds` or as a sequence of bonds such as [2, 4, 5].
+        paths : causal paths to show in colour, each as an object with `.bonds` or as a sequence of
+            bonds such as [2, 4, 5].
         theme : "light" or "dark"; the session's if left out.
 
-        Signals that modulate elements are drawn from the junction or the storage whose variable they carry. A picture as .png
-        or .pdf needs matplotlib: pip install 'eslabon[plot]'. A notebook shows the picture of a graph by itself.
+        Signals that modulate elements are drawn from the junction or the storage whose variable
+        they carry. A picture as .png or .pdf needs matplotlib: pip install 'eslabon[plot]'. A
+        notebook shows the picture of a graph by itself.
 
         >>> import tempfile
         >>> import eslabon as es

@@ -1,8 +1,8 @@
 """The bond-graph formulation: equations from the junction structure of Euler's rings, joints and
 weights (Morales, 4).
 
-All inertias are in derivative causality, x_d = F_d^-1 Z1 v, and the joint forces are what is left at
-the joints' 1-junctions:
+All inertias are in derivative causality, x_d = F_d^-1 Z1 v, and the joint forces are what is left
+at the joints' 1-junctions:
 
     tau = -(S11 z + S13 u + S14 x_d'),    so that    M = -S14 dx_d/dv = S14 F_d^-1 S14^T.
 

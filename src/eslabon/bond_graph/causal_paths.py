@@ -1,4 +1,5 @@
-"""Causal paths and loops as users see them: bonds in sequence, the kind of path, and its gain in symbols and numbers."""
+"""Causal paths and loops as users see them: bonds in sequence, the kind of path, and its gain in
+symbols and numbers."""
 
 from __future__ import annotations
 
@@ -62,8 +63,8 @@ class CausalPath:
 
     @property
     def kind(self) -> str:
-        """ "simple" where one kind of variable is followed; "mixed direct" where a gyrator changes it; "mixed indirect" where
-        the path leads through R, C, I or a modulated source."""
+        """ "simple" where one kind of variable is followed; "mixed direct" where a gyrator changes
+        it; "mixed indirect" where the path leads through R, C, I or a modulated source."""
         passed = self.route.passed()
         if not all(x.conducts for x in passed):
             return "mixed indirect"
@@ -71,12 +72,14 @@ class CausalPath:
 
     @property
     def power(self) -> int:
-        """The power of s in the gain: -1 for each storage in integral causality on the way, +1 in derivative causality."""
+        """The power of s in the gain: -1 for each storage in integral causality on the way, +1 in
+        derivative causality."""
         return self.route.power
 
     @cached_property
     def gain(self) -> Any:
-        """The gain as a SymPy expression of the parameters, the graph's variables and, through storages, s."""
+        """The gain as a SymPy expression of the parameters, the graph's variables and, through
+        storages, s."""
         import sympy
 
         factor = casadi.densify(self.route.factor)
@@ -108,7 +111,8 @@ class CausalPath:
         return factor * s**self.power
 
     def modulated_by_states(self) -> bool:
-        """Whether a transformer or a gyrator on the way has a modulus that depends on the graph's variables."""
+        """Whether a transformer or a gyrator on the way has a modulus that depends on the graph's
+        variables."""
         return any(_varies(self.graph, x) for x in self.route.passed())
 
     def __repr__(self) -> str:
@@ -149,10 +153,10 @@ def causal_paths(
 
     Parameters
     ----------
-    start, end : elements by name or by the name of their bond; left out, all sources, I, C and R, and all of I, C, R and
-        detectors.
-    indirect : whether paths may also lead through R, C, I and modulated sources; otherwise the gains between two elements
-        add up to their entry of the junction structure.
+    start, end : elements by name or by the name of their bond; left out, all sources, I, C and R,
+        and all of I, C, R and detectors.
+    indirect : whether paths may also lead through R, C, I and modulated sources; otherwise the
+        gains between two elements add up to their entry of the junction structure.
     preference : "integral" or "derivative" causality of storages.
     limit : more paths than this are refused.
 
@@ -180,7 +184,8 @@ def causal_paths(
 
 
 def nonlinear_paths(g: Graph, limit: int = LIMIT) -> tuple[CausalPath, ...]:
-    """The paths between different storages in integral causality through elements modulated by states (procedure 5.1, step 1).
+    """The paths between different storages in integral causality through elements modulated by
+    states (procedure 5.1, step 1).
 
     >>> import eslabon as es
     >>> len(es.BondGraph.load("morales_puma").nonlinear_paths()), len(es.BondGraph.load("morales_stanford").nonlinear_paths())
@@ -196,9 +201,11 @@ def nonlinear_paths(g: Graph, limit: int = LIMIT) -> tuple[CausalPath, ...]:
 def causal_loops(
     g: Graph, *, indirect: bool = True, preference: str = "integral", limit: int = LIMIT
 ) -> tuple[CausalPath, ...]:
-    """The closed causal paths that trace no bond twice in the same direction (Mason loops), shortest first.
+    """The closed causal paths that trace no bond twice in the same direction (Mason loops),
+    shortest first.
 
-    Without `indirect` only those inside the junction structure: through junctions, transformers and gyrators alone.
+    Without `indirect` only those inside the junction structure: through junctions, transformers and
+    gyrators alone.
 
     >>> import eslabon as es
     >>> g = es.BondGraph("rlc", {"V": "Se", "j": "1", "L": "I: L", "R": "R: R", "C": "C: C"},

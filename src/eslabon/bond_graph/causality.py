@@ -1,8 +1,9 @@
 """Causality: which end of each bond sets the effort, and which the flow.
 
-The sequential assignment (Karnopp; Morales, 2.3): sources first, then storages with the preferred causality, then
-resistors, each with all it implies. Where a choice leads into a conflict later, it is taken back, so that an assignment is
-found whenever there is one. A stroke stands at the end that the effort goes to.
+The sequential assignment (Karnopp; Morales, 2.3): sources first, then storages with the preferred
+causality, then resistors, each with all it implies. Where a choice leads into a conflict later, it
+is taken back, so that an assignment is found whenever there is one. A stroke stands at the end that
+the effort goes to.
 """
 
 from __future__ import annotations
@@ -43,12 +44,14 @@ class Storage(NamedTuple):
 
     @property
     def letters(self) -> tuple[str, str]:
-        """Of the power variable that changes the energy variable, and of the co-energy variable: e and f of an inertia. A sink
-        whose flow is a state is given an effort too, which must vanish."""
+        """Of the power variable that changes the energy variable, and of the co-energy variable: e
+        and f of an inertia. A sink whose flow is a state is given an effort too, which must
+        vanish."""
         return RATE_AND_CO_ENERGY[self.letter]
 
     def given(self, integral: bool) -> str:
-        """The letter of what its law is given: the energy variable, or in derivative causality the co-energy variable."""
+        """The letter of what its law is given: the energy variable, or in derivative causality the
+        co-energy variable."""
         return self.letter if integral else self.letters[1]
 
     @property
@@ -64,8 +67,10 @@ class Causality:
 
     Attributes
     ----------
-    strokes : for each bond the name of the element at whose end the stroke stands: the effort goes there.
-    integral, derivative : the storages' energy variables by causality, momenta first, in the order of the elements.
+    strokes : for each bond the name of the element at whose end the stroke stands: the effort goes
+        there.
+    integral, derivative : the storages' energy variables by causality, momenta first, in the order
+        of the elements.
     """
 
     owner: str
@@ -75,7 +80,8 @@ class Causality:
     derivative: tuple[Storage, ...]
 
     def effort_in(self, port: Port) -> bool:
-        """Whether the element at this end of a bond is given the effort, and answers with the flow."""
+        """Whether the element at this end of a bond is given the effort, and answers with the
+        flow."""
         return self.strokes[port.bond.name] == (port.bond.head if port.into else port.bond.tail)
 
     def given(self, port: Port) -> str:
@@ -114,9 +120,10 @@ def causality(
 ) -> Causality:
     """Assign causality, with integral (BGI) or derivative (BGD) causality preferred for storages.
 
-    Sources and detectors among `dual` may be dualised for it: an effort source then takes the effort and gives the flow, and a
-    detector of flow imposes one. With `slopes` it is that of the linear graph at almost any state, in which the slope of a law
-    has an inverse even if the law has none.
+    Sources and detectors among `dual` may be dualised for it: an effort source then takes the
+    effort and gives the flow, and a detector of flow imposes one. With `slopes` it is that of the
+    linear graph at almost any state, in which the slope of a law has an inverse even if the law has
+    none.
     """
     return _assigned(g, choice(preference, "the preferred causality", PREFERENCES), dual, slopes)
 
@@ -151,7 +158,8 @@ def natural_effort_in(x: Element) -> bool:
 
 
 class _Conflict(Exception):
-    """Strokes that an element cannot have: the bonds that meet there, and the element that asked for each stroke so far."""
+    """Strokes that an element cannot have: the bonds that meet there, and the element that asked
+    for each stroke so far."""
 
     def __init__(
         self, element: Element, bonds: list[Bond], cause: Mapping[str, str], other: str = ""
@@ -191,7 +199,8 @@ class _Assignment:
                 pending += [(p, x, name) for p, x in self._implied(self.g.elements[name])]
 
     def _contradiction(self, bond: Bond, cause: str) -> _Conflict:
-        """An element asks for a stroke that another one, or a junction for it, has decided otherwise."""
+        """An element asks for a stroke that another one, or a junction for it, has decided
+        otherwise."""
         before = self.g.elements[self.cause[bond.name]]
         place, other = (
             (before, cause) if before.is_junction else (self.g.elements[cause], before.name)
@@ -231,7 +240,8 @@ class _Search:
         return found.head
 
     def _completed(self, start: _Assignment, choices: list[Stroke]) -> _Assignment | _Conflict:
-        """The first assignment in the order of preferences; if there is none, the first conflict that was met."""
+        """The first assignment in the order of preferences; if there is none, the first conflict
+        that was met."""
         first: _Conflict | None = None
         trail: list[
             tuple[int, _Assignment, bool]
@@ -271,7 +281,8 @@ class _Search:
     # -- who wants what -----------------------------------------------------------------------------------------
 
     def _fixed(self) -> Iterator[Stroke]:
-        """Strokes that nobody chooses: of sources, of active bonds, and of laws that cannot be inverted."""
+        """Strokes that nobody chooses: of sources, of active bonds, and of laws that cannot be
+        inverted."""
         for bond in self.g.flat.bonds:
             if bond.signal and bond.head not in self.dual:
                 yield Port(bond, False), bond.signal == "flow"
@@ -312,7 +323,8 @@ class _Search:
     # -- what is wrong ------------------------------------------------------------------------------------------
 
     def _explained(self, conflict: _Conflict) -> str:
-        """Who meets where: the elements whose causality nobody chooses, and the place they fight over."""
+        """Who meets where: the elements whose causality nobody chooses, and the place they fight
+        over."""
         x, bonds = conflict.element, " and ".join(b.name for b in conflict.bonds)
         what = "effort" if x.common == "e" else "flow"
         if not x.is_junction:

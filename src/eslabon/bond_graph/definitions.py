@@ -1,8 +1,9 @@
-"""Named expressions that others use, which keep long ones short: how symbols are written as such, and
-how they get their values again.
+"""Named expressions that others use, which keep long ones short: how symbols are written as such,
+and how they get their values again.
 
-A modulus of a spatial joint has hundreds of operations. Written as a chain of definitions, each short
-and used by others, it is text like everything else in a graph, and each of them is computed once.
+A modulus of a spatial joint has hundreds of operations. Written as a chain of definitions, each
+short and used by others, it is text like everything else in a graph, and each of them is computed
+once.
 """
 
 from __future__ import annotations
@@ -98,8 +99,8 @@ class Definitions:
         self.made: dict[str, Number] = {}
 
     def matrix(self, x: Expression) -> tuple[tuple[Number, ...], ...]:
-        """A matrix of symbols, which carry the names of what they stand for, as numbers and expressions
-        by rows."""
+        """A matrix of symbols, which carry the names of what they stand for, as numbers and
+        expressions by rows."""
         x = casadi.SX(x)
         free = casadi.symvar(x)
         program = read(
@@ -155,8 +156,8 @@ def _written(step: Instruction, given: list[Number], names: list[str]) -> Number
 
 
 class Reader:
-    """The values of numbers and expressions: definitions are put in, each computed once, and all other
-    names are looked up.
+    """The values of numbers and expressions: definitions are put in, each computed once, and all
+    other names are looked up.
 
     >>> read = Reader(Chain({"c": parameter("a") + 1}), {"a": 2.0}.__getitem__)
     >>> read(3 * parameter("c")), read(parameter("c") * parameter("q"), {"q": 0.5})
@@ -173,7 +174,8 @@ class Reader:
         self._known: dict[str, Any] = {}
 
     def __call__(self, item: Any, own: Mapping[str, Any] | None = None) -> Any:
-        """The value of a number or an expression; `own` are values of names that are known here only."""
+        """The value of a number or an expression; `own` are values of names that are known here
+        only."""
         if not isinstance(item, ParameterExpression):
             return item
         given = dict(own or {})
@@ -219,7 +221,8 @@ class Reader:
         return self._memory(name, own)[name]
 
     def _memory(self, name: str, own: dict[str, Any]) -> dict[str, Any]:
-        """Where the value of a definition is kept: apart if it depends on what is known here only."""
+        """Where the value of a definition is kept: apart if it depends on what is known here
+        only."""
         return self._known if own.keys().isdisjoint(self.definitions.base(name)) else own
 
     def _plain(self, name: str, own: Mapping[str, Any]) -> Any:

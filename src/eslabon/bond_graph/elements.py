@@ -1,7 +1,8 @@
-"""What a bond graph is made of: elements and bonds, the description that holds them, and the kinds of elements.
+"""What a bond graph is made of: elements and bonds, the description that holds them, and the kinds
+of elements.
 
-A kind is one class: its ports, the strokes it accepts, its relations between efforts and flows, its energy, its
-linearization. No other file asks what kind an element is.
+A kind is one class: its ports, the strokes it accepts, its relations between efforts and flows, its
+energy, its linearization. No other file asks what kind an element is.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ TIME = "t"
 RESERVED = ("e", "f", "p", "q", TIME)
 OTHER = {"e": "f", "f": "e"}
 JUNCTION_WITH = {"e": "0", "f": "1"}  # the junction at which all bonds have one effort, or one flow
-# Of the variable of a state: what changes it, and its co-energy variable. The flow of a sink is a state itself.
+# Of the variable of a state: what changes it, and its co-energy variable. The flow of a sink is a
+# state itself.
 RATE_AND_CO_ENERGY = {"p": ("e", "f"), "q": ("f", "e"), "f": ("e", "f")}
-# Whether an element that is given a variable at a bond is given the effort there: momenta are integrals of efforts.
+# Whether an element that is given a variable at a bond is given the effort there: momenta are
+# integrals of efforts.
 EFFORT_IN = {"e": True, "f": False, "p": True, "q": False}
 PSD = 1e-12  # of the largest: how negative a moment of a positive matrix may be, by round-off
 
@@ -45,7 +48,8 @@ Variable = tuple[str, str]  # a bond, and "e" or "f", or the letter of an energy
 
 
 class Domain(NamedTuple):
-    """Units of effort, flow, momentum and displacement, and whether effort times flow is a power."""
+    """Units of effort, flow, momentum and displacement, and whether effort times flow is a
+    power."""
 
     effort: str
     flow: str
@@ -54,7 +58,8 @@ class Domain(NamedTuple):
     true: bool = True
 
 
-# Morales, table 2.1. The thermal bond of temperature and heat flow is a pseudo bond: the heat flow is a power itself.
+# Morales, table 2.1. The thermal bond of temperature and heat flow is a pseudo bond: the heat flow
+# is a power itself.
 DOMAINS: Mapping[str, Domain] = {
     "translation": Domain("N", "m/s", "N s", "m"),
     "rotation": Domain("N m", "rad/s", "N m s", "rad"),
@@ -72,18 +77,22 @@ class Element:
 
     Attributes
     ----------
-    value : of I, C and R the inertia, compliance or resistance, a number or for a multiport field a matrix; of transformers
-        and gyrators the modulus, of which a multiport one has a matrix too; of sources what they impose, None for an input.
+    value : of I, C and R the inertia, compliance or resistance, a number or for a multiport field a
+        matrix; of transformers and gyrators the modulus, of which a multiport one has a matrix too;
+        of sources what they impose, None for an input.
     law : of I, C and R in place of a value: f of p, e of q, e of f, or f of e.
-    inverse : the inverse of the law, without which the element takes one causality only; found where the letter stands in the
-        law once and every operation on it has one inverse.
-    energy : of a storage in place of a value, its energy as a function of its energy variables by their names in `state`;
-        efforts and flows are its derivatives, so that ports act on one another by equal amounts.
+    inverse : the inverse of the law, without which the element takes one causality only; found
+        where the letter stands in the law once and every operation on it has one inverse.
+    energy : of a storage in place of a value, its energy as a function of its energy variables by
+        their names in `state`; efforts and flows are its derivatives, so that ports act on one
+        another by equal amounts.
     momenta : of IC how many of its ports, the first ones, are those of an inertia.
-    state : what the energy variables of a storage are called, one name a port; () is p or q with the bond's name.
+    state : what the energy variables of a storage are called, one name a port; () is p or q with
+        the bond's name.
     domain : one of `DOMAINS`, or ""; of RS that of its heat.
     width : how many elements, each with a bond of a vector bond, it stands for.
-    model, parameters : of a submodel its description, and its parameters' values in those of the graph.
+    model, parameters : of a submodel its description, and its parameters' values in those of the
+        graph.
     """
 
     name: str
@@ -142,7 +151,8 @@ class Element:
 
     @property
     def is_sink(self) -> bool:
-        """Whether it is a residual sink, which imposes what makes the variable vanish that it is given."""
+        """Whether it is a residual sink, which imposes what makes the variable vanish that it is
+        given."""
         return self.rules.holds or (self.rules.has_state and not self.rules.stores)
 
     @property
@@ -208,7 +218,8 @@ class Element:
 @displayed
 @dataclass(frozen=True)
 class Bond:
-    """A bond with its half arrow from tail to head. An active bond carries one signal only, "effort" or "flow"."""
+    """A bond with its half arrow from tail to head. An active bond carries one signal only,
+    "effort" or "flow"."""
 
     name: str
     tail: str
@@ -216,7 +227,8 @@ class Bond:
     signal: str = ""
 
     def signal_name(self, letter: str) -> str:
-        """What one of its variables is called in expressions: f3, or f_shaft of a bond with a name in letters."""
+        """What one of its variables is called in expressions: f3, or f_shaft of a bond with a name
+        in letters."""
         return f"{letter}{self.name}" if self.name[0].isdigit() else f"{letter}_{self.name}"
 
 
@@ -263,7 +275,8 @@ class Clash(Exception):
         self.ports = ports
 
 
-# Kinds ---------------------------------------------------------------------------------------------------------------
+# Kinds
+# ---------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -299,7 +312,8 @@ class Kind:
         return bonds
 
     def conserves(self, x: Element) -> bool:
-        """Whether effort times flow is a power at its last port: not where a flow of heat is one itself."""
+        """Whether effort times flow is a power at its last port: not where a flow of heat is one
+        itself."""
         return not x.domain or DOMAINS[x.domain].true
 
     @property
@@ -349,7 +363,8 @@ class Kind:
             raise ModelError(f"'{x.name}' is a {x.kind} and takes no {what}.")
 
     def check_names(self, x: Element, definitions: Chain, known: Iterable[str]) -> None:
-        """Refuse a value that depends on variables of the graph where only that of a modulated element does."""
+        """Refuse a value that depends on variables of the graph where only that of a modulated
+        element does."""
         for name in definitions.names_in(x.value):
             if name in known and not self.modulated:
                 other = (
@@ -360,7 +375,8 @@ class Kind:
                 )
 
     def own_letters(self) -> tuple[str, ...]:
-        """What its laws call their own variables: the argument of the law and that of its inverse."""
+        """What its laws call their own variables: the argument of the law and that of its
+        inverse."""
         return ()
 
     def check_numbers(self, x: Element, read: Reader) -> None:
@@ -382,13 +398,15 @@ class Kind:
         yield from ()
 
     def implied(self, ports: Ports, known: Sequence[bool | None]) -> Iterator[Stroke]:
-        """What the strokes at an element leave for its other bonds; a `Clash` if there are no such strokes."""
+        """What the strokes at an element leave for its other bonds; a `Clash` if there are no such
+        strokes."""
         yield from ()
 
     # -- relations ----------------------------------------------------------------------------------------------
 
     def relations(self, x: Element, ports: Ports, c: Causality, read: Reader) -> Iterator[Relation]:
-        """What the element gives at its bonds by what it is given there; a law that is not linear by its slopes."""
+        """What the element gives at its bonds by what it is given there; a law that is not linear
+        by its slopes."""
         yield from ()
 
 
@@ -446,8 +464,8 @@ class EffortSink(Kind):
 
 @dataclass(frozen=True)
 class FlowSink(Kind):
-    """A residual sink whose flow is a state, that of storages in derivative causality which all depend on it; its effort
-    must vanish."""
+    """A residual sink whose flow is a state, that of storages in derivative causality which all
+    depend on it; its effort must vanish."""
 
     imposes, letter = "flow", "f"
     has_state = counts_into = True
@@ -483,7 +501,8 @@ class Submodel(Kind):
 
 @dataclass(frozen=True)
 class Junction(Kind):
-    """A junction: its bonds have one effort (0) or one flow (1) in common, and the others balance."""
+    """A junction: its bonds have one effort (0) or one flow (1) in common, and the others
+    balance."""
 
     common: str
     conducts = True
@@ -498,7 +517,8 @@ class Junction(Kind):
             raise ModelError(f"the junction '{x.name}' has a value; a junction has none.")
 
     def implied(self, ports: Ports, known: Sequence[bool | None]) -> Iterator[Stroke]:
-        """One bond brings the effort of a 0-junction, or the flow of a 1-junction; the others take it."""
+        """One bond brings the effort of a 0-junction, or the flow of a 1-junction; the others take
+        it."""
         brings = self.common == "e"
         bringing = [p for p, own in zip(ports, known, strict=True) if own is brings]
         open_ones = [p for p, own in zip(ports, known, strict=True) if own is None]
@@ -512,7 +532,8 @@ class Junction(Kind):
             yield open_ones[0], brings
 
     def relations(self, x: Element, ports: Ports, c: Causality, read: Reader) -> Iterator[Relation]:
-        """The common variable from the bond that brings it; that bond's other variable by the sum of the others."""
+        """The common variable from the bond that brings it; that bond's other variable by the sum
+        of the others."""
         one, other = casadi.SX(1), OTHER[self.common]
         brings = next(p for p in ports if c.given(p) == self.common)
         rest = [p for p in ports if p is not brings]
@@ -524,8 +545,8 @@ class Junction(Kind):
 
 @dataclass(frozen=True)
 class TwoPort(Kind):
-    """A transformer, f_out = M f_in and e_in = M^T e_out, or a gyrator, e_out = M f_in and e_in = M^T f_out; M has a row for
-    each bond out and a column for each bond in."""
+    """A transformer, f_out = M f_in and e_in = M^T e_out, or a gyrator, e_out = M f_in and e_in =
+    M^T f_out; M has a row for each bond out and a column for each bond in."""
 
     turns: bool
     modulated: bool = False
@@ -562,7 +583,8 @@ class TwoPort(Kind):
             )
 
     def implied(self, ports: Ports, known: Sequence[bool | None]) -> Iterator[Stroke]:
-        """All strokes of a gyrator at it, or none; of a transformer those of its bonds in or of its bonds out."""
+        """All strokes of a gyrator at it, or none; of a transformer those of its bonds in or of its
+        bonds out."""
         sides = [self.turns or p.into for p in ports]
         found = {own == side for own, side in zip(known, sides, strict=True) if own is not None}
         if len(found) > 1:
@@ -578,7 +600,8 @@ class TwoPort(Kind):
         into, out = [p for p in ports if p.into], [p for p in ports if not p.into]
         for same, other, matrix in ((into, out, M.T), (out, into, M)):
             gives = OTHER[c.given(same[0])]
-            # e_in by the transpose of M, f_out of a transformer and e_out of a gyrator by M; else by an inverse.
+            # e_in by the transpose of M, f_out of a transformer and e_out of a gyrator by M; else
+            # by an inverse.
             direct = gives == "e" if self.turns or same is into else gives == "f"
             rows = matrix if direct else self._inverse(matrix.T, x)
             letter = OTHER[gives] if self.turns else gives
@@ -604,12 +627,14 @@ class TwoPort(Kind):
             ) from None
 
 
-# Fields --------------------------------------------------------------------------------------------------------------
+# Fields
+# --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Field(Kind):
-    """A law between two variables at one port, or a matrix between those of several ports: I, C and R.
+    """A law between two variables at one port, or a matrix between those of several ports: I, C and
+    R.
 
     Attributes
     ----------
@@ -654,7 +679,8 @@ class Field(Kind):
     def answers(
         self, x: Element, given: Expression, letters: Sequence[str], read: Reader
     ) -> Expression:
-        """What the element answers port by port to what it is given there, variables by their letters."""
+        """What the element answers port by port to what it is given there, variables by their
+        letters."""
         if x.law is not None:
             direct = letters[0] == self.argument(x, read.definitions)
             own = x.law if direct else self.inverse(x, read.definitions)
@@ -670,7 +696,8 @@ class Field(Kind):
     def _linear(
         self, x: Element, given: Expression, direct: list[bool], read: Reader
     ) -> Expression:
-        """y = K g where the law is taken as it is written, e = R f, p = I f, q = C e, and its inverse at the other ports.
+        """y = K g where the law is taken as it is written, e = R f, p = I f, q = C e, and its
+        inverse at the other ports.
 
         With b for the latter, g_b = K_ba g_a + K_bb y_b and y_a = K_aa g_a + K_ab y_b.
         """
@@ -762,7 +789,8 @@ class Storage(Field):
         yield from ((p, EFFORT_IN[x.letter_at(k)] == integral) for k, p in enumerate(ports))
 
     def relations(self, x: Element, ports: Ports, c: Causality, read: Reader) -> Iterator[Relation]:
-        """From what changes an energy variable to it, or the other way round, and by the law between the variables."""
+        """From what changes an energy variable to it, or the other way round, and by the law
+        between the variables."""
         own, integral = c.storages(x, ports)
         letters = [s.given(known) for s, known in zip(own, integral, strict=True)]
         given = casadi.vertcat(
@@ -840,7 +868,8 @@ class Compliance(Storage):
 
 @dataclass(frozen=True)
 class MixedStorage(Storage):
-    """A storage with ports of both kinds, such as a solenoid: flux and gap. It has an energy function."""
+    """A storage with ports of both kinds, such as a solenoid: flux and gap. It has an energy
+    function."""
 
     takes_value = takes_law = False
     momenta = 1
@@ -918,8 +947,9 @@ class Resistor(Field):
 
 @dataclass(frozen=True)
 class HeatingResistor(Resistor):
-    """A resistor with a port for its heat, which leaves it: the flow there is the power it takes, in a domain of heat flows,
-    or that power over the temperature, the flow of entropy, with which power is conserved."""
+    """A resistor with a port for its heat, which leaves it: the flow there is the power it takes,
+    in a domain of heat flows, or that power over the temperature, the flow of entropy, with which
+    power is conserved."""
 
     heats = True
 

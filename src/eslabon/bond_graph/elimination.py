@@ -1,8 +1,8 @@
 """Linear equations unrolled into the graph, and whether they have a solution at all.
 
 A symmetric positive definite matrix is eliminated on its diagonal, in the order that fills in least
-(Markowitz); any other one is factorised by reflections, which need no pivots: no more digits are lost
-than its condition takes, whatever the values of the symbols.
+(Markowitz); any other one is factorised by reflections, which need no pivots: no more digits are
+lost than its condition takes, whatever the values of the symbols.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def solve(A: Expression, b: Expression, definite: bool = False) -> Expression:
 
 
 def is_singular(A: Expression) -> bool:
-    """Whether a square matrix is singular whatever the symbols are: at samples of them, with rows and
-    columns of comparable size, so that no unit matters."""
+    """Whether a square matrix is singular whatever the symbols are: at samples of them, with rows
+    and columns of comparable size, so that no unit matters."""
     if casadi.sprank(A) < A.shape[0]:
         return True
     return all(_is_singular(sample(A, 1, *limits)) for limits in RANGES)

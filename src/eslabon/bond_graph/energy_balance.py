@@ -28,10 +28,12 @@ SHOWN = 12  # elements that a figure's legend still tells apart
 @displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class EnergyBalance:
-    """Power into each element and its integral from the start of a run, (..., times, elements), the largest element first.
+    """Power into each element and its integral from the start of a run, (..., times, elements), the
+    largest element first.
 
-    A source that gives power has a negative one. Of storages the energy is that of their laws, of others the integral of what
-    was reported of the power: `error` is what the sum of all differs from zero by, and is small where the run reports often.
+    A source that gives power has a negative one. Of storages the energy is that of their laws, of
+    others the integral of what was reported of the power: `error` is what the sum of all differs
+    from zero by, and is small where the run reports often.
     """
 
     owner: str
@@ -71,13 +73,15 @@ class EnergyBalance:
 
     @property
     def error(self) -> float:
-        """The largest difference between what was supplied and what was stored and dissipated, in joules."""
+        """The largest difference between what was supplied and what was stored and dissipated, in
+        joules."""
         return float(np.abs(self.energy.sum(axis=-1)).max(initial=0.0))
 
     def plot(
         self, path: str | Path | None = None, most: int = SHOWN, theme: str | None = None
     ) -> Any:
-        """A figure: what was supplied, stored and dissipated, and the energies of the largest elements; saved if a path is given."""
+        """A figure: what was supplied, stored and dissipated, and the energies of the largest
+        elements; saved if a path is given."""
         if self.energy.ndim > 2:
             raise ModelError("a figure of energies shows one run; take one of the many.")
         made, (above, below) = panels(
@@ -145,8 +149,8 @@ def energy_balance(run: Response) -> EnergyBalance:
 
 
 def _power_of_flow(g: Graph, bond: str) -> float:
-    """The power that a unit of flow is by itself: 1 of heat, but 0 into a resistor that heat passes on its way between two
-    temperatures; NaN where power is effort times flow."""
+    """The power that a unit of flow is by itself: 1 of heat, but 0 into a resistor that heat passes
+    on its way between two temperatures; NaN where power is effort times flow."""
     if bond not in g.domains or DOMAINS[g.domains[bond]].true:
         return np.nan
     ends = [g.elements[x] for x in (g.bonds[bond].tail, g.bonds[bond].head)]

@@ -1,8 +1,9 @@
-"""State feedback as a bond graph: each input is joined by a source that the states, or their estimates, modulate.
+"""State feedback as a bond graph: each input is joined by a source that the states, or their
+estimates, modulate.
 
-The source stands beside the input at a junction of the common flow, or effort, so that the plant is given
-u = u_ref - K (x - x0) at the bond that had the input; u_ref is the input of the new graph. An observer's copy of the plant
-reads the same bond, and so is given the same.
+The source stands beside the input at a junction of the common flow, or effort, so that the plant is
+given u = u_ref - K (x - x0) at the bond that had the input; u_ref is the input of the new graph. An
+observer's copy of the plant reads the same bond, and so is given the same.
 """
 
 from __future__ import annotations
@@ -36,13 +37,15 @@ def feedback_graph(
     x: ArrayLike | None = None,
     estimate: ObserverGraph | None = None,
 ) -> BondGraph:
-    """A graph with the feedback u = u_ref - K (x - x0) of its states, or of their estimates, as a bond graph.
+    """A graph with the feedback u = u_ref - K (x - x0) of its states, or of their estimates, as a
+    bond graph.
 
     Parameters
     ----------
     gains : K, (inputs, states), or what has it as `.K`, such as `es.control.lqr(linear, Q, R)`.
     x : x0, the state that is held; zero if left out.
-    estimate : an observer of the graph, `g.observer_graph(...)`, whose estimates take the states' place.
+    estimate : an observer of the graph, `g.observer_graph(...)`, whose estimates take the states'
+        place.
 
     >>> import eslabon as es
     >>> g = es.BondGraph("cart", {"F": "Se", "j": "1", "m": "I: 2", "k": "C: 0.5", "y": "Df"}, ["F -> j -> m", "j -> k", "j -> y"])

@@ -1,9 +1,10 @@
 """Structural verdicts of graphs with residual sinks, as those of mechanisms are: generic ranks.
 
-Sinks find what they impose from all the storages around them, so that no causal path through them has a gain, and derivative
-causality counts nothing. What holds for almost all states is looked at for states drawn at random: the rank of Kalman's matrix
-of A and B on the motions that the sinks leave. These are velocities v with C v = 0, where C v are the flows that sinks hold,
-and T v of the coordinates with q' = T v, such as angles, quaternions and lengths of springs.
+Sinks find what they impose from all the storages around them, so that no causal path through them
+has a gain, and derivative causality counts nothing. What holds for almost all states is looked at
+for states drawn at random: the rank of Kalman's matrix of A and B on the motions that the sinks
+leave. These are velocities v with C v = 0, where C v are the flows that sinks hold, and T v of the
+coordinates with q' = T v, such as angles, quaternions and lengths of springs.
 """
 
 from __future__ import annotations
@@ -70,13 +71,15 @@ class Motions(NamedTuple):
 
 
 def _without_round_off(M: Floats) -> Floats:
-    """Entries that are round-off of the largest would be scaled up to its size where a matrix is balanced."""
+    """Entries that are round-off of the largest would be scaled up to its size where a matrix is
+    balanced."""
     found: Floats = np.where(np.abs(M) > ROUND_OFF * np.abs(M).max(initial=0.0), M, 0.0)
     return found
 
 
 def motions(g: Graph, x: Floats, u: Floats, t: float) -> Motions:
-    """Those at a state, which is at rest where the directions that are left turn with the motion."""
+    """Those at a state, which is at rest where the directions that are left turn with the
+    motion."""
     model = linearize(g, x, u, t)
     own = causality(g.nominal).integral
     v = [k for k, s in enumerate(own) if s.is_flow]

@@ -1,4 +1,5 @@
-"""The bond graph: a description with its numbers put in. Immutable, and ignorant of every algorithm."""
+"""The bond graph: a description with its numbers put in. Immutable, and ignorant of every
+algorithm."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ class Graph(Parametric[Description]):
     def from_description(
         cls, description: Description, symbols: Mapping[str, Expression | float] | None = None
     ) -> Self:
-        """The graph of a description, looked at; with CasADi symbols in place of some parameters' values.
+        """The graph of a description, looked at; with CasADi symbols in place of some parameters'
+        values.
 
         >>> import eslabon as es
         >>> g = es.BondGraph.load("morales_puma")
@@ -94,7 +96,8 @@ class Graph(Parametric[Description]):
 
     @cached_property
     def ports(self) -> Mapping[str, tuple[Port, ...]]:
-        """The ends of bonds at each element, in the order of the bonds; of sources active ones last, of RS that of its heat.
+        """The ends of bonds at each element, in the order of the bonds; of sources active ones
+        last, of RS that of its heat.
 
         >>> import eslabon as es
         >>> len(es.BondGraph.load("morales_puma").ports["i1"])
@@ -168,7 +171,8 @@ class Graph(Parametric[Description]):
 
     @property
     def has_closures(self) -> bool:
-        """Whether states can violate the closure of loops, as those of a closed mechanism's graph can.
+        """Whether states can violate the closure of loops, as those of a closed mechanism's graph
+        can.
 
         >>> import eslabon as es
         >>> es.load("five_bar").bond_graph().has_closures, es.load("elbow").bond_graph().has_closures
@@ -177,14 +181,16 @@ class Graph(Parametric[Description]):
         return False
 
     def check_state(self, x: Floats, t: Floats) -> None:
-        """Refuse states that the graph cannot have: those of a closed mechanism whose loops are open.
+        """Refuse states that the graph cannot have: those of a closed mechanism whose loops are
+        open.
 
         >>> import eslabon as es, numpy as np
         >>> es.load("elbow").bond_graph().check_state(np.zeros(4), np.zeros(()))
         """
 
     def _drawn_state(self, rng: np.random.Generator, size: int) -> Floats:
-        """A state drawn at random, of those that the graph can have, and which are so many numbers."""
+        """A state drawn at random, of those that the graph can have, and which are so many
+        numbers."""
         return rng.uniform(0.1, 0.9, size)
 
     # -- parameters -----------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""What a bond graph must be before anyone assigns causality; each mistake is a sentence that names the bond."""
+"""What a bond graph must be before anyone assigns causality; each mistake is a sentence that names
+the bond."""
 
 from __future__ import annotations
 
@@ -97,11 +98,13 @@ def _with_heard(x: Element, bonds: Iterable[Bond]) -> Element:
     return replace(x, value=parameter(heard[0]))
 
 
-# Names ---------------------------------------------------------------------------------------------------------------
+# Names
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def signals(d: Description) -> dict[str, tuple[str, Bond]]:
-    """What expressions may name besides parameters and the time: efforts and flows of bonds, p and q of storages."""
+    """What expressions may name besides parameters and the time: efforts and flows of bonds, p and
+    q of storages."""
     made: dict[str, tuple[str, Bond]] = {}
     storages = {x.name: x for x in d.elements if x.has_state}
     count: dict[str, int] = {}
@@ -167,7 +170,8 @@ def _check_names(d: Description) -> None:
 
 
 def check_numbers(d: Description, values: Mapping[str, Any]) -> None:
-    """Inertias are positive, and fields of storages symmetric, so that the energy depends on the state alone.
+    """Inertias are positive, and fields of storages symmetric, so that the energy depends on the
+    state alone.
 
     Values of parameters may be arrays: then every one of them is looked at.
     """
@@ -176,7 +180,8 @@ def check_numbers(d: Description, values: Mapping[str, Any]) -> None:
         x.rules.check_numbers(x, read)
 
 
-# Domains -------------------------------------------------------------------------------------------------------------
+# Domains
+# -------------------------------------------------------------------------------------------------------------
 
 
 def bond_domains(d: Description) -> dict[str, str]:

@@ -1,7 +1,8 @@
-"""A description drawn piece by piece, by what writes graphs itself: unique names, numbered bonds, values from symbols.
+"""A description drawn piece by piece, by what writes graphs itself: unique names, numbered bonds,
+values from symbols.
 
-Moduli are CasADi matrices of symbols that carry the names of parameters, states and bond variables. They become
-expressions, the long ones chains of definitions.
+Moduli are CasADi matrices of symbols that carry the names of parameters, states and bond variables.
+They become expressions, the long ones chains of definitions.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class Drawing:
         self.definitions = Definitions(n for k in count(1) if (n := f"part_{k}") not in taken)
 
     def value(self, x: Expression) -> Value:
-        """A matrix of symbols as a value of an element: a number or an expression, or a matrix of these."""
+        """A matrix of symbols as a value of an element: a number or an expression, or a matrix of
+        these."""
         rows = self.definitions.matrix(x)
         return rows[0][0] if len(rows) == len(rows[0]) == 1 else rows
 
@@ -55,8 +57,9 @@ class Drawing:
     def two_port(
         self, kind: str, name: str, into: Sequence[str], modulus: Expression, out: Sequence[str]
     ) -> list[str]:
-        """A transformer, f_out = M f_in, or a gyrator, e_out = M f_in, from some elements to others, without the rows and
-        columns that are zero; modulated where its modulus is not constant. The elements that it leads to come back."""
+        """A transformer, f_out = M f_in, or a gyrator, e_out = M f_in, from some elements to
+        others, without the rows and columns that are zero; modulated where its modulus is not
+        constant. The elements that it leads to come back."""
         M = casadi.sparsify(modulus)
         rows, columns = (sorted(set(own)) for own in (M.sparsity().row(), M.sparsity().get_col()))
         if not M.nnz():
@@ -72,7 +75,8 @@ class Drawing:
         return [out[i] for i in rows]
 
     def constant(self, name: str, given: Number) -> Number:
-        """A number that a constitutive law may use: one that names what laws call their own becomes a parameter by itself."""
+        """A number that a constitutive law may use: one that names what laws call their own becomes
+        a parameter by itself."""
         if not (isinstance(given, ParameterExpression) and {*given.names()} & {*RESERVED}):
             return given
         self.parameters = (*self.parameters, (name, given))

@@ -1,4 +1,5 @@
-"""Graphs made of others: junctions, sources and detectors put into the bonds of a description without submodels."""
+"""Graphs made of others: junctions, sources and detectors put into the bonds of a description
+without submodels."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ class Rewriting:
         self.definitions: dict[str, Number] = dict(g.flat.definitions)
 
     def description(self, name: str, note: str = "") -> Description:
-        """What was made; the point in names of what was in submodels becomes a line, as in `arm_mass`."""
+        """What was made; the point in names of what was in submodels becomes a line, as in
+        `arm_mass`."""
         names: dict[str, str] = {}
         for old in sorted(self.elements, key=lambda name: "." in name):
             names[old] = free_name(old.replace(".", "_"), names.values())
@@ -48,9 +50,11 @@ class Rewriting:
         return name
 
     def insert(self, bond: str, at: str, kind: str) -> str:
-        """Put a junction into a bond next to its "tail" or its "head"; the bond keeps its name on the other side.
+        """Put a junction into a bond next to its "tail" or its "head"; the bond keeps its name on
+        the other side.
 
-        A storage keeps the names of its energy variables. Ports keep their order, as the new bond stands beside the old one.
+        A storage keeps the names of its energy variables. Ports keep their order, as the new bond
+        stands beside the old one.
         """
         place = [b.name for b in self.bonds].index(bond)
         old = self.bonds[place]
@@ -108,8 +112,8 @@ def with_detectors(g: Graph, measured: Mapping[str, str]) -> Description:
 
 
 def dualized(g: Graph, names: Iterable[str]) -> Description:
-    """A graph with inputs and detectors in their dual form: an effort source becomes a flow source, a detector of flow imposes
-    the flow, and the other way round."""
+    """A graph with inputs and detectors in their dual form: an effort source becomes a flow source,
+    a detector of flow imposes the flow, and the other way round."""
     made = Rewriting(g)
     turned = {x.name: x for x in g.elements.values() if x.is_input or x.measures}
     known_words(names, turned, f"{g.name} has no input or detector")

@@ -15,8 +15,9 @@
     1 = "V -> series"
     2 = "series -> coil"
 
-A submodel is named as `{ model = "rigid_bar", parameters = { m = 2 } }`, after a table under `models`, which is written like
-the file itself, or after a graph of the library. Nothing in a file is executed.
+A submodel is named as `{ model = "rigid_bar", parameters = { m = 2 } }`, after a table under
+`models`, which is written like the file itself, or after a graph of the library. Nothing in a file
+is executed.
 """
 
 from __future__ import annotations
@@ -122,7 +123,8 @@ def _described(name: str, data: Any, outer: Mapping[str, Description], depth: in
 
 
 def _letters_of_laws(elements: Mapping[str, Any]) -> set[str]:
-    """The letters that laws in a file call their own variables; a mechanism may have parameters of these names elsewhere."""
+    """The letters that laws in a file call their own variables; a mechanism may have parameters of
+    these names elsewhere."""
     texts = [
         str(x[key])
         for x in elements.values()
@@ -159,7 +161,8 @@ def _folder() -> Any:
     return resources.files("eslabon") / "bond_graphs"
 
 
-# Written -------------------------------------------------------------------------------------------------------------
+# Written
+# -------------------------------------------------------------------------------------------------------------
 
 
 def text(d: Description) -> str:
@@ -173,7 +176,8 @@ def text(d: Description) -> str:
 
 
 def _gather(d: Description, models: dict[str, Description]) -> None:
-    """The models that a description uses, those inside others first, each under a name of its own."""
+    """The models that a description uses, those inside others first, each under a name of its
+    own."""
     for x in d.elements:
         if x.model is not None:
             _gather(x.model, models)

@@ -1,6 +1,7 @@
 """State equations of a bond graph and what belongs to them, as formulas for the one evaluator.
 
-Each is a function of a graph, its states x, its inputs u and the time; `evaluation` says what they are made of.
+Each is a function of a graph, its states x, its inputs u and the time; `evaluation` says what they
+are made of.
 """
 
 from __future__ import annotations
@@ -105,7 +106,8 @@ def jacobian(g: Graph, x: Expression, u: Expression, t: Expression) -> Expressio
 
 
 def statics(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
-    """f of E x' = f where nothing changes, and the energy variables of all storages, each with its derivatives by x and u."""
+    """f of E x' = f where nothing changes, and the energy variables of all storages, each with its
+    derivatives by x and u."""
     e = Evaluation.of_state(g, x, u, t, still=True)
     made = []
     for y in (e.forces, casadi.vertcat(x, e.xd)):
@@ -123,8 +125,8 @@ def structure_block(
 
 
 def fields(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
-    """F, F_d, L, E, M and the rate of Z1 (Morales, 2.33-2.36, 2.46, 2.47, 4.91); of laws that are not linear, their
-    derivatives."""
+    """F, F_d, L, E, M and the rate of Z1 (Morales, 2.33-2.36, 2.46, 2.47, 4.91); of laws that are
+    not linear, their derivatives."""
     e = Evaluation.of_state(g, x, u, t)
     S14, S22, Z1 = (e.filled(getattr(e.structure, name)) for name in ("S14", "S22", "Z1"))
     F, stored = casadi.jacobian(e.z, x), e.stored_by_co_energy()
@@ -144,7 +146,8 @@ def fields(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expres
 
 
 def derivative_fields(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
-    """L_d and M_d of derivative causality, A* and B* of z_d = A* x_d' + B* u (Morales, 4.185-4.188), at a state."""
+    """L_d and M_d of derivative causality, A* and B* of z_d = A* x_d' + B* u (Morales,
+    4.185-4.188), at a state."""
     e = Evaluation.of_state(g, x, u, t)
     c = causality(g.nominal, "derivative")
     if c.integral:
@@ -176,7 +179,8 @@ def stacked_rows(e: Evaluation, names: tuple[str, ...]) -> Expression:
 
 
 def dependence(g: Graph, x: Expression, u: Expression, t: Expression) -> Expression:
-    """E of E x' = S11 z + S12 D_out + S13 u + ...: 1 - S14 dx_d/dx, with all that x_d depends on, and - S14 dx_d/dx for sinks."""
+    """E of E x' = S11 z + S12 D_out + S13 u + ...: 1 - S14 dx_d/dx, with all that x_d depends on,
+    and - S14 dx_d/dx for sinks."""
     e = Evaluation.of_state(g, x, u, t)
     S14 = e.filled(e.structure.block("x_rate", "xd_rate"))
     made = casadi.densify(e.own_rates - casadi.mtimes(S14, e.jacobian(e.xd, x)))

@@ -1,4 +1,5 @@
-"""Runs of a bond graph: SciPy's adaptive methods on native rates, or rk4 with the loop over steps in native code."""
+"""Runs of a bond graph: SciPy's adaptive methods on native rates, or rk4 with the loop over steps
+in native code."""
 
 from __future__ import annotations
 
@@ -67,9 +68,11 @@ METHODS = (*ADAPTIVE, "rk4")
 @displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Response:
-    """States in time: `t` is (times,), `x` (..., times, n), `u` (..., times, nu); ["q3"] is a state or an input by name.
+    """States in time: `t` is (times,), `x` (..., times, n), `u` (..., times, nu); ["q3"] is a state
+    or an input by name.
 
-    Where an input jumps, `u` has the value from then on. `modes` are the choices of laws that jump, such as friction that holds.
+    Where an input jumps, `u` has the value from then on. `modes` are the choices of laws that jump,
+    such as friction that holds.
     """
 
     t: Floats
@@ -93,7 +96,8 @@ class Response:
         return bond_variables(self.graph, self.x, self.u, self.t)
 
     def energy_balance(self) -> EnergyBalance:
-        """Power and energy of every element along the run, the largest first: who stores, who dissipates, who supplies.
+        """Power and energy of every element along the run, the largest first: who stores, who
+        dissipates, who supplies.
 
         >>> import eslabon as es, numpy as np
         >>> g = es.BondGraph("low_pass", {"V": "Se", "j": "1", "R": "R: 2", "C": "C: 0.1"}, ["V -> j -> R", "j -> C"])
@@ -108,8 +112,8 @@ class Response:
         return energy_balance(self)
 
     def plot(self, *names: str, theme: str | None = None, path: str | Path | None = None) -> Any:
-        """A matplotlib figure of states, inputs, efforts and flows in time, by name; of all states and inputs if none is given.
-        What has the same unit shares a panel.
+        """A matplotlib figure of states, inputs, efforts and flows in time, by name; of all states
+        and inputs if none is given. What has the same unit shares a panel.
 
         >>> import eslabon as es
         >>> run = es.BondGraph.load("morales_puma").simulate(None, 1.0, [2.0, 1.0])
@@ -167,9 +171,11 @@ def simulate(
     ----------
     x0 : where it starts, (n,), or with rk4 (..., n); None is zero.
     t : a duration, (start, end), or three or more times at which to report.
-    inputs : None where there are none, or all are zero; constants (nu,); (times, values) that hold from one time to the next; a
-        `simulate.Table`; constants by name; or a Python function of the time.
-    method : one of SciPy's ("DOP853", "RK45", "LSODA", "Radau", "BDF"), or "rk4" with a fixed step in native code.
+    inputs : None where there are none, or all are zero; constants (nu,); (times, values) that hold
+        from one time to the next; a `simulate.Table`; constants by name; or a Python function of
+        the time.
+    method : one of SciPy's ("DOP853", "RK45", "LSODA", "Radau", "BDF"), or "rk4" with a fixed step
+        in native code.
     step : of rk4; the longest one of the others.
     every : how many steps of rk4 from one report to the next, if t does not say it.
     rtol, atol : tolerances of the adaptive methods.
@@ -292,7 +298,8 @@ def _called(g: Graph, given: Callable[[float], Any], times: Floats) -> Floats:
     return np.reshape(rows, (*np.shape(times), -1))
 
 
-# Adaptive methods -----------------------------------------------------------------------------------------------------
+# Adaptive methods
+# -----------------------------------------------------------------------------------------------------
 
 
 def _intervals(
@@ -417,14 +424,16 @@ def _named(g: Graph, x: Element) -> set[str]:
 
 
 def _unsolved_or_wild(arrays: list[Any], results: list[Any]) -> list[Any]:
-    """Rates that are not finite make SciPy take a shorter step; an algebraic loop that is not solved ends the run."""
+    """Rates that are not finite make SciPy take a shorter step; an algebraic loop that is not
+    solved ends the run."""
     rates, residual, _ = results
     if np.isfinite(rates).all() and not residual <= equations.UNSOLVED:
         raise EslabonError("an algebraic loop could not be solved.")
     return [rates]
 
 
-# rk4 ------------------------------------------------------------------------------------------------------------------
+# rk4
+# ------------------------------------------------------------------------------------------------------------------
 
 
 def rk4_step(g: Graph, x: Any, row: Any) -> Any:

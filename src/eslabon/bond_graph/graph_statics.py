@@ -1,9 +1,10 @@
-"""Steady states: f(x, u, t) = 0 where E x' = f, in integral causality, for one set of inputs or many.
+"""Steady states: f(x, u, t) = 0 where E x' = f, in integral causality, for one set of inputs or
+many.
 
-`steady_state` finds them for given inputs; `inverse_statics` finds inputs that hold given states, such
-as joint positions. The search starts at the guess; where it is caught, it starts again elsewhere, and
-then follows the inputs from zero. What it finds may be one of a family: then the member nearest to the
-guess is given, and the directions of the family with it.
+`steady_state` finds them for given inputs; `inverse_statics` finds inputs that hold given states,
+such as joint positions. The search starts at the guess; where it is caught, it starts again
+elsewhere, and then follows the inputs from zero. What it finds may be one of a family: then the
+member nearest to the guess is given, and the directions of the family with it.
 """
 
 from __future__ import annotations
@@ -63,10 +64,11 @@ SETTINGS = SearchSettings()
 @displayed(line=True)
 @dataclass(frozen=True)
 class SteadyState:
-    """States x (..., n) and inputs u (..., nu) at rest; `energy` has the energy variables of all storages by name.
+    """States x (..., n) and inputs u (..., nu) at rest; `energy` has the energy variables of all
+    storages by name.
 
-    `family` (..., k, n) are the directions in which x may change and be at rest still, none (k = 0) of an isolated state;
-    rows are zero where a state of a batch has fewer.
+    `family` (..., k, n) are the directions in which x may change and be at rest still, none (k = 0)
+    of an isolated state; rows are zero where a state of a batch has fewer.
     """
 
     x: Floats
@@ -89,7 +91,8 @@ class SteadyState:
 def steady_state(
     g: Graph, u: ArrayLike | None = None, guess: ArrayLike | None = None, t: float = 0.0
 ) -> SteadyState:
-    """The state in which nothing changes under inputs, nearest to the guess where there is a family of them.
+    """The state in which nothing changes under inputs, nearest to the guess where there is a family
+    of them.
 
     Parameters
     ----------
@@ -191,7 +194,8 @@ Equations = tuple[Floats, Floats]  # what must vanish (lanes, rows), by unknowns
 
 @dataclass(frozen=True, eq=False)
 class _Statics:
-    """The equations f = 0 and X_held = asked in the unknowns x and the open inputs, lane by lane."""
+    """The equations f = 0 and X_held = asked in the unknowns x and the open inputs, lane by
+    lane."""
 
     g: Graph
     held: tuple[str, ...]
@@ -233,8 +237,8 @@ class _Statics:
         return rest, np.concatenate([by_states, by_inputs], axis=-1)
 
     def scales(self) -> Equations:
-        """Sizes of rows and columns, lane by lane, that make them comparable whatever their units are: of the derivatives at
-        the start and at some places around it."""
+        """Sizes of rows and columns, lane by lane, that make them comparable whatever their units
+        are: of the derivatives at the start and at some places around it."""
         rng = np.random.default_rng(0)
         largest: Floats = np.zeros((1, 1, 1))
         for size in (0.0, 0.1, 0.5, 1.0):
@@ -251,7 +255,8 @@ class _Statics:
         return rows, columns
 
     def solve(self) -> tuple[Floats, np.ndarray]:
-        """Unknowns and whether they are solutions: from the start, from others, and along the inputs from zero."""
+        """Unknowns and whether they are solutions: from the start, from others, and along the
+        inputs from zero."""
         scales = self.scales()
         y, good = self.descend(self.start, *scales)
         rng = np.random.default_rng(1)
@@ -340,7 +345,8 @@ class _Statics:
 
 @dataclass(frozen=True, eq=False)
 class _Scaled:
-    """The equations in unknowns and rows of comparable size, for the refinement; with `wanted` the nearest solution to it."""
+    """The equations in unknowns and rows of comparable size, for the refinement; with `wanted` the
+    nearest solution to it."""
 
     statics: _Statics
     rows: Floats

@@ -28,7 +28,8 @@ from eslabon.numerics.scalars import casadi
 @displayed(only=("preference", "key", "blocks", "algebraic_loops"))
 @dataclass(frozen=True, repr=False)
 class Structure:
-    """S, or J with derivative causality preferred, in blocks; `key` names what is in each key vector.
+    """S, or J with derivative causality preferred, in blocks; `key` names what is in each key
+    vector.
 
     >>> import eslabon as es
     >>> S = es.BondGraph.load("morales_puma").junction_structure()
@@ -82,7 +83,8 @@ class Structure:
         return made
 
     def at(self, x: ArrayLike, u: ArrayLike | None, block: str, t: ArrayLike = 0.0) -> Floats:
-        """A block's numbers at states (..., n) and inputs (..., nu) of the graph with integral causality."""
+        """A block's numbers at states (..., n) and inputs (..., nu) of the graph with integral
+        causality."""
         shape = self.casadi(block).shape
         arrays = state(self.graph, x), inputs(self.graph, u), finite(t, "t")
         if 0 in shape:
@@ -96,7 +98,8 @@ class Structure:
     def violations(
         self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0
     ) -> dict[str, float]:
-        """How far the blocks are from what conservation of power asks: skew-symmetry, and transposes with a minus sign.
+        """How far the blocks are from what conservation of power asks: skew-symmetry, and
+        transposes with a minus sign.
 
         Active bonds may violate it; nothing else does.
         """
@@ -117,7 +120,8 @@ class Structure:
         return made
 
     def _into(self, block: str) -> Floats:
-        """A column for the rows of a block: 1 where power is counted into an element, -1 for the heat that leaves a resistor."""
+        """A column for the rows of a block: 1 where power is counted into an element, -1 for the
+        heat that leaves a resistor."""
         rows = {**BLOCKS, **DERIVATIVE_BLOCKS}[block][0]
         if rows != "D_in":
             return np.ones(1)
@@ -127,18 +131,20 @@ class Structure:
     def fields(
         self, x: ArrayLike, u: ArrayLike | None = None, t: ArrayLike = 0.0
     ) -> dict[str, Floats]:
-        """F, Fd, L, E, M and Z1_rate at a state: z = F x, z_d = F_d x_d, D_out = L D_in, E = 1 - S14 F_d^-1 Z1 F and
-        M = (1 - L S22)^-1 L (Morales, 2.46, 2.47), of linear fields; derivatives of laws stand in for others.
+        """F, Fd, L, E, M and Z1_rate at a state: z = F x, z_d = F_d x_d, D_out = L D_in, E = 1 -
+        S14 F_d^-1 Z1 F and M = (1 - L S22)^-1 L (Morales, 2.46, 2.47), of linear fields;
+        derivatives of laws stand in for others.
 
-        With these E x' = (S11 + S12 M S21 + S14 F_d^-1 Z1_rate) F x + (S13 + S12 M S23) u (4.91, where Z1 is called S31).
+        With these E x' = (S11 + S12 M S21 + S14 F_d^-1 Z1_rate) F x + (S13 + S12 M S23) u (4.91,
+        where Z1 is called S31).
 
         >>> import eslabon as es
         >>> g = es.BondGraph("two", {"I": "Sf", "j": "0", "C1": "C: 2", "C2": "C: 3"}, ["I -> j -> C1", "j -> C2"])
         >>> g.junction_structure().fields([0.0], [0.0])["E"]           # 1 + C2 / C1
         array([[2.5]])
 
-        With derivative causality preferred: Ld, Md, A_star and B_star of z_d = A* x_d' + B* u (4.185-4.188), in the order of
-        key["zd"] and of the sources, key["u"].
+        With derivative causality preferred: Ld, Md, A_star and B_star of z_d = A* x_d' + B* u
+        (4.185-4.188), in the order of key["zd"] and of the sources, key["u"].
         """
         if self.preference == "derivative":
             made = value(self.graph, DERIVATIVE_FIELDS, x, u, t)

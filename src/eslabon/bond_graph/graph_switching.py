@@ -1,7 +1,8 @@
 """Graphs whose laws jump, such as friction mu*sign(f), with their choices as an input.
 
-Choices of the rates are frozen within a step, and change where a surface is reached; where both sides push back the state
-slides along it, with a mode between -1 and 1 (`compiler.switching`, `motion.simulation.mode_switches`).
+Choices of the rates are frozen within a step, and change where a surface is reached; where both
+sides push back the state slides along it, with a mode between -1 and 1 (`compiler.switching`,
+`motion.simulation.mode_switches`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ TRIES, NEWTON = 3, 20  # states on a surface; iterations to each
 
 
 def _rates_of(g: Graph) -> tuple[Any, list[Expression]] | None:
-    """The rates, efforts and flows as functions of x, u, t and free symbols; None where an algebraic loop is iterated."""
+    """The rates, efforts and flows as functions of x, u, t and free symbols; None where an
+    algebraic loop is iterated."""
     x, u, t = (
         casadi.SX.sym(name, size)
         for name, size in (("x", order(g)), ("u", len(input_names(g))), ("t", 1))
@@ -52,7 +54,8 @@ def choices_of(g: Graph) -> Switching | None:
 
 
 def _jumps(found: Switching) -> Iterator[bool]:
-    """Of each surface whether rates differ on its two sides: those of sign(e)*sqrt(abs(e)) do not."""
+    """Of each surface whether rates differ on its two sides: those of sign(e)*sqrt(abs(e)) do
+    not."""
     symbols = found.surfaces.sx_in()
     g = found.surfaces.call(symbols, True, False)[0]
     slopes = casadi.Function("slopes", symbols, [casadi.jacobian(g, symbols[0])])
@@ -66,7 +69,8 @@ def _jumps(found: Switching) -> Iterator[bool]:
 
 
 def _jump(found: Switching, slopes: Any, k: int, at: list[Floats]) -> float:
-    """How much rates differ across a surface at a state on it, near a given one, as a share of them."""
+    """How much rates differ across a surface at a state on it, near a given one, as a share of
+    them."""
     modes = found.choices(*at).full().ravel()
     for _ in range(NEWTON):
         slope = slopes(*at, modes).full()[k]
@@ -188,7 +192,8 @@ class SwitchedGraph:
 
 
 def frozen_variables(g: Graph, x: Floats, u: Floats, t: Floats, modes: Floats) -> BondVariables:
-    """Efforts and flows along a run with its modes: those of friction that holds are what it holds."""
+    """Efforts and flows along a run with its modes: those of friction that holds are what it
+    holds."""
     found = choices_of(g)
     assert found is not None
     e, f = evaluate(g, FROZEN_BOND_VARIABLES, size=found.size)(x, u, t, modes)

@@ -1,4 +1,5 @@
-"""From a formula of a graph to numbers: arguments looked at, inputs that are left out, parameters by name."""
+"""From a formula of a graph to numbers: arguments looked at, inputs that are left out, parameters
+by name."""
 
 from __future__ import annotations
 
@@ -94,9 +95,11 @@ def value(
     g: Graph, formula: Formula, x: ArrayLike, u: ArrayLike | None, t: ArrayLike,
     parameters: Mapping[str, ArrayLike] | None = None, input_rates: ArrayLike | None = None,
 ) -> Any:  # fmt: skip
-    """What a formula of states, inputs and the time says, perhaps where inputs change at some rates.
+    """What a formula of states, inputs and the time says, perhaps where inputs change at some
+    rates.
 
-    What was asked for before goes to native code at once, which looks at shapes and numbers by itself.
+    What was asked for before goes to native code at once, which looks at shapes and numbers by
+    itself.
     """
     if input_rates is not None:
         du = states(input_rates, "input_rates", len(input_names(g)), g.name, "inputs")

@@ -1,15 +1,17 @@
-"""The junction structure: every effort and flow as a linear combination of what the fields and sources give.
+"""The junction structure: every effort and flow as a linear combination of what the fields and
+sources give.
 
     [x'  ]   [S11 S12 S13 S14] [z    ]
     [D_in] = [S21 S22 S23 S24] [D_out]          (Morales, 2.37-2.39, 4.184)
     [z_d ]   [Z1  Z2  Z3  Z4 ] [u    ]
     [y   ]   [S31 S32 S33 S34] [x_d' ]
 
-x are the energy variables in integral causality, z the co-energy variables; those in derivative causality have an index d;
-D are the power variables of resistors, u the sources, y the detectors. Without active bonds power is conserved, so that S11,
-S22 and Z4 are skew-symmetric and S12 = -S21^T, S14 = -Z1^T. The moduli in the entries are symbols: of parameters, the time,
-and variables of the graph. With derivative causality preferred the same blocks are called J: J11 = Z4, J12 = Z2, J13 = Z3,
-J21 = S24, J22 = S22, J23 = S23.
+x are the energy variables in integral causality, z the co-energy variables; those in derivative
+causality have an index d; D are the power variables of resistors, u the sources, y the detectors.
+Without active bonds power is conserved, so that S11, S22 and Z4 are skew-symmetric and S12 =
+-S21^T, S14 = -Z1^T. The moduli in the entries are symbols: of parameters, the time, and variables
+of the graph. With derivative causality preferred the same blocks are called J: J11 = Z4, J12 = Z2,
+J13 = Z3, J21 = S24, J22 = S22, J23 = S23.
 """
 
 from __future__ import annotations
@@ -47,8 +49,8 @@ DERIVATIVE_BLOCKS = {
 class JunctionStructure:
     """The matrix of the junction structure in blocks; `key` has the names in each key vector.
 
-    `symbols` are those of the parameters and variables in the entries. `rows` has every bond variable in terms of the
-    columns.
+    `symbols` are those of the parameters and variables in the entries. `rows` has every bond
+    variable in terms of the columns.
     """
 
     causality: Causality
@@ -102,7 +104,8 @@ class JunctionStructure:
 
 
 def ordered_loops(S22: Expression, units: list[list[int]]) -> list[list[int]]:
-    """Places of D_in that depend on one another, in an order in which each depends on those before."""
+    """Places of D_in that depend on one another, in an order in which each depends on those
+    before."""
     order: nx.DiGraph[int] = nx.DiGraph()
     order.add_nodes_from(range(len(units)))
     unit_of = {k: i for i, unit in enumerate(units) for k in unit}
@@ -116,7 +119,8 @@ def ordered_loops(S22: Expression, units: list[list[int]]) -> list[list[int]]:
 
 
 def junction_structure(g: Graph, preference: str = "integral") -> JunctionStructure:
-    """The junction structure of a graph with causality assigned; the same for all values of parameters."""
+    """The junction structure of a graph with causality assigned; the same for all values of
+    parameters."""
     return _derived(g, preference)
 
 
@@ -197,7 +201,8 @@ class Derivation:
     # -- what each variable is made of --------------------------------------------------------------------------
 
     def _rows(self, width: int) -> dict[Variable, Expression]:
-        """Every bond variable in terms of the columns; loops in the junction structure itself are solved."""
+        """Every bond variable in terms of the columns; loops in the junction structure itself are
+        solved."""
         rows: dict[Variable, Expression] = {}
         for variable, place in self.given.items():
             rows[variable] = casadi.SX(1, width)
@@ -222,7 +227,8 @@ class Derivation:
         return {v: [*found.get(v, ())] for v in variables if v not in self.given}
 
     def relations(self, fields: bool = False) -> Iterator[tuple[Element, Relation]]:
-        """The relations of all junctions, transformers and gyrators, or also of fields and modulated sources."""
+        """The relations of all junctions, transformers and gyrators, or also of fields and
+        modulated sources."""
         for x in self.g.elements.values():
             if x.conducts or fields:
                 for r in x.rules.relations(x, self.g.ports[x.name], self.causality, self.read):

@@ -1,9 +1,11 @@
-"""The linearized bond graph (Morales, procedure 5.1), exact for every law and modulus, dependent storages included.
+"""The linearized bond graph (Morales, procedure 5.1), exact for every law and modulus, dependent
+storages included.
 
-Moduli and laws take their nominal values and slopes. What a modulus m that varies adds to an effort, de_a = m de_b + e_b dm,
-comes from a source beside the element, modulated by the deviations of what m depends on: the nominal source and the copy of
-the path in the procedure, in one. In the same way a storage in derivative causality answers with d(J dx)/dt + (dJ/dt) dx, where
-J = dx_d/dx: the second term vanishes at a steady state, and otherwise comes from a source too.
+Moduli and laws take their nominal values and slopes. What a modulus m that varies adds to an
+effort, de_a = m de_b + e_b dm, comes from a source beside the element, modulated by the deviations
+of what m depends on: the nominal source and the copy of the path in the procedure, in one. In the
+same way a storage in derivative causality answers with d(J dx)/dt + (dJ/dt) dx, where J = dx_d/dx:
+the second term vanishes at a steady state, and otherwise comes from a source too.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ Terms = dict[str, float]  # what is added to an effort or a flow: factors of the
 
 
 class Key(NamedTuple):
-    """Which coefficient: the nominal value of an element's entry, or its slope by its own variable or by another one."""
+    """Which coefficient: the nominal value of an element's entry, or its slope by its own variable
+    or by another one."""
 
     element: str
     row: int
@@ -60,8 +63,8 @@ def keys(g: Graph) -> tuple[Key, ...]:
 
 
 def coefficients(g: Graph, x: Expression, u: Expression, t: Expression) -> Expression:
-    """Their values at a state, in the order of `keys`, and after them d/dx (dx_d/dx x' + dx_d/dt), row by row, and the same of the
-    flows that residual sinks hold."""
+    """Their values at a state, in the order of `keys`, and after them d/dx (dx_d/dx x' + dx_d/dt),
+    row by row, and the same of the flows that residual sinks hold."""
     e = Evaluation.of_state(g, x, u, t)
     made = e.filled(stacked([value for _, value in _coefficients(g.nominal)]))
     held = stacked([e.variable((g.ports[s.name][0].bond.name, "f")) for s in sinks(g)])
@@ -94,7 +97,8 @@ COEFFICIENTS = Formula(
 )
 
 
-# What varies ---------------------------------------------------------------------------------------------------------
+# What varies
+# ---------------------------------------------------------------------------------------------------------
 
 
 def _names(g: Graph, item: Any) -> list[str]:
@@ -141,7 +145,8 @@ def _coefficients(g: Graph) -> Iterator[tuple[Key, Expression]]:
                         yield Key(x.name, i, j, name), casadi.jacobian(made, symbol(name))
 
 
-# The graph -----------------------------------------------------------------------------------------------------------
+# The graph
+# -----------------------------------------------------------------------------------------------------------
 
 
 def linear_description(
@@ -223,7 +228,8 @@ class _Linear:
         self.made.elements[x.name] = replace(x, energy=held)
 
     def _heat(self, x: Element) -> None:
-        """A resistor, and beside it a source of the heat that is added: e df + f de, over the temperature if it is entropy."""
+        """A resistor, and beside it a source of the heat that is added: e df + f de, over the
+        temperature if it is entropy."""
         *resisted, heat = self.g.ports[x.name]
         over = self.e[heat.bond.name] if x.rules.conserves(x) else 1.0
         terms: Terms = {}
@@ -240,8 +246,8 @@ class _Linear:
         ]
 
     def _modulated(self, x: Element) -> None:
-        """Constant moduli, and what their variation adds: f_out = M f_in, e_in = M^T e_out; of gyrators e_out = M f_in,
-        e_in = M^T f_out; of resistors e = R f."""
+        """Constant moduli, and what their variation adds: f_out = M f_in, e_in = M^T e_out; of
+        gyrators e_out = M f_in, e_in = M^T f_out; of resistors e = R f."""
         rows, columns = x.shape
         nominal = tuple(
             tuple(self.at[Key(x.name, i, j)] for j in range(columns)) for i in range(rows)
@@ -263,7 +269,8 @@ class _Linear:
             self._beside(port, "e", _sum(back))
 
     def _beside(self, port: Port, letter: str, terms: Terms) -> None:
-        """Add terms to the effort or the flow at a port: a junction before the element, with a modulated source."""
+        """Add terms to the effort or the flow at a port: a junction before the element, with a
+        modulated source."""
         value, bond = _combination(terms), port.bond
         unheard = port.into and bond.signal == ("flow" if letter == "e" else "effort")
         if not isinstance(value, ParameterExpression) or unheard:

@@ -1,9 +1,10 @@
 """The whole bond graph of a mechanism: the tree of `bonds.rigid_bodies`, and all that acts on it.
 
-Actuators are inputs on their joints' 1-junctions, or drives: graphs with a port, such as a motor with its amplifier or a cylinder
-with its valve. Motors' inertias stand behind their gears, friction is a resistor, a spring between points a compliance whose
-displacement is its length. A loop is a transformer from the twists of two bodies to what the cut joint holds, which a residual
-sink keeps at zero: its effort is the multiplier, the force of the joint.
+Actuators are inputs on their joints' 1-junctions, or drives: graphs with a port, such as a motor
+with its amplifier or a cylinder with its valve. Motors' inertias stand behind their gears, friction
+is a resistor, a spring between points a compliance whose displacement is its length. A loop is a
+transformer from the twists of two bodies to what the cut joint holds, which a residual sink keeps
+at zero: its effort is the multiplier, the force of the joint.
 """
 
 from __future__ import annotations
@@ -150,7 +151,8 @@ class MechanismDrawing(TreeDrawing):
         return p + R @ casadi.vertcat(*end.at.position)
 
     def _wrench(self, place: int, wrench: Wrench) -> None:
-        """Sources of a moment and a force, or inputs, on the twist of a body's point in the axes of the wrench."""
+        """Sources of a moment and a force, or inputs, on the twist of a body's point in the axes of
+        the wrench."""
         described, name = self.described.wrenches[place], identifier(wrench.name)
         R = self.placed[wrench.body][0] if wrench.axes == GROUND else casadi.SX.eye(3)
         rows = casadi.blockcat(
@@ -211,7 +213,8 @@ class MechanismDrawing(TreeDrawing):
         self.two_port("MTF", f"ratio_{identifier(c.name)}", into, modulus, [sink])
 
     def _sink(self, name: str, varying: Expression) -> str:
-        """Where a row is held at zero; one that varies in time has a source of its own rate before it."""
+        """Where a row is held at zero; one that varies in time has a source of its own rate before
+        it."""
         sink = self.element(name, "rSe")
         if not casadi.sparsify(varying).nnz():
             return sink

@@ -38,8 +38,9 @@ NEAR = 1e-2  # of the usual spread of the constraints' singular values
 class MechanismGraph(BondGraph):
     """A mechanism as a bond graph; `mechanism` is the one it was drawn from.
 
-    Its states are the velocities `v_...`, then momenta of drives, then the coordinates `q_...`, lengths of springs, and
-    displacements of drives. Its inputs are the actuators' forces `e_...` and what drives and wrenches leave open.
+    Its states are the velocities `v_...`, then momenta of drives, then the coordinates `q_...`,
+    lengths of springs, and displacements of drives. Its inputs are the actuators' forces `e_...`
+    and what drives and wrenches leave open.
 
     >>> import eslabon as es
     >>> graph = es.load("elbow").bond_graph()
@@ -80,8 +81,8 @@ class MechanismGraph(BondGraph):
         return made
 
     def state(self, q: ArrayLike, v: ArrayLike | None = None, **others: ArrayLike) -> Floats:
-        """States `(..., n)` of coordinates and velocities; v = None is rest. Other states, by name, are zero unless given, but
-        the lengths of springs, which follow from q.
+        """States `(..., n)` of coordinates and velocities; v = None is rest. Other states, by name,
+        are zero unless given, but the lengths of springs, which follow from q.
 
         >>> import eslabon as es
         >>> g = es.load("elbow").bond_graph()
@@ -158,10 +159,12 @@ class MechanismGraph(BondGraph):
     def simulate(
         self, x0: ArrayLike | None, t: ArrayLike, inputs: Any = None, **options: Any
     ) -> Response:
-        """Integrate the state equations as any graph's; x0 = None starts at rest in the mechanism's home.
+        """Integrate the state equations as any graph's; x0 = None starts at rest in the mechanism's
+        home.
 
-        Loops are held by multipliers and not projected: a run that leaves them by more than 1e-5 is refused, and one that comes
-        near a singular configuration, which `Mechanism.simulate` can pass, is warned of.
+        Loops are held by multipliers and not projected: a run that leaves them by more than 1e-5 is
+        refused, and one that comes near a singular configuration, which `Mechanism.simulate` can
+        pass, is warned of.
         """
         start = (
             self.state(self.mechanism.home())

@@ -1,7 +1,9 @@
-"""State equations in the form of robots: M(q) f' + B(q) [f_j f_k] + C(q) [f_j^2] + D(q) f + G(q) = Q(q) u (Morales, 4.25, 4.107).
+"""State equations in the form of robots: M(q) f' + B(q) [f_j f_k] + C(q) [f_j^2] + D(q) f + G(q) =
+Q(q) u (Morales, 4.25, 4.107).
 
-f are the flows of the inertias in integral causality and q the displacements. With E x' = forces, M = E_pp F_p^-1 (4.161); the
-rest is a polynomial of second degree in the flows, whose coefficients B, C, D and G are.
+f are the flows of the inertias in integral causality and q the displacements. With E x' = forces, M
+= E_pp F_p^-1 (4.161); the rest is a polynomial of second degree in the flows, whose coefficients B,
+C, D and G are.
 """
 
 from __future__ import annotations
@@ -111,7 +113,8 @@ def _motion(
 
 
 def _require_constant(g: Graph, matrix: Expression, f: Expression) -> None:
-    """Refuse what is no polynomial of second degree in the flows and first in the inputs: looked at for two samples of them."""
+    """Refuse what is no polynomial of second degree in the flows and first in the inputs: looked at
+    for two samples of them."""
     if not casadi.depends_on(matrix, f):
         return
     rng = np.random.default_rng(0)

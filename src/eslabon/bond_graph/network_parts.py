@@ -1,8 +1,9 @@
 """Graphs drawn from lists of parts, step by step (Morales, 2.7.1), then simplified.
 
-Mechanical: a 1-junction for each velocity, parts on 0-junctions between them, inertias on their own velocity. Otherwise: a
-0-junction for each effort, parts on 1-junctions between them. The junction of the reference goes with all its bonds; what
-is left with two bonds in a row is one bond, and junctions of one kind side by side are one junction.
+Mechanical: a 1-junction for each velocity, parts on 0-junctions between them, inertias on their own
+velocity. Otherwise: a 0-junction for each effort, parts on 1-junctions between them. The junction
+of the reference goes with all its bonds; what is left with two bonds in a row is one bond, and
+junctions of one kind side by side are one junction.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def from_efforts(
 
 @dataclass
 class _Drawing:
-    """Elements, junctions and bonds as they are drawn; `node` is the kind of junction that stands for a velocity or effort."""
+    """Elements, junctions and bonds as they are drawn; `node` is the kind of junction that stands
+    for a velocity or effort."""
 
     name: str
     parts: Mapping[str, Any]
@@ -156,7 +158,8 @@ class _Drawing:
         self.bonds = [b for b in self.bonds if self.reference not in b]
 
     def _simplify(self) -> None:
-        """Until nothing changes: two bonds in a row are one, and junctions of one kind side by side are one."""
+        """Until nothing changes: two bonds in a row are one, and junctions of one kind side by side
+        are one."""
         while self._shortened() or self._merged():
             pass
         for junction in [j for j in self.junctions if not any(j in b for b in self.bonds)]:

@@ -1,9 +1,8 @@
 """Elements and bonds as people write them: short texts or tables, in code and in files alike.
 
-"Se", "1", "I: L", "MTF: sin(q3)"                              an element: its kind and its value
-{"kind": "C", "law": "k*q + k3*q**3", "state": "x"}            the same with more words
-"V -> series -> L"                                             bonds with half arrows, one after another
-"platform => lift"                                             an active bond
+"Se", "1", "I: L", "MTF: sin(q3)" an element: its kind and its value {"kind": "C", "law": "k*q +
+k3*q**3", "state": "x"} the same with more words "V -> series -> L" bonds with half arrows, one
+after another "platform => lift" an active bond
 """
 
 from __future__ import annotations
@@ -113,7 +112,8 @@ def domains_of(domains: Mapping[str, Any]) -> dict[str, str]:
 def element(
     name: str, written: Any, domain: str = "", definitions: dict[str, Number] | None = None
 ) -> Element:
-    """One element; what a Python function needs besides its expression goes among the definitions."""
+    """One element; what a Python function needs besides its expression goes among the
+    definitions."""
     if not isinstance(name, str) or not name or ARROWS.search(name) or name != name.strip():
         raise ModelError(
             f"an element needs a name without arrows and blanks at its ends; it is {format_value(name)}."
@@ -249,7 +249,8 @@ def traced(function: Callable[[Any], Any], name: str, letter: str, chain: Defini
         ) from error
 
 
-# Bonds ---------------------------------------------------------------------------------------------------------------
+# Bonds
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def bonds_of(written: Iterable[str] | Mapping[str, Any]) -> tuple[Bond, ...]:

@@ -1,8 +1,10 @@
-"""A Luenberger observer as a bond graph (Morales, procedure 5.2): a copy of the plant, corrected by what the two measure.
+"""A Luenberger observer as a bond graph (Morales, procedure 5.2): a copy of the plant, corrected by
+what the two measure.
 
-For each output a comparator, a 0-junction of flows or a 1-junction of efforts, has modulated sources of the plant's output and
-of the copy's, and hands their difference to a junction with as many active bonds as states are corrected. Each leads through
-a gyrator or a transformer, whose modulus is the gain, to the bond of a storage of the copy: efforts to inertias, flows to
+For each output a comparator, a 0-junction of flows or a 1-junction of efforts, has modulated
+sources of the plant's output and of the copy's, and hands their difference to a junction with as
+many active bonds as states are corrected. Each leads through a gyrator or a transformer, whose
+modulus is the gain, to the bond of a storage of the copy: efforts to inertias, flows to
 compliances.
 """
 
@@ -22,7 +24,8 @@ from eslabon.model.parameter_expressions import parameter, rename_parameters
 
 
 def hat(g: Graph) -> str:
-    """What the names in the copy end with: "_hat", or with a number where the graph is one with an observer itself."""
+    """What the names in the copy end with: "_hat", or with a number where the graph is one with an
+    observer itself."""
     taken = {*g.elements, *g.bonds, *g.signals}
     ending, k = "_hat", 2
     while any(f"{name}{ending}" in taken for name in taken):
@@ -31,7 +34,8 @@ def hat(g: Graph) -> str:
 
 
 def observer_description(g: Graph, gains: np.ndarray) -> Description:
-    """The plant, its copy and the correction; `gains` are those at the ports of the storages, (states, outputs)."""
+    """The plant, its copy and the correction; `gains` are those at the ports of the storages,
+    (states, outputs)."""
     made, ending = Rewriting(g), hat(g)
     _copy(g, made, ending)
     places: dict[str, str] = {}  # a junction at the bond of each storage that is corrected
@@ -78,7 +82,8 @@ def _copy(g: Graph, made: Rewriting, ending: str) -> None:
 
 
 def _comparator(g: Graph, made: Rewriting, detector: Element, ending: str) -> str:
-    """The difference of what the plant's detector and the copy's measure, at a junction where it is common."""
+    """The difference of what the plant's detector and the copy's measure, at a junction where it is
+    common."""
     bond, letter = g.ports[detector.name][0].bond, detector.imposes[0]
     compare, common, source = ("0", "1", "MSf") if letter == "f" else ("1", "0", "MSe")
     estimate = replace(bond, name=f"{bond.name}{ending}")
@@ -97,7 +102,8 @@ def _comparator(g: Graph, made: Rewriting, detector: Element, ending: str) -> st
 def _correction(
     made: Rewriting, spread: str, place: str, s: Storage, detector: Element, gain: float
 ) -> None:
-    """A transformer where the output is of the kind that changes the state, else a gyrator (procedure 5.2, step 7)."""
+    """A transformer where the output is of the kind that changes the state, else a gyrator
+    (procedure 5.2, step 7)."""
     flow = detector.imposes == "flow"
     kind = "TF" if detector.imposes[0] == s.letters[0] else "GY"
     name = free_name(f"H_{s.name}_{_word(detector)}", made.parameters)

@@ -1,4 +1,5 @@
-"""Luenberger observers as bond graphs (Morales, procedure 5.2): plant and observer in one graph that simulates."""
+"""Luenberger observers as bond graphs (Morales, procedure 5.2): plant and observer in one graph
+that simulates."""
 
 from __future__ import annotations
 
@@ -35,8 +36,8 @@ class ObserverGraph:
     ----------
     graph : a bond graph; the estimate of the state p2 is its state p2_hat.
     gains : L of x_hat' = ... + L (y - y_hat), (states, outputs).
-    port_gains : the moduli, E L: what acts at the storages' bonds; the same where no storages depend on others. They are the
-        parameters H_p2_y, ... of the graph.
+    port_gains : the moduli, E L: what acts at the storages' bonds; the same where no storages
+        depend on others. They are the parameters H_p2_y, ... of the graph.
     poles : of the error, A - L C of the linear model.
     plant : the graph that is observed.
     """
@@ -63,7 +64,8 @@ class ObserverGraph:
         return tuple(f"{name}{hat(self.plant)}" for name in self.states)
 
     def start(self, x: ArrayLike | None = None, estimate: ArrayLike | None = None) -> Floats:
-        """The state of the graph for one of the plant and an estimate, (..., n) each; zero where they are left out."""
+        """The state of the graph for one of the plant and an estimate, (..., n) each; zero where
+        they are left out."""
         n = order(self.plant)
         real, guess = (
             np.zeros(n) if a is None else states(a, what, n, self.plant.name, "states")
@@ -92,7 +94,8 @@ class ObserverGraph:
         inputs: Any = None,
         **options: Any,
     ) -> Response:
-        """Run plant and observer together from a state and an estimate; options are those of `BondGraph.simulate`."""
+        """Run plant and observer together from a state and an estimate; options are those of
+        `BondGraph.simulate`."""
         return simulate(self.graph, self.start(x, estimate), t, inputs, **options)
 
     def errors(self, run: Response) -> Floats:
@@ -122,8 +125,9 @@ def observer_graph(
 ) -> ObserverGraph:
     """A Luenberger observer of a graph with detectors.
 
-    Of a graph that is not linear the copy is not linear either, and the gains are those of its linear model at a state; for
-    the observer of the linear model itself take `g.linearized_graph(x, u).observer_graph(poles)`.
+    Of a graph that is not linear the copy is not linear either, and the gains are those of its
+    linear model at a state; for the observer of the linear model itself take `g.linearized_graph(x,
+    u).observer_graph(poles)`.
 
     Parameters
     ----------

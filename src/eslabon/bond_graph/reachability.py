@@ -1,4 +1,5 @@
-"""Controllability and observability by causal paths and causality, beside Kalman's ranks at a state."""
+"""Controllability and observability by causal paths and causality, beside Kalman's ranks at a
+state."""
 
 from __future__ import annotations
 
@@ -44,15 +45,19 @@ from eslabon.systems.linear.ranks import observability as kalman_observability
 @displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class StructuralRank:
-    """The structural rank of A of a graph of order n: n - t, where t storages stay in integral causality.
+    """The structural rank of A of a graph of order n: n - t, where t storages stay in integral
+    causality.
 
-    n minus the rank eigenvalues of A are zero, whatever the parameters (Morales, theorem 5.1; undamped oscillations are not seen).
+    n minus the rank eigenvalues of A are zero, whatever the parameters (Morales, theorem 5.1;
+    undamped oscillations are not seen).
 
     Attributes
     ----------
-    order : the number of states; with residual sinks that of motions, velocities and changes of coordinates, which they leave.
+    order : the number of states; with residual sinks that of motions, velocities and changes of
+        coordinates, which they leave.
     causal_rank : n - t; with residual sinks the rank of A at states drawn at random.
-    structure_rank : the rank of [S11 S12], which is less where junctions form meshes that cancel what goes round them.
+    structure_rank : the rank of [S11 S12], which is less where junctions form meshes that cancel
+        what goes round them.
     staying : the energy variables of the t storages.
     """
 
@@ -80,21 +85,24 @@ class StructuralRank:
 @displayed
 @dataclass(frozen=True, eq=False, repr=False)
 class Reachability:
-    """Whether inputs reach all states of a graph, or outputs show them: by structure, and at a state by Kalman's rank.
+    """Whether inputs reach all states of a graph, or outputs show them: by structure, and at a
+    state by Kalman's rank.
 
     Attributes
     ----------
     kind : "controllable" or "observable".
-    order : the number of states; with residual sinks that of motions, velocities and changes of coordinates, which they leave.
-    causal_rank : the structural rank of [A B], or of [A; C], by causality: n - t (Morales, definitions 5.4 and 5.5); with
-        residual sinks Kalman's rank at states drawn at random.
-    structure_rank : the rank of [S11 S12 S13], or of [S11; S21; S31] (observations 5.2 and 5.3), which is less where junctions form
-        meshes that cancel what goes round them.
+    order : the number of states; with residual sinks that of motions, velocities and changes of
+        coordinates, which they leave.
+    causal_rank : the structural rank of [A B], or of [A; C], by causality: n - t (Morales,
+        definitions 5.4 and 5.5); with residual sinks Kalman's rank at states drawn at random.
+    structure_rank : the rank of [S11 S12 S13], or of [S11; S21; S31] (observations 5.2 and 5.3),
+        which is less where junctions form meshes that cancel what goes round them.
     staying : the energy variables of the t storages that keep integral causality.
     dualized : the sources or detectors that are dualised.
-    paths : for each state the shortest causal path from an input, or to a detector; None where there is none. Paths through
-        residual sinks have no gain of their own and are left out.
-    kalman : `eslabon.control.KalmanRank` of the linear model at the state that was given, else None.
+    paths : for each state the shortest causal path from an input, or to a detector; None where
+        there is none. Paths through residual sinks have no gain of their own and are left out.
+    kalman : `eslabon.control.KalmanRank` of the linear model at the state that was given, else
+        None.
     vanishing : states whose every path has a modulus that is zero at this state.
     apart : with residual sinks the states that depend on no input, or on which no output depends.
     """
@@ -123,7 +131,8 @@ class Reachability:
 
     @property
     def structural(self) -> bool:
-        """Whether it holds for almost all parameters and moduli: all states connected, and full rank (theorems 5.4, 5.5)."""
+        """Whether it holds for almost all parameters and moduli: all states connected, and full
+        rank (theorems 5.4, 5.5)."""
         return not self.unconnected and self.rank == self.order
 
     @property
@@ -167,13 +176,16 @@ def structural_rank(g: Graph) -> StructuralRank:
 def controllability(
     g: Graph, x: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
 ) -> Reachability:  # fmt: skip
-    """Whether the inputs reach all states: by structure, and if a state is given by Kalman's rank there.
+    """Whether the inputs reach all states: by structure, and if a state is given by Kalman's rank
+    there.
 
-    A `SingularityWarning` tells where the two disagree, such as at rest, where gyrators modulated by momenta vanish.
+    A `SingularityWarning` tells where the two disagree, such as at rest, where gyrators modulated
+    by momenta vanish.
 
     Parameters
     ----------
-    x, u, t : the state, inputs (zero if left out) and time of the linear model; without x structure alone.
+    x, u, t : the state, inputs (zero if left out) and time of the linear model; without x structure
+        alone.
 
     >>> import eslabon as es
     >>> puma = es.BondGraph.load("morales_puma")
@@ -192,7 +204,8 @@ def controllability(
 def observability(
     g: Graph, x: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
 ) -> Reachability:  # fmt: skip
-    """Whether the detectors show all states: by structure, and if a state is given by Kalman's rank there.
+    """Whether the detectors show all states: by structure, and if a state is given by Kalman's rank
+    there.
 
     Parameters
     ----------
@@ -252,7 +265,8 @@ def _warned(made: Reachability) -> Reachability:
 def _generic(
     g: Graph, kind: str, x: ArrayLike | None, u: ArrayLike | None, t: float
 ) -> Reachability:
-    """With residual sinks: Kalman's rank on the motions that they leave, at states drawn at random."""
+    """With residual sinks: Kalman's rank on the motions that they leave, at states drawn at
+    random."""
     kalman = kalman_controllability if kind == "controllable" else kalman_observability
     generic = best([kalman(m.system) for m in generic_motions(g)])
     here: KalmanRank | None = None

@@ -1,15 +1,18 @@
-"""Rigid bodies on a tree of joints as a bond graph (Morales, 4.2; Karnopp, Margolis and Rosenberg, 9).
+"""Rigid bodies on a tree of joints as a bond graph (Morales, 4.2; Karnopp, Margolis and Rosenberg,
+9).
 
-Each body has 1-junctions for the components of its twist in its own axes, an inertia field on them, and the two rings of
-Euler's junction structure: three gyrators between the angular velocities, whose moduli are the components of the angular
-momentum h, and a multiport gyrator from the angular to the linear velocities, modulated by the momentum p:
+Each body has 1-junctions for the components of its twist in its own axes, an inertia field on them,
+and the two rings of Euler's junction structure: three gyrators between the angular velocities,
+whose moduli are the components of the angular momentum h, and a multiport gyrator from the angular
+to the linear velocities, modulated by the momentum p:
 
     h' = moment - w x h - v x p,    p' = force - w x p.
 
-A joint is a multiport transformer, V = X(q) V_parent + S(q) v, modulated by its own coordinates. Its velocities v are flows of
-residual sinks: states without an inertia of their own, since all inertias depend on them. Its coordinates are displacements
-on compliances that are infinite unless the joint has a spring; quaternions get their rates by a transformer. What cannot move is
-left out, so that the graph of a planar mechanism is planar.
+A joint is a multiport transformer, V = X(q) V_parent + S(q) v, modulated by its own coordinates.
+Its velocities v are flows of residual sinks: states without an inertia of their own, since all
+inertias depend on them. Its coordinates are displacements on compliances that are infinite unless
+the joint has a spring; quaternions get their rates by a transformer. What cannot move is left out,
+so that the graph of a planar mechanism is planar.
 """
 
 from __future__ import annotations
@@ -53,7 +56,8 @@ def speed_names(m: Model) -> list[str]:
 
 
 def _unique(names: Iterable[str]) -> list[str]:
-    """The names, those that repeat with underscores behind them: `a-b` and `a.b` are one identifier."""
+    """The names, those that repeat with underscores behind them: `a-b` and `a.b` are one
+    identifier."""
     made: list[str] = []
     for name in names:
         while name in made:
@@ -63,7 +67,8 @@ def _unique(names: Iterable[str]) -> list[str]:
 
 
 class TreeDrawing(Drawing):
-    """The graph of a mechanism's tree. `ends` are bodies that something besides their own mass acts on."""
+    """The graph of a mechanism's tree. `ends` are bodies that something besides their own mass acts
+    on."""
 
     def __init__(self, m: Model, ends: Iterable[str] = (), gravity: str = "sources") -> None:
         super().__init__(m.name, m.description.parameters)
@@ -100,7 +105,8 @@ class TreeDrawing(Drawing):
     # -- joints -------------------------------------------------------------------------------------------------
 
     def _velocities(self, place: int, joint: Joint) -> None:
-        """The velocities of a joint with the sinks that make them states, and the coordinates they change."""
+        """The velocities of a joint with the sinks that make them states, and the coordinates they
+        change."""
         speeds = speed_names(self.plain)[self.plain.velocities[joint.name]]
         places = displacement_names(self.plain)[self.plain.coordinates[joint.name]]
         made = self.joint_junctions[joint.name] = []
@@ -127,7 +133,8 @@ class TreeDrawing(Drawing):
             self.two_port("MTF", f"rates_{identifier(joint.name)}", made, rates, compliances)
 
     def spring_laws(self, place: int, joint: Joint) -> list[Number]:
-        """What a joint's springs oppose to its coordinates: nothing, as long as rigid bodies alone are drawn."""
+        """What a joint's springs oppose to its coordinates: nothing, as long as rigid bodies alone
+        are drawn."""
         return [0.0] * joint.nq
 
     def _joint(self, joint: Joint) -> None:
@@ -228,7 +235,8 @@ class TreeDrawing(Drawing):
         return {body: symbolic_transform(pose) for body, pose in placements(self.m, self.q).items()}
 
     def _weight(self, place: int, body: Body) -> None:
-        """A source for each direction in which gravity pulls, on the velocity of the centre of mass in it."""
+        """A source for each direction in which gravity pulls, on the velocity of the centre of mass
+        in it."""
         told, g = self.plain.description.bodies[place], self.plain.description.gravity
         if isinstance(body.mass, float) and body.mass == 0.0:
             return
@@ -237,7 +245,8 @@ class TreeDrawing(Drawing):
         self.act({body.name: rows}, names, [told.mass * g[k] for k in self.pulled], "fall_")
 
     def _platform(self) -> None:
-        """A ground that accelerates against gravity: a source of the velocity -g t (Morales, 4.39-4.45)."""
+        """A ground that accelerates against gravity: a source of the velocity -g t (Morales,
+        4.39-4.45)."""
         self.moving[GROUND] = [k + 3 for k in self.pulled]
         for k in self.pulled:
             junction = self.element(f"ground_v{'xyz'[k]}", "1", domain="translation")
@@ -250,13 +259,15 @@ class TreeDrawing(Drawing):
     # -- what acts on bodies ------------------------------------------------------------------------------------
 
     def point_velocity(self, body: str, at: Sequence[Any]) -> Expression:
-        """The 3 x 6 matrix from a body's twist to the velocity of one of its points in the ground's axes."""
+        """The 3 x 6 matrix from a body's twist to the velocity of one of its points in the ground's
+        axes."""
         R = self.placed[body][0]
         c = casadi.vertcat(*at)
         return casadi.sparsify(casadi.horzcat(-R @ skew(casadi.SX(c)), R))
 
     def seen(self, name: str, rows: Mapping[str, Expression], out: Sequence[str]) -> list[str]:
-        """Elements bonded to what matrices make of bodies' twists, a row for each; those that are bonded come back."""
+        """Elements bonded to what matrices make of bodies' twists, a row for each; those that are
+        bonded come back."""
         into = [self.junctions[body, k] for body in rows for k in self.moving[body]]
         return self.two_port("MTF", name, into, self._whole(rows), out)
 
@@ -286,7 +297,8 @@ class TreeDrawing(Drawing):
             self.bond(source, place, names[i] if efforts[i] is None else "")
 
     def wrench(self, body: str) -> list[int]:
-        """Inputs for the components of a wrench on a body, in its own axes about its own origin: those that it can move in."""
+        """Inputs for the components of a wrench on a body, in its own axes about its own origin:
+        those that it can move in."""
         for k in self.moving[body]:
             self.bond(
                 self.element(f"wrench_{identifier(body)}_{COMPONENTS[k]}", "Se"),

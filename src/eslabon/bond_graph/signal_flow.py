@@ -1,9 +1,11 @@
-"""Who causes what: efforts and flows as the nodes of a signal flow graph, and the causal paths and loops in it.
+"""Who causes what: efforts and flows as the nodes of a signal flow graph, and the causal paths and
+loops in it.
 
-An edge leads from a variable to one that follows from it: at a junction, across a transformer or a gyrator, or through a
-resistor, a storage or a modulated source. Its gain is a factor, in the symbols of parameters and of the graph's variables,
-times a power of the Laplace variable s: -1 through a storage in integral causality, +1 through one in derivative causality.
-Laws that are not linear enter by their slopes. (Morales, 5.2; Mason, 1956.)
+An edge leads from a variable to one that follows from it: at a junction, across a transformer or a
+gyrator, or through a resistor, a storage or a modulated source. Its gain is a factor, in the
+symbols of parameters and of the graph's variables, times a power of the Laplace variable s: -1
+through a storage in integral causality, +1 through one in derivative causality. Laws that are not
+linear enter by their slopes. (Morales, 5.2; Mason, 1956.)
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ class Step(NamedTuple):
 
 
 class Route(NamedTuple):
-    """A causal path: its variables, and the steps between them. That of a loop comes back to its first variable."""
+    """A causal path: its variables, and the steps between them. That of a loop comes back to its
+    first variable."""
 
     variables: tuple[Variable, ...]
     steps: tuple[Step, ...]
@@ -74,7 +77,8 @@ def signal_flow(g: Graph, preference: str = "integral") -> Flow:
     return flow
 
 
-# Paths ---------------------------------------------------------------------------------------------------------------
+# Paths
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def outputs_of(g: Graph, x: Element, preference: str) -> list[Variable]:
@@ -104,7 +108,8 @@ def in_structure(step: Step) -> bool:
 def routes(
     g: Graph, start: Element, end: Element, preference: str, indirect: bool
 ) -> Iterator[Route]:
-    """The causal paths from one element to another, through the junction structure or also through other elements."""
+    """The causal paths from one element to another, through the junction structure or also through
+    other elements."""
     if indirect:
         refuse_sinks(g, "causal paths through elements")
     flow = signal_flow(g, preference) if indirect else conducting(g, preference, in_structure)
@@ -150,7 +155,8 @@ def _route(flow: Flow, variables: list[Variable]) -> Route:
 
 
 def refuse_sinks(g: Graph, what: str) -> None:
-    """Residual sinks find what they impose from the storages around them: no path through them has a gain of its own."""
+    """Residual sinks find what they impose from the storages around them: no path through them has
+    a gain of its own."""
     if sinks := [x.name for x in g.elements.values() if x.is_sink]:
         raise ModelError(
             f"{g.name} has residual sinks ({', '.join(sinks)}), and so no {what}; ask for its linear model at a state instead."
@@ -168,7 +174,8 @@ def at_most(g: Graph, found: Iterator[Route], limit: int, noun: str) -> list[Rou
     return sorted(made, key=lambda route: (len(route.variables), route.variables))
 
 
-# Numbers -------------------------------------------------------------------------------------------------------------
+# Numbers
+# -------------------------------------------------------------------------------------------------------------
 
 
 def factors(g: Graph, x: Expression, u: Expression, t: Expression, preference: str) -> Expression:

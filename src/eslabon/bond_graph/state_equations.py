@@ -1,14 +1,17 @@
-"""Everything in a bond graph at one state, in symbols: what fields answer, and the rates that follow.
+"""Everything in a bond graph at one state, in symbols: what fields answer, and the rates that
+follow.
 
-With z = z(x), D_out = L(D_in), and x_d = x_d(x) in derivative causality, whose rate is that of what it depends on,
+With z = z(x), D_out = L(D_in), and x_d = x_d(x) in derivative causality, whose rate is that of what
+it depends on,
 
     (1 - S14 dx_d/dx) x' = S11 z + S12 D_out + S13 u + S14 dx_d/dt.
 
-A residual sink whose flow is a state has no x' on the left: what it is given must vanish, 0 = S11 z + ... + S14 x_d'. The
-multipliers of the other sinks stand among the efforts on the right and hold the rates of their flows at zero.
+A residual sink whose flow is a state has no x' on the left: what it is given must vanish, 0 = S11 z
++ ... + S14 x_d'. The multipliers of the other sinks stand among the efforts on the right and hold
+the rates of their flows at zero.
 
-For linear fields dx_d/dx x' = F_d^-1 (Z1 F x' + Z1' F x), so that this is Morales' (2.42)-(2.47) with E = 1 - S14 F_d^-1 Z1 F,
-and for a state-dependent Z1 (there S31) the term of (4.91).
+For linear fields dx_d/dx x' = F_d^-1 (Z1 F x' + Z1' F x), so that this is Morales' (2.42)-(2.47)
+with E = 1 - S14 F_d^-1 Z1 F, and for a state-dependent Z1 (there S31) the term of (4.91).
 """
 
 from __future__ import annotations
@@ -34,7 +37,8 @@ RESISTORS = "R"  # among what is being computed
 class Evaluation:
     """Everything in a graph at one state, in symbols: signals, fields, rates.
 
-    `energy` gives the energy variables: those in integral causality and perhaps, for a steady state, all.
+    `energy` gives the energy variables: those in integral causality and perhaps, for a steady
+    state, all.
     """
 
     def __init__(
@@ -71,8 +75,8 @@ class Evaluation:
         *,
         still: bool = False,
     ) -> Evaluation:
-        """At a state x of the graph with integral causality, where all rates vanish if it is still; du are rates of inputs,
-        which flows that are imposed on inertias ask for."""
+        """At a state x of the graph with integral causality, where all rates vanish if it is still;
+        du are rates of inputs, which flows that are imposed on inertias ask for."""
         names = causality(g.nominal).states
         return Evaluation(g, {name: x[k] for k, name in enumerate(names)}, u, t, still=still, du=du)
 
@@ -114,7 +118,8 @@ class Evaluation:
         return casadi.substitute([matrix], free, values)[0]
 
     def variable(self, v: Variable) -> Expression:
-        """An effort or flow; one that depends on rates of storages in derivative causality cannot be a signal."""
+        """An effort or flow; one that depends on rates of storages in derivative causality cannot
+        be a signal."""
         row = self.structure.rows[v]
         groups = {group: row[:, place] for group, place in self.structure.columns.items()}
         if groups["xd_rate"].nnz() and not self.steady:
@@ -149,7 +154,8 @@ class Evaluation:
 
     @cached_property
     def _set_by_states(self) -> bool:
-        """Whether moduli between states and the storages in derivative causality are those of states, time and parameters."""
+        """Whether moduli between states and the storages in derivative causality are those of
+        states, time and parameters."""
         rows = self.structure.matrix["zd"]
         known = {*self.causality.states, *self.g.values, TIME}
         return (
@@ -158,7 +164,8 @@ class Evaluation:
         )
 
     def _all_dependent(self) -> dict[str, Expression]:
-        """The energy variables of all storages in derivative causality at once, which keeps what they have in common."""
+        """The energy variables of all storages in derivative causality at once, which keeps what
+        they have in common."""
         made: dict[str, Expression] = {}
         for x in dict.fromkeys(
             s.element for s in self.causality.derivative if not any(self._ports(s.element)[1])
@@ -177,12 +184,13 @@ class Evaluation:
 
     @cached_property
     def imposed(self) -> Expression:
-        """Co-energy variables of the storages in derivative causality, as the junction structure imposes them."""
+        """Co-energy variables of the storages in derivative causality, as the junction structure
+        imposes them."""
         return self.combined(self.structure.matrix["zd"])
 
     def held_by(self, x: Element) -> Expression:
-        """The energy of a linear storage; in derivative causality by what is imposed on it, as its matrix may be
-        singular."""
+        """The energy of a linear storage; in derivative causality by what is imposed on it, as its
+        matrix may be singular."""
         if x.energy is not None:
             return casadi.SX(self.value(x.energy))
         energy = stacked(self.energies(x))
@@ -200,7 +208,8 @@ class Evaluation:
         return self.causality.storages(x, self.g.ports[x.name])
 
     def _answers(self, x: Element, own: list[Storage], integral: list[bool]) -> Expression:
-        """What a storage answers at its ports to the energy variables and the co-energy variables that are imposed on it."""
+        """What a storage answers at its ports to the energy variables and the co-energy variables
+        that are imposed on it."""
         parts = [
             self.energy_of(s) if known else self.variable((s.port.bond.name, s.letters[1]))
             for s, known in zip(own, integral, strict=True)
@@ -209,7 +218,8 @@ class Evaluation:
         return x.field.answers(x, casadi.vertcat(*parts), letters, self.value)
 
     def co_energy_of(self, s: Storage) -> Expression:
-        """f or e of a storage whose energy variable is known, or the flow that is a state itself."""
+        """f or e of a storage whose energy variable is known, or the flow that is a state
+        itself."""
         if s.is_flow:
             return self._energy[s.name]
         own, integral = self._ports(s.element)
@@ -225,7 +235,8 @@ class Evaluation:
 
     @cached_property
     def _coupled(self) -> Mapping[str, Expression]:
-        """Co-energy variables of fields that have both causalities: each depends on what the others impose."""
+        """Co-energy variables of fields that have both causalities: each depends on what the others
+        impose."""
         names = [s.name for s in self.causality.integral if not all(self._ports(s.element)[1])]
         w = casadi.SX.sym("w", len(names))
         trial = Evaluation(
@@ -348,7 +359,8 @@ class Evaluation:
         )
 
     def _loop(self, members: list[int], S: Expression, d: Expression) -> Expression:
-        """D_out of an algebraic loop: one solution of linear equations, or Newton's iteration where a law is not linear."""
+        """D_out of an algebraic loop: one solution of linear equations, or Newton's iteration where
+        a law is not linear."""
         D = casadi.SX.sym("D", len(members))
         answer = self.answers(members, D)
         names = ", ".join(
@@ -396,7 +408,8 @@ class Evaluation:
 
     @cached_property
     def forces(self) -> Expression:
-        """S11 z + S12 D_out + S13 u: rates without those that storages in derivative causality add."""
+        """S11 z + S12 D_out + S13 u: rates without those that storages in derivative causality
+        add."""
         total = casadi.SX(self.causality.order, 1)
         for group in ("z", "D_out", "u"):
             total += self._times(self.in_rates(group), group)
@@ -450,7 +463,8 @@ class Evaluation:
         return casadi.densify(rates), multipliers
 
     def _implicit(self) -> tuple[list[int], list[int]]:
-        """The places of states whose rates storages in derivative causality or multipliers take part in, and of the others."""
+        """The places of states whose rates storages in derivative causality or multipliers take
+        part in, and of the others."""
         S14, by_sinks = (
             self.in_rates("xd_rate"),
             casadi.jacobian(self.forces, self.multiplier_symbols),
@@ -460,7 +474,8 @@ class Evaluation:
         return sorted(touched), [k for k in range(self.causality.order) if k not in touched]
 
     def implicit_equations(self, rates: Expression) -> tuple[Expression, Expression]:
-        """E and r of E x' = r for the states that `_implicit` gives, where the other rates are known."""
+        """E and r of E x' = r for the states that `_implicit` gives, where the other rates are
+        known."""
         open_ones, _ = self._implicit()
         S14 = self.in_rates("xd_rate")
         self._refuse_input_rates(S14)
@@ -473,12 +488,14 @@ class Evaluation:
 
     @property
     def own_rates(self) -> Expression:
-        """What E is without storages in derivative causality: one for a storage, nothing for a sink whose flow is a state."""
+        """What E is without storages in derivative causality: one for a storage, nothing for a sink
+        whose flow is a state."""
         own = [0.0 if s.is_flow else 1.0 for s in self.causality.integral]
         return casadi.diag(casadi.SX(own))
 
     def _drift(self, y: Expression, rates: Expression) -> Expression:
-        """The rate of what depends on states and the time, but for the part of the states that `_implicit` gives."""
+        """The rate of what depends on states and the time, but for the part of the states that
+        `_implicit` gives."""
         _, known = self._implicit()
         if not y.numel():
             return y
@@ -503,8 +520,9 @@ class Evaluation:
 
     @property
     def _definite(self) -> bool:
-        """Whether E times the storages' own matrices is symmetric and definite, so that it is eliminated on its diagonal:
-        E F^-1 = F^-1 + Z1^T F_d^-1 Z1 where power is conserved and laws are linear, one port each."""
+        """Whether E times the storages' own matrices is symmetric and definite, so that it is
+        eliminated on its diagonal: E F^-1 = F^-1 + Z1^T F_d^-1 Z1 where power is conserved and laws
+        are linear, one port each."""
         own = {self.causality.integral[k].element for k in self._implicit()[0]}
         if all(x.is_sink for x in own):
             return True
@@ -521,10 +539,12 @@ class Evaluation:
     def _constrained(
         self, E: Expression, right: Expression, rates: Expression
     ) -> tuple[Expression, Expression]:
-        """The rates and multipliers for which the rates of the sinks' flows vanish: E x' = r + G m, C x' = d."""
+        """The rates and multipliers for which the rates of the sinks' flows vanish: E x' = r + G m,
+        C x' = d."""
         open_ones, _ = self._implicit()
         places = [self.g.ports[self.structure.sources[k].name][0].bond.name for k in self.sinks]
-        # Shared before they are differentiated: those of delta are 2,500 operations that stand there 27 times.
+        # Shared before they are differentiated: those of delta are 2,500 operations that stand
+        # there 27 times.
         flows = casadi.cse(casadi.vertcat(*(self.variable((name, "f")) for name in places)))
         G, C = (
             casadi.jacobian(right, self.multiplier_symbols),

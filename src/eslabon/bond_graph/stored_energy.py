@@ -29,7 +29,8 @@ def with_laws(g: Graph) -> tuple[Element, ...]:
 
 
 def energies(g: Graph, x: Expression, u: Expression, t: Expression) -> list[Expression]:
-    """What each linear storage holds, nothing for others; and the energy variables of the others."""
+    """What each linear storage holds, nothing for others; and the energy variables of the
+    others."""
     e = Evaluation.of_state(g, x, u, t)
     linear = [_held(e, x) for x in storages(g)]
     own = [e.energies(x)[0] for x in with_laws(g)]
@@ -113,7 +114,8 @@ def stored_energies(
 
 
 def integral(f: Callable[[np.ndarray, Floats], Floats], ends: Floats) -> Floats:
-    """The integrals of f(y) from 0 to y, (lanes, laws); f takes lanes and points (lanes, points, laws)."""
+    """The integrals of f(y) from 0 to y, (lanes, laws); f takes lanes and points (lanes, points,
+    laws)."""
 
     def rule(lanes: np.ndarray, a: Floats, b: Floats) -> tuple[Floats, Floats]:
         at = (a + b)[:, None] / 2 + (b - a)[:, None] * NODES

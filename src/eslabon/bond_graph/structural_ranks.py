@@ -1,7 +1,9 @@
-"""Structural ranks by causality: how many storages stay in integral causality when derivative causality is preferred.
+"""Structural ranks by causality: how many storages stay in integral causality when derivative
+causality is preferred.
 
-Of a model of order n with t such storages the structural rank of A is n - t; where sources may be dualised, that of [A B], and
-where detectors may be, that of [A; C] (Sueur and Dauphin-Tanguy, 1991; Morales, definitions 5.3 to 5.5).
+Of a model of order n with t such storages the structural rank of A is n - t; where sources may be
+dualised, that of [A B], and where detectors may be, that of [A; C] (Sueur and Dauphin-Tanguy, 1991;
+Morales, definitions 5.3 to 5.5).
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ SMALL = 1e-9  # of the largest singular value, at a sample of the moduli
 
 
 class CausalRank(NamedTuple):
-    """A structural rank: n - t with t storages that stay in integral causality, and which elements are dualised for it."""
+    """A structural rank: n - t with t storages that stay in integral causality, and which elements
+    are dualised for it."""
 
     rank: int
     staying: tuple[str, ...]
@@ -39,15 +42,16 @@ def detectors(g: Graph) -> tuple[Element, ...]:
 
 
 def causal_rank(g: Graph, dual: tuple[Element, ...] = ()) -> CausalRank:
-    """The structural rank of A, or with elements that may be dualised that of A beside B, or over C."""
+    """The structural rank of A, or with elements that may be dualised that of A beside B, or over
+    C."""
     c = causality(g, "derivative", tuple(x.name for x in dual), slopes=True)
     turned = [x for x in dual if c.effort_in(g.ports[x.name][0]) != natural_effort_in(x)]
     return CausalRank(causality(g).order - c.order, c.states, tuple(x.name for x in turned))
 
 
 def structure_rank(g: Graph, kind: str) -> int:
-    """The rank of blocks of S, whatever the moduli are, at a sample of them: of [S11 S12 S13] for "controllable", [S11; S21; S31] for
-    "observable", [S11 S12] for "nonsingular"."""
+    """The rank of blocks of S, whatever the moduli are, at a sample of them: of [S11 S12 S13] for
+    "controllable", [S11; S21; S31] for "observable", [S11 S12] for "nonsingular"."""
     S = junction_structure(g)
     beside = {"controllable": (S.S11, S.S12, S.S13), "nonsingular": (S.S11, S.S12)}
     whole = casadi.horzcat(*beside[kind]) if kind in beside else casadi.vertcat(S.S11, S.S21, S.S31)
@@ -56,7 +60,8 @@ def structure_rank(g: Graph, kind: str) -> int:
 
 
 def connections(g: Graph, flow: Flow, kind: str) -> dict[str, Route | None]:
-    """For each state the shortest causal path from an input, or to a detector; None where there is none."""
+    """For each state the shortest causal path from an input, or to a detector; None where there is
+    none."""
     made: dict[str, Route | None] = {}
     given = [v for x in controls(g) for v in outputs_of(g, x, "integral")]
     seen = [v for x in detectors(g) for v in inputs_of(g, x, "integral")]

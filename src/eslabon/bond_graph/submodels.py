@@ -1,7 +1,7 @@
 """Nested graphs put in their places: a description with submodels becomes one without.
 
-Names inside get the submodel's in front: element `arm.mass`, bond `arm_3`, parameter `arm_m`. The bond outside a port and
-the one inside are one bond, which has the name of the outer one.
+Names inside get the submodel's in front: element `arm.mass`, bond `arm_3`, parameter `arm_m`. The
+bond outside a port and the one inside are one bond, which has the name of the outer one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def flatten(d: Description, depth: int = 0) -> Description:
 
 
 def _prefixed(name: str, inner: Description, outer: list[Bond], d: Description) -> Description:
-    """A submodel's contents under their names outside; a port's bond has the name of the one it is joined to."""
+    """A submodel's contents under their names outside; a port's bond has the name of the one it is
+    joined to."""
     ports = {x.name for x in inner.elements if x.is_port}
     joined: dict[str, str] = {}
     for port in ports:
@@ -140,7 +141,8 @@ def _joined(bond: Bond, inner: Description, name: str) -> Bond:
 
 
 def with_parameter(d: Description, name: str, value: Number) -> Description:
-    """The description with another value of a parameter, which may be a submodel's with its name in front."""
+    """The description with another value of a parameter, which may be a submodel's with its name in
+    front."""
     if name in dict(d.parameters):
         return replace(d, parameters=tuple((n, value if n == name else x) for n, x in d.parameters))
     elements = list(d.elements)

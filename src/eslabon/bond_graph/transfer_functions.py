@@ -1,9 +1,10 @@
-"""Transfer functions in letters, by Mason's rule on the signal-flow graph (Mason, 1956; Morales, 5.2).
+"""Transfer functions in letters, by Mason's rule on the signal-flow graph (Mason, 1956; Morales,
+5.2).
 
-The transfer from one variable to another is the sum of P_k D_k / D over the paths between them, where
-D = det(1 - G(s)) and D_k is D without what touches path k. It comes out node by node: an inner node with
-the loop gain L leaves the edges a b / (1 - L) from those before it to those behind it, and D is the
-product of all 1 - L.
+The transfer from one variable to another is the sum of P_k D_k / D over the paths between them,
+where D = det(1 - G(s)) and D_k is D without what touches path k. It comes out node by node: an
+inner node with the loop gain L leaves the edges a b / (1 - L) from those before it to those behind
+it, and D is the product of all 1 - L.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ Edges = dict[Variable, dict[Variable, Any]]  # gains by where they lead from and
 
 
 def transfer_function(g: Graph, source: str, output: str) -> Any:
-    """The transfer function from an input to an effort or a flow, as a SymPy expression of parameters and s.
+    """The transfer function from an input to an effort or a flow, as a SymPy expression of
+    parameters and s.
 
     Parameters
     ----------
@@ -105,7 +107,8 @@ def _gains(g: Graph) -> Edges:
 
 
 def _eliminate(edges: Edges, kept: set[Variable]) -> Any:
-    """Take all other nodes out, those with the fewest edges first; the product of all 1 - L comes back."""
+    """Take all other nodes out, those with the fewest edges first; the product of all 1 - L comes
+    back."""
     import sympy
 
     before: dict[Variable, set[Variable]] = {}

@@ -1,7 +1,9 @@
-"""Vector bonds put into single ones: an element of some width stands for as many, and its bonds for as many each.
+"""Vector bonds put into single ones: an element of some width stands for as many, and its bonds for
+as many each.
 
-The elements of `{"kind": "1", "width": 3}` are called `v_1`, `v_2`, `v_3`, the bonds of bond 4 `4_1`, `4_2`, `4_3`. Fields and
-multiport transformers have a matrix or an energy function instead of a width: each bond of a vector bond is a port of theirs.
+The elements of `{"kind": "1", "width": 3}` are called `v_1`, `v_2`, `v_3`, the bonds of bond 4
+`4_1`, `4_2`, `4_3`. Fields and multiport transformers have a matrix or an energy function instead
+of a width: each bond of a vector bond is a port of theirs.
 """
 
 from __future__ import annotations
@@ -68,7 +70,8 @@ def _single(b: Bond, elements: Mapping[str, Element]) -> Iterator[Bond]:
 
 
 def _width(end: str, elements: Mapping[str, Element]) -> int | None:
-    """The width of an end of a bond; None where it takes what comes: a matrix, an energy function, a submodel's port."""
+    """The width of an end of a bond; None where it takes what comes: a matrix, an energy function,
+    a submodel's port."""
     x = elements.get(end)
     if x is None or (x.width == 1 and (isinstance(x.value, tuple) or x.energy is not None)):
         return None

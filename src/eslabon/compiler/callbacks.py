@@ -1,7 +1,8 @@
 """Operators as functions of CasADi: what a call node refers to where native code has loops.
 
-An operator (`compiler.calls.Operator`) is data. Here it becomes a `casadi.Function` with its structure, which CasADi
-evaluates by the operator's plain graph, made when it is first wanted, or by a loop.
+An operator (`compiler.calls.Operator`) is data. Here it becomes a `casadi.Function` with its
+structure, which CasADi evaluates by the operator's plain graph, made when it is first wanted, or by
+a loop.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def _callback_type() -> Any:
 
 
 class _Kept(NamedTuple):
-    """A function that graphs refer to, without keeping it, and its callback, which must live as long."""
+    """A function that graphs refer to, without keeping it, and its callback, which must live as
+    long."""
 
     function: Any  # casadi.WeakRef
     callback: Any
@@ -63,8 +65,9 @@ class _Kept(NamedTuple):
 class _Callbacks:
     """All callbacks that a graph may refer to, by the hash of the function around them.
 
-    A graph keeps this function alive and knows nothing of the callback, which is a Python object. Callbacks whose function
-    is gone are dropped whenever their number has doubled, so that there are at most about twice as many as are in use.
+    A graph keeps this function alive and knows nothing of the callback, which is a Python object.
+    Callbacks whose function is gone are dropped whenever their number has doubled, so that there
+    are at most about twice as many as are in use.
     """
 
     def __init__(self) -> None:
@@ -90,7 +93,8 @@ CALLBACKS = _Callbacks()
 
 @lru_cache(RECENT)
 def function_of(operator: Operator) -> Any:
-    """An operator as a `casadi.Function`; equal ones are one function, as long as they are in use."""
+    """An operator as a `casadi.Function`; equal ones are one function, as long as they are in
+    use."""
     callback = _callback_type()(operator)
     symbols = [casadi.MX.sym("x", callback.sparsity_in(k)) for k in range(callback.n_in())]
     made = casadi.Function(callback.name(), symbols, callback.call(symbols))

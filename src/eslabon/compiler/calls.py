@@ -6,10 +6,11 @@
 
     f = casadi.Function("step", [x], [step(x)])   # native code calls `rates` twice, and contains it once
 
-A call is a node of CasADi's graph: CasADi evaluates it and substitutes in its arguments, and `program.read` finds it
-again. What native code computes by loops is an `Operator`, called in the same way: a function repeated for many columns
-(`repeat`, `scan`), large matrices and tables (`compiler.operators`). Operators have no derivatives, and those of other
-nodes are long: whoever differentiates, prints or counts takes the `inlined` graph. A derivative through the call of a
+A call is a node of CasADi's graph: CasADi evaluates it and substitutes in its arguments, and
+`program.read` finds it again. What native code computes by loops is an `Operator`, called in the
+same way: a function repeated for many columns (`repeat`, `scan`), large matrices and tables
+(`compiler.operators`). Operators have no derivatives, and those of other nodes are long: whoever
+differentiates, prints or counts takes the `inlined` graph. A derivative through the call of a
 `subroutine` or of an operator is an error.
 """
 
@@ -31,10 +32,11 @@ SAME = {"allow_duplicate_io_names": True}  # as a parameter may be called like a
 
 
 class Operator(ABC):
-    """A function that native code has as loops: hashable data, its structure, and the same as plain expressions.
+    """A function that native code has as loops: hashable data, its structure, and the same as plain
+    expressions.
 
-    One that is `kept` has none, such as the row of a table that is data: it stays in graphs that are inlined, and does not
-    change where these are differentiated (`derived`).
+    One that is `kept` has none, such as the row of a table that is data: it stays in graphs that
+    are inlined, and does not change where these are differentiated (`derived`).
     """
 
     kept = False
@@ -66,7 +68,8 @@ class Operator(ABC):
 
 
 def call(f: Any, *arguments: Expression) -> Any:
-    """The results of a `casadi.Function` for symbolic arguments, as nodes of the graph: one, or a tuple.
+    """The results of a `casadi.Function` for symbolic arguments, as nodes of the graph: one, or a
+    tuple.
 
     >>> import casadi
     >>> x = casadi.SX.sym("x")
@@ -138,7 +141,8 @@ def free_symbols(inputs: Sequence[Expression], outputs: Sequence[Expression]) ->
 
 
 def apart(formula: Callable[..., Expression], *arguments: Expression) -> Expression:
-    """The value of a formula that differentiates by symbols of its own, for arguments that may have calls.
+    """The value of a formula that differentiates by symbols of its own, for arguments that may have
+    calls.
 
     >>> import casadi
     >>> x, k = casadi.SX.sym("x"), casadi.SX.sym("k")
@@ -152,14 +156,17 @@ def apart(formula: Callable[..., Expression], *arguments: Expression) -> Express
     return made[0]
 
 
-# Functions repeated for many columns ----------------------------------------------------------------------------------
+# Functions repeated for many columns
+# ----------------------------------------------------------------------------------
 
 
 def repeat(f: Any, *arguments: tuple[Expression, Sequence[int]]) -> Any:
-    """A function of columns, called for many of them: results[:, r] = f(A[:, i[r]], B[:, j[r]], ...).
+    """A function of columns, called for many of them: results[:, r] = f(A[:, i[r]], B[:, j[r]],
+    ...).
 
-    Each argument is a matrix and the list of its columns to take. In native code this is a loop over a table, as long as
-    there are repetitions; what a mass matrix is made of, M_ij = S_i^T F_j, has thousands.
+    Each argument is a matrix and the list of its columns to take. In native code this is a loop
+    over a table, as long as there are repetitions; what a mass matrix is made of, M_ij = S_i^T F_j,
+    has thousands.
 
     >>> import casadi
     >>> a, b = casadi.SX.sym("a", 2), casadi.SX.sym("b", 2)
@@ -182,10 +189,12 @@ def unrolled(f: Any, *arguments: tuple[Expression, Sequence[int]]) -> Any:
 def scan(
     f: Any, *arguments: tuple[Expression, Sequence[int]], back: Sequence[tuple[int, Sequence[int], Expression]]
 ) -> Any:  # fmt: skip
-    """A recursion: `repeat`, whose function takes, after its other arguments, outputs of earlier repetitions.
+    """A recursion: `repeat`, whose function takes, after its other arguments, outputs of earlier
+    repetitions.
 
-    Each of `back` is the number of an output, for each repetition the earlier one it is taken from, and the column in its
-    place where that is negative. What a tree does from the ground outward, or from its tips inward, is one loop so.
+    Each of `back` is the number of an output, for each repetition the earlier one it is taken from,
+    and the column in its place where that is negative. What a tree does from the ground outward, or
+    from its tips inward, is one loop so.
 
     >>> import casadi
     >>> x, total = casadi.SX.sym("x"), casadi.SX.sym("total")
@@ -227,8 +236,9 @@ def _over(f: Any, given: list[Expression], columns: Table, back: tuple[int | Non
 class Repeated(Operator):
     """A function called for each row of `columns`, which says what column of each matrix it takes.
 
-    The matrices have as many columns as `widths` says. In a scan, some inputs are outputs of an earlier repetition: where
-    `back` names an output for an input, a negative column -1 - r means that of repetition r.
+    The matrices have as many columns as `widths` says. In a scan, some inputs are outputs of an
+    earlier repetition: where `back` names an output for an input, a negative column -1 - r means
+    that of repetition r.
     """
 
     function: Any  # casadi.Function
@@ -261,14 +271,16 @@ class Repeated(Operator):
         ]
 
 
-# Without calls --------------------------------------------------------------------------------------------------------
+# Without calls
+# --------------------------------------------------------------------------------------------------------
 
 
 Kinds = type[Operator] | tuple[type[Operator], ...]
 
 
 def inlined(x: Any, keep: Kinds = ()) -> Any:
-    """A `casadi.Function`, an expression or a list of these without calls, but for those of some kinds of operators.
+    """A `casadi.Function`, an expression or a list of these without calls, but for those of some
+    kinds of operators.
 
     >>> import casadi
     >>> x = casadi.SX.sym("x")
@@ -285,7 +297,8 @@ def inlined(x: Any, keep: Kinds = ()) -> Any:
 
 
 def derived(derive: Callable[[list[Expression]], Sequence[Expression]], x: Sequence[Expression]) -> list[Expression]:  # fmt: skip
-    """Derivatives of expressions, by a function of the same without calls; operators that are kept do not change."""
+    """Derivatives of expressions, by a function of the same without calls; operators that are kept
+    do not change."""
     f = casadi.Function("expressions", [], [casadi.SX(y) for y in x], {"allow_free": True})
     inliner = _Inliner((), held=True)
     made = list(derive(inliner.outputs(f) if _has_calls(f) else list(x)))
@@ -299,7 +312,8 @@ def _has_calls(f: Any) -> bool:
 
 
 def _results(plain: Any, f: Any, given: list[Expression]) -> list[Expression]:
-    """The results as expressions, with the structure that the function has: inlining may show more of them to be zero."""
+    """The results as expressions, with the structure that the function has: inlining may show more
+    of them to be zero."""
     made = plain.call(given, True, False)
     return [casadi.project(x, f.sparsity_out(k)) for k, x in enumerate(made)]
 
@@ -312,8 +326,8 @@ def nonzeros(
 
 
 class _Inliner:
-    """Replaces call nodes by their functions' own expressions, each function once; with `held` results of operators that
-    are kept by symbols."""
+    """Replaces call nodes by their functions' own expressions, each function once; with `held`
+    results of operators that are kept by symbols."""
 
     def __init__(self, keep: Kinds, held: bool = False) -> None:
         self._keep, self._hold = keep, held
@@ -334,7 +348,8 @@ class _Inliner:
     def outputs(self, f: Any) -> list[Expression]:
         """The outputs of an Expression function as plain expressions of its own symbols.
 
-        Only what depends on a call is computed again; everything else is taken as it stands in the graph.
+        Only what depends on a call is computed again; everything else is taken as it stands in the
+        graph.
         """
         stands, own = f.instructions_sx().elements(), [nonzeros([x]) for x in f.sx_in()]
         identity, inputs, outputs = f.instruction_id, f.instruction_input, f.instruction_output

@@ -1,12 +1,14 @@
-"""The one evaluator: a formula, its inputs and its options go in, a native function of arrays comes out.
+"""The one evaluator: a formula, its inputs and its options go in, a native function of arrays comes
+out.
 
     f = evaluate(m, FORMULA)                     # from memory, from disk, or traced and compiled
     a = f(q, v)
 
-Whatever becomes a number goes this way: the quantities users ask for, the steps that close loops and invert
-kinematics, the steps of integrators, derivatives, control laws. One key, of the names and values of all that determines
-the graph, serves the memory, which lives with the owner, and the disk. What is compiled, and how, is decided by the request
-alone: no number depends on what was asked before.
+Whatever becomes a number goes this way: the quantities users ask for, the steps that close loops
+and invert kinematics, the steps of integrators, derivatives, control laws. One key, of the names
+and values of all that determines the graph, serves the memory, which lives with the owner, and the
+disk. What is compiled, and how, is decided by the request alone: no number depends on what was
+asked before.
 """
 
 from __future__ import annotations

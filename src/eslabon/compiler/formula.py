@@ -1,9 +1,11 @@
-"""What is asked for: a formula with what goes in and comes out, its owner, and a request for one graph of it.
+"""What is asked for: a formula with what goes in and comes out, its owner, and a request for one
+graph of it.
 
     PENDULUM = Formula("pendulum", pendulum, inputs=(ANGLE, RATE), outputs=(Argument("acceleration", ()),))
 
-A formula is a function of its owner and of symbols. Whoever writes it brings all that the compiler must not know: the
-shapes of its arguments, along what derivatives are taken, which inputs are refused and in which words.
+A formula is a function of its owner and of symbols. Whoever writes it brings all that the compiler
+must not know: the shapes of its arguments, along what derivatives are taken, which inputs are
+refused and in which words.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ Bound = tuple[str, float]  # a comparison, such as "<=", and a limit
 
 
 class Tangent(NamedTuple):
-    """Directions in which an input may change: how many an owner has, and the matrix of them for symbols of the input."""
+    """Directions in which an input may change: how many an owner has, and the matrix of them for
+    symbols of the input."""
 
     count: Callable[[Any], int]
     rates: Callable[[Any, Any], Any]
@@ -37,13 +40,15 @@ class Tangent(NamedTuple):
 
 @dataclass(frozen=True)
 class Argument:
-    """One input or output: its name, the shape of one state's worth, and what its numbers are called.
+    """One input or output: its name, the shape of one state's worth, and what its numbers are
+    called.
 
-    The shape is filled with the CasADi matrix row by row, so that a 12x4 matrix may be seen as (3, 4, 4). None means
-    the matrix as it is, a column being a vector. An output may have a bound, such as ("<=", 1e-9), that says whether the
-    other outputs mean anything; it is a single number, and NaN keeps no bound. An input of a group, "parameters" or
-    "external", follows those of none, and may also be given by name: f(q, parameters={"a1": 0.5}). A formula's input may
-    have tangents, along which derivatives by it are taken; compiled code knows nothing of them.
+    The shape is filled with the CasADi matrix row by row, so that a 12x4 matrix may be seen as (3,
+    4, 4). None means the matrix as it is, a column being a vector. An output may have a bound, such
+    as ("<=", 1e-9), that says whether the other outputs mean anything; it is a single number, and
+    NaN keeps no bound. An input of a group, "parameters" or "external", follows those of none, and
+    may also be given by name: f(q, parameters={"a1": 0.5}). A formula's input may have tangents,
+    along which derivatives by it are taken; compiled code knows nothing of them.
     """
 
     name: str
@@ -55,7 +60,8 @@ class Argument:
 
 
 class Owner(Protocol):
-    """Whose formulas are evaluated: whatever has a fingerprint and parameters, such as a mechanism or a bond graph."""
+    """Whose formulas are evaluated: whatever has a fingerprint and parameters, such as a mechanism
+    or a bond graph."""
 
     @property
     def name(self) -> str: ...
@@ -86,8 +92,9 @@ class Owner(Protocol):
 
 @runtime_checkable
 class WithData(Protocol):
-    """An option's value with numbers that go into compiled code as one more input, behind a formula's own: code is made for
-    their count, not for their values, which are no part of the option's digest."""
+    """An option's value with numbers that go into compiled code as one more input, behind a
+    formula's own: code is made for their count, not for their values, which are no part of the
+    option's digest."""
 
     @property
     def data_size(self) -> int:
@@ -99,15 +106,18 @@ class WithData(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Guard:
-    """Looks at what goes into a call, in native code: one more output with a bound, and the sentence where it is violated.
+    """Looks at what goes into a call, in native code: one more output with a bound, and the
+    sentence where it is violated.
 
     Attributes
     ----------
     output : a single number with a bound.
     applies : whether a request of an owner needs it, as `applies(owner, request)`.
-    expression : the number, as `expression(owner, request, inputs)` with symbols for the formula's own inputs.
+    expression : the number, as `expression(owner, request, inputs)` with symbols for the formula's
+        own inputs.
     refuse : raises an error if one of the numbers that a call gave violates the bound, as
-        `refuse(owner, request, arrays, numbers)`; NaN does not, since no number in gives no number out.
+        `refuse(owner, request, arrays, numbers)`; NaN does not, since no number in gives no number
+        out.
     """
 
     output: Argument
@@ -123,22 +133,26 @@ class Formula:
     Attributes
     ----------
     name : for messages and keys; no two formulas have the same.
-    function : called as `function(owner, *inputs, **options)` it gives a CasADi matrix for each output and check, each of
-        which fills its shape row by row. It may give more than are wanted.
-    inputs, outputs : a shape may be a function of the owner and the options, or None: as the matrix is.
+    function : called as `function(owner, *inputs, **options)` it gives a CasADi matrix for each
+        output and check, each of which fills its shape row by row. It may give more than are
+        wanted.
+    inputs, outputs : a shape may be a function of the owner and the options, or None: as the matrix
+        is.
     options : the names it may be given besides, with the values they have if left out.
-    external : what an input looks like whose name the caller chooses; the formula gets these as `external={name: symbols}`.
-        None where it takes none.
+    external : what an input looks like whose name the caller chooses; the formula gets these as
+        `external={name: symbols}`. None where it takes none.
     prepare : more options that the owner alone determines, found only when the formula is traced.
-    needs : the names of such options, of a formula that stands too low to know how they are found: then who asks for it
-        brings the rule, as the request's `prepare`.
+    needs : the names of such options, of a formula that stands too low to know how they are found:
+        then who asks for it brings the rule, as the request's `prepare`.
     checks : further outputs with bounds that say whether the others mean anything.
     guards : what looks at the inputs.
-    rare : whether it is mostly asked for a few states only, so that it is compiled quickly rather than well.
+    rare : whether it is mostly asked for a few states only, so that it is compiled quickly rather
+        than well.
     timed : whether it depends on the time where its owner does.
     states, varying : for a step that is repeated in native code, as in `native.iterate`.
-    derivative : called as `derivative(owner, by, *inputs, **options)`, with the name of an input or the symbol of a
-        parameter, it gives the derivatives of the outputs, and the checks; or None where differentiating the graph is as good.
+    derivative : called as `derivative(owner, by, *inputs, **options)`, with the name of an input or
+        the symbol of a parameter, it gives the derivatives of the outputs, and the checks; or None
+        where differentiating the graph is as good.
     """
 
     name: str
@@ -164,8 +178,9 @@ class Formula:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Which graph: a formula with its options' values, the external inputs and parameters that go in, what it is
-    differentiated by, and the rule by which the options that it needs are found when it is traced."""
+    """Which graph: a formula with its options' values, the external inputs and parameters that go
+    in, what it is differentiated by, and the rule by which the options that it needs are found when
+    it is traced."""
 
     formula: Formula
     options: tuple[tuple[str, Any], ...] = ()
@@ -181,7 +196,8 @@ class Request:
         return found
 
     def inputs(self, owner: Owner) -> list[Argument]:
-        """What goes in: the formula's own inputs, then the numbers of options, then external ones, then parameters."""
+        """What goes in: the formula's own inputs, then the numbers of options, then external ones,
+        then parameters."""
         own = [self._sized(owner, x) for x in self.formula.inputs]
         own += [
             Argument(f"{name}_data", (x.data_size,), "numbers") for name, x in self.data.items()
@@ -196,7 +212,8 @@ class Request:
         )
 
     def outputs(self, owner: Owner) -> list[Argument]:
-        """What comes out: values, checks, guards. A derivative by an input has that input's numbers as its last axis."""
+        """What comes out: values, checks, guards. A derivative by an input has that input's numbers
+        as its last axis."""
         formula = self.formula
         made = [self._sized(owner, x) for x in formula.outputs]
         if self.by is not None and self.by in formula.input_names:
@@ -239,7 +256,8 @@ class Request:
         )
 
     def key(self, owner: Owner) -> str:
-        """Determines the graph in every process: the owner, the request, and the code that traces it."""
+        """Determines the graph in every process: the owner, the request, and the code that traces
+        it."""
         code = code_digest(self.identity, requested)  # this room traces it
         return hashlib.sha256(f"{code}\n{owner.digest}".encode()).hexdigest()
 
@@ -253,8 +271,9 @@ def requested(
     by: str | None = None,
     prepare: Prepare | None = None,
 ) -> Request:
-    """A request with every option in its place, refused where the formula or the owner has no such thing, or where a value
-    cannot be told from another one. `prepare` is left out where the formula does not need it."""
+    """A request with every option in its place, refused where the formula or the owner has no such
+    thing, or where a value cannot be told from another one. `prepare` is left out where the formula
+    does not need it."""
     for option in options:
         if option not in formula.options:
             raise ModelError(
@@ -290,12 +309,12 @@ def remembered(owner: Owner, place: tuple[Any, ...], make: Callable[[], T]) -> T
 
 
 def canonical(value: Any) -> Any:
-    """A value as a part of a key, made of None, integers, texts, bytes, classes and tuples of these: equal for equal values,
-    and different for values that differ in a bit.
+    """A value as a part of a key, made of None, integers, texts, bytes, classes and tuples of
+    these: equal for equal values, and different for values that differ in a bit.
 
-    Accepted are None, bool, int, float, str, tuples, named tuples and frozen dataclasses of these, and objects with a
-    text as `digest`. For all others, such as arrays, lists and functions, there is a TypeError: whoever has some in
-    an option gives it a `digest` of all that it determines.
+    Accepted are None, bool, int, float, str, tuples, named tuples and frozen dataclasses of these,
+    and objects with a text as `digest`. For all others, such as arrays, lists and functions, there
+    is a TypeError: whoever has some in an option gives it a `digest` of all that it determines.
 
     >>> canonical(("tool", True, 1)) == canonical(("tool", 1, 1))
     False
@@ -343,5 +362,6 @@ def canonical_options(
 
 
 def in_family(owner: Owner, request: Request) -> Request:
-    """The request as the base of a variant is asked: the parameters in which the variant differs are inputs too."""
+    """The request as the base of a variant is asked: the parameters in which the variant differs
+    are inputs too."""
     return replace(request, parameters=tuple(dict.fromkeys((*request.parameters, *owner.varied))))

@@ -1,4 +1,5 @@
-"""A compiled function, and its general call: any real arrays, broadcast over leading axes, several outputs, `out=`, `threads=`.
+"""A compiled function, and its general call: any real arrays, broadcast over leading axes, several
+outputs, `out=`, `threads=`.
 
     f(q, v)                                      # (n,) or (..., n)
     f(q, parameters={"a1": 0.5}, external={"tool": wrench}, t=0.2, out=a, threads=2)
@@ -6,8 +7,8 @@
     f.with_checks({"residual": 1e-9}, closer)    # the same code with another limit, and a closer look where one is not kept
     f.bind({"a1": 0.5})                          # the same code with the values of some parameters put in
 
-Nothing is written into a function after it is made. `f.native` is the quickest way in: the runtime takes what it can by itself
-(`llvm.runtime`), and hands everything else to the general call here.
+Nothing is written into a function after it is made. `f.native` is the quickest way in: the runtime
+takes what it can by itself (`llvm.runtime`), and hands everything else to the general call here.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ _LARGE = (
 
 
 class SymbolsError(InputError, TypeError):
-    """CasADi's symbols where numbers are expected: a verb of a mechanism gives an expression for them instead."""
+    """CasADi's symbols where numbers are expected: a verb of a mechanism gives an expression for
+    them instead."""
 
 
 class Code(Protocol):
@@ -76,7 +78,8 @@ class Function:
         return self.entry(self.general)
 
     def entry(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """The quickest way in, with another function for the calls that it does not take by itself."""
+        """The quickest way in, with another function for the calls that it does not take by
+        itself."""
         return self.general.code.quick(self.general, otherwise)
 
     def __call__(self, *values: Any, **words: Any) -> Any:
@@ -102,10 +105,11 @@ class Function:
     def with_checks(
         self, limits: Mapping[str, float], on_violation: Violation | None = None
     ) -> Function:
-        """The same code with other limits of some outputs, and a handler for states that do not keep them.
+        """The same code with other limits of some outputs, and a handler for states that do not
+        keep them.
 
-        `on_violation(inputs, outputs)` gets all of them, and gives the values of the outputs that have no bound; without it a
-        violation is an error that names the bound.
+        `on_violation(inputs, outputs)` gets all of them, and gives the values of the outputs that
+        have no bound; without it a violation is an error that names the bound.
         """
         call = self.general
         return Function(
@@ -149,7 +153,8 @@ class GeneralCall:
         threads = None if threads is None else count(threads, "threads", 1)
         batch = check(self.signature, arrays, outs)
         bounds = self.signature.bounds
-        # Nothing is written into an array that is an argument too before the bounds are found to hold.
+        # Nothing is written into an array that is an argument too before the bounds are found to
+        # hold.
         apart = [
             o is not None
             and not any(np.may_share_memory(o, a) for a in arrays)
@@ -218,7 +223,8 @@ class GeneralCall:
         ]
 
     def _given(self, out: Any) -> list[Floats | None]:
-        """`out` as a list with one place for each output; those with a bound are not the caller's."""
+        """`out` as a list with one place for each output; those with a bound are not the
+        caller's."""
         outputs = self.signature.outputs
         wanted = sum(not a.bound for a in outputs)
         if out is None:
@@ -238,7 +244,8 @@ class GeneralCall:
     def _computed(
         self, arrays: list[Floats], results: list[Floats], batch: Shape, threads: int | None
     ) -> None:
-        """Fill the results, in several threads where it pays; each state is computed alone, so that cuts change nothing."""
+        """Fill the results, in several threads where it pays; each state is computed alone, so that
+        cuts change nothing."""
         if 0 in batch:
             return
         shapes = self.signature.input_shapes
@@ -252,7 +259,8 @@ class GeneralCall:
     def _returned(
         self, arrays: list[Floats], outs: list[Floats | None], results: list[Floats]
     ) -> Results:
-        """The outputs without a bound, where the others keep theirs, in the arrays that were given for them."""
+        """The outputs without a bound, where the others keep theirs, in the arrays that were given
+        for them."""
         wanted = [k for k, a in enumerate(self.signature.outputs) if not a.bound]
         found = [results[k] for k in wanted]
         if any(True for _ in self._violated(results)):
@@ -285,7 +293,8 @@ class GeneralCall:
 
 
 def _put(value: Floats, out: Floats | None) -> Floats:
-    """A result in the array given for it; as NumPy's own functions do, a number for an array without axes."""
+    """A result in the array given for it; as NumPy's own functions do, a number for an array
+    without axes."""
     if out is None:
         number: Floats = value[()] if isinstance(value, np.ndarray) else value
         return number
@@ -320,7 +329,8 @@ class Signature:
         name: str,
         owner: str,
     ) -> Signature:
-        """Arguments as the caller describes them, checked against the program, or as CasADi names them."""
+        """Arguments as the caller describes them, checked against the program, or as CasADi names
+        them."""
         made = Signature(
             name or program.name,
             _described(inputs, program.input_names, program.input_shapes, "inputs"),
@@ -504,8 +514,8 @@ def _common(leading: Sequence[Shape], signature: Signature) -> Shape:
 
 # -- threads ---------------------------------------------------------------------------------------------------------
 
-# Handing work to the pool costs about 0.1 ms; a share of 0.5 ms for each thread pays. One core does about this many
-# operations on packed states in that time.
+# Handing work to the pool costs about 0.1 ms; a share of 0.5 ms for each thread pays. One core does
+# about this many operations on packed states in that time.
 WORTH_A_THREAD = 5_000_000
 
 
@@ -539,7 +549,8 @@ def in_threads(
     operations: int,
     threads: int | None,
 ) -> None:
-    """Fill the results for all states of a batch, in so many threads, or as many as pay for so many operations a state."""
+    """Fill the results for all states of a batch, in so many threads, or as many as pay for so many
+    operations a state."""
     states = math.prod(batch)
     shares = min(states, threads or suitable(states, operations))
     if shares < 2:

@@ -1,7 +1,7 @@
 """Python's search for cyclic garbage, held while a graph is made and becomes code.
 
-This takes hundreds of thousands of tuples, among which there are no cycles. To look through them again and again would be a
-twentieth of the time.
+This takes hundreds of thousands of tuples, among which there are no cycles. To look through them
+again and again would be a twentieth of the time.
 """
 
 from __future__ import annotations

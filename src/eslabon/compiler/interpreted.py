@@ -24,7 +24,8 @@ def warn() -> None:
 
 
 class Evaluator:
-    """A function evaluated by CasADi, its calls inlined, as `Function` and `RepeatedStep` use it."""
+    """A function evaluated by CasADi, its calls inlined, as `Function` and `RepeatedStep` use
+    it."""
 
     def __init__(self, f: Any, signature: Signature, states: int = 0, varying: int = 0) -> None:
         self._f, self._signature = inlined(f, keep=Until), signature

@@ -5,12 +5,14 @@
     run = native.compile(step, states=1)         # the loop over steps in machine code too
     x = run(x0, u)                               # (..., n), a row of u for each step: (..., steps, n)
 
-`llvm.emit` turns the program into kernels, `llvm.machine` makes object code of them, `store` keeps it on disk, and the runtime that all
-functions share (`llvm.runtime`) calls them. `interpreted` stands in where there is no LLVM.
+`llvm.emit` turns the program into kernels, `llvm.machine` makes object code of them, `store` keeps
+it on disk, and the runtime that all functions share (`llvm.runtime`) calls them. `interpreted`
+stands in where there is no LLVM.
 
-A long function, or one with loops, has two kernels, one for a block of states and one for a state alone, which give the same bits.
-Each is made when a call first needs it, since most processes call a function in one way only. The first few states of batches are
-left to the kernel for one: the other may never be needed.
+A long function, or one with loops, has two kernels, one for a block of states and one for a state
+alone, which give the same bits. Each is made when a call first needs it, since most processes call
+a function in one way only. The first few states of batches are left to the kernel for one: the
+other may never be needed.
 """
 
 from __future__ import annotations
@@ -71,16 +73,18 @@ def compile(  # noqa: A001 - the verb of the field
     Parameters
     ----------
     f : the function; what it calls (`compiler.calls`) becomes code once.
-    inputs, outputs : what its arguments are called, what shape one state's worth has, and what to call the numbers in
-        an error; as CasADi has them if left out. An output with a bound is compared with it and not returned.
+    inputs, outputs : what its arguments are called, what shape one state's worth has, and what to
+        call the numbers in an error; as CasADi has them if left out. An output with a bound is
+        compared with it and not returned.
     name, owner : for messages: "q has 5 values in its last axis; puma560 has 6 coordinates".
     key : under which `load` finds the code again without the graph. It must determine the graph.
     cache : whether to look for the code on disk, and to keep it there.
-    states, varying : of a step that is repeated in native code: how many inputs are fed back from the outputs of the
-        same place, and how many of those after them have a row for each step; the others stay the same.
+    states, varying : of a step that is repeated in native code: how many inputs are fed back from
+        the outputs of the same place, and how many of those after them have a row for each step;
+        the others stay the same.
     quick : whether to compile in a third of the time code that runs a twentieth to a sixth slower.
-    again : gives the same `casadi.Function` in a process that loads the code. With it a kernel may be made later, when
-        it is needed; without it all kernels are made now.
+    again : gives the same `casadi.Function` in a process that loads the code. With it a kernel may
+        be made later, when it is needed; without it all kernels are made now.
 
     >>> import casadi, numpy as np
     >>> x, u, p = (casadi.SX.sym(s) for s in "xup")
@@ -121,10 +125,11 @@ def compile(  # noqa: A001 - the verb of the field
 
 
 def load(key: str, again: Callable[[], Any] | None = None) -> Function | RepeatedStep | None:
-    """What `compile` made under this key, by this version and for this processor; None if there is nothing, or
-    less than is needed without `again`.
+    """What `compile` made under this key, by this version and for this processor; None if there is
+    nothing, or less than is needed without `again`.
 
-    Neither CasADi nor the graph is needed, unless a kernel is to be made that nobody has needed before.
+    Neither CasADi nor the graph is needed, unless a kernel is to be made that nobody has needed
+    before.
     """
     kept = store.fetch(key) if machine.llvm() is not None else None
     if kept is None:
@@ -147,7 +152,8 @@ def _function(
 
 
 def _assembled(program: Program, repeated: bool, quick: bool) -> tuple[dict[str, Any], bytes]:
-    """What is known of the kernel, and its machine code; nothing yet where there are two kernels."""
+    """What is known of the kernel, and its machine code; nothing yet where there are two
+    kernels."""
     from eslabon.compiler.llvm.emit import single_kernel_pays
     from eslabon.compiler.llvm.kernel_assembly import assembled_batch
 
@@ -159,7 +165,8 @@ def _assembled(program: Program, repeated: bool, quick: bool) -> tuple[dict[str,
 
 @dataclass(frozen=True)
 class LateKernels:
-    """The two kernels of a function with loops: from disk, or made from its program, which may have to be traced again."""
+    """The two kernels of a function with loops: from disk, or made from its program, which may have
+    to be traced again."""
 
     what: str
     key: str
@@ -282,7 +289,8 @@ class NativeCode:
         )
 
     def quick(self, call: GeneralCall, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """A builtin function that takes plain calls by itself, where the insides of CPython are as we know them."""
+        """A builtin function that takes plain calls by itself, where the insides of CPython are as
+        we know them."""
         from eslabon.compiler.llvm import cpython
 
         if not cpython.layout_is_known():
@@ -312,7 +320,8 @@ class NativeCode:
 def _is_one_state(
     values: Sequence[Any], cores: Sequence[int], words: Mapping[str, Any]
 ) -> bool | None:
-    """Whether arguments are those of one state, as far as it can be told at a glance; None if they are not numbers."""
+    """Whether arguments are those of one state, as far as it can be told at a glance; None if they
+    are not numbers."""
     if len(values) > len(cores):
         return None
     given = [*zip(values, cores, strict=False)]

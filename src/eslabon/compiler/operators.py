@@ -8,13 +8,13 @@
     start = row_of(starts, k)                      # the same of a matrix of expressions, such as an input
     coefficients = row_at(handle, t, 5)            # of a table that is data: other numbers need no other code
 
-Each is one call (`compiler.calls`). Only entries that a structure has are computed with. A factor is eliminated from the
-last row to the first and must make no new entries: a row that has an entry i has, before it, what row i has (as the mass
-matrix of a tree numbered outward, or a full matrix).
+Each is one call (`compiler.calls`). Only entries that a structure has are computed with. A factor
+is eliminated from the last row to the first and must make no new entries: a row that has an entry i
+has, before it, what row i has (as the mass matrix of a tree numbered outward, or a full matrix).
 
-A graph of scalars has no memory to look into: inlined, a row of a table is a sum over all rows, of which one counts. Native
-code loads it. The row's number has no derivative, and neither have its numbers, so that an inlined row can be
-differentiated by whatever it is multiplied with.
+A graph of scalars has no memory to look into: inlined, a row of a table is a sum over all rows, of
+which one counts. Native code loads it. The row's number has no derivative, and neither have its
+numbers, so that an inlined row can be differentiated by whatever it is multiplied with.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ from eslabon.numerics.scalars import Expression, casadi
 
 @dataclass(frozen=True)
 class Rows:
-    """The places of a matrix's entries, row by row; of a symmetric one those up to the diagonal, which comes last."""
+    """The places of a matrix's entries, row by row; of a symmetric one those up to the diagonal,
+    which comes last."""
 
     columns: tuple[tuple[int, ...], ...]
     width: int
@@ -206,7 +207,8 @@ def multiplied(rows: Rows, A: Expression, B: Expression, C: Expression) -> Expre
 def transposed_product(
     rows: Rows, A: Expression, B: Expression, negative: bool = False
 ) -> Expression:
-    """(A B)^T, or -(A B)^T: the columns of a product with few entries in each row of its left factor.
+    """(A B)^T, or -(A B)^T: the columns of a product with few entries in each row of its left
+    factor.
 
     >>> import casadi
     >>> A = casadi.SX([[0.0, 2.0], [3.0, 4.0]])
@@ -229,12 +231,14 @@ def closed(rows: Rows) -> bool:
     return all(own[i][:-1] == row[:a] for row in own for a, i in enumerate(row[:-1]))
 
 
-# Tables ---------------------------------------------------------------------------------------------------------------
+# Tables
+# ---------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Lookup(Operator):
-    """A table as a function of the number of a row. Numbers beyond the table mean its first or last row."""
+    """A table as a function of the number of a row. Numbers beyond the table mean its first or last
+    row."""
 
     values: tuple[tuple[float, ...], ...]
 
@@ -297,13 +301,15 @@ def row_of(table: np.ndarray[Any, Any] | Expression, k: Expression) -> Expressio
     return operate(Lookup(tuple(map(tuple, table.tolist()))), k)
 
 
-# Tables that are data --------------------------------------------------------------------------------------------------
+# Tables that are data
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class RowAt(Operator):
-    """The last row of a table whose first number does not exceed t. The table is data: its address and its number of rows
-    go in, so that other tables, longer or shorter ones, need no other code."""
+    """The last row of a table whose first number does not exceed t. The table is data: its address
+    and its number of rows go in, so that other tables, longer or shorter ones, need no other
+    code."""
 
     columns: int
 
@@ -328,8 +334,9 @@ class RowAt(Operator):
 
 
 def table_handle(table: np.ndarray[Any, Any]) -> tuple[float, float]:
-    """Where a table of floats in row order stands, and how many rows it has: whoever hands these to code keeps the table
-    alive meanwhile. Addresses of no machine have more digits than a float holds exactly."""
+    """Where a table of floats in row order stands, and how many rows it has: whoever hands these to
+    code keeps the table alive meanwhile. Addresses of no machine have more digits than a float
+    holds exactly."""
     assert table.shape == (len(table), table.shape[-1]), "a table has rows and columns"
     assert table.dtype == float
     assert table.flags.c_contiguous
@@ -337,7 +344,8 @@ def table_handle(table: np.ndarray[Any, Any]) -> tuple[float, float]:
 
 
 def row_at(handle: Expression, t: Expression, columns: int) -> Expression:
-    """The row that holds at t, as a column, of a table with so many columns, given as `table_handle` has it.
+    """The row that holds at t, as a column, of a table with so many columns, given as
+    `table_handle` has it.
 
     >>> import casadi
     >>> table = np.array([[0.0, 10.0], [1.0, 20.0], [2.5, 30.0]])

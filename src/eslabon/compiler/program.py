@@ -1,8 +1,10 @@
-"""A CasADi Expression function as a plain list of instructions: what every backend of this room reads.
+"""A CasADi Expression function as a plain list of instructions: what every backend of this room
+reads.
 
-CasADi stores an Expression function as work-vector code in which slots are used again. Here each instruction has its own
-number and refers to earlier instructions by theirs, operations have names, and places of inputs and outputs are those
-of dense arrays in row order, the way NumPy users see them; CasADi itself keeps nonzeros in column order.
+CasADi stores an Expression function as work-vector code in which slots are used again. Here each
+instruction has its own number and refers to earlier instructions by theirs, operations have names,
+and places of inputs and outputs are those of dense arrays in row order, the way NumPy users see
+them; CasADi itself keeps nonzeros in column order.
 """
 
 from __future__ import annotations
@@ -26,11 +28,13 @@ Shape = tuple[int, ...]
 
 
 class Instruction(NamedTuple):
-    """One step: `name` of earlier results `args`, a constant `value`, or a `place` in an input or output.
+    """One step: `name` of earlier results `args`, a constant `value`, or a `place` in an input or
+    output.
 
-    A place is (which input or output, position in its dense row-ordered array). Around a call they are (which call,
-    position among all inputs or outputs of the callee, one after the other): an `argument` puts a value there, a
-    `result` takes one, and between the two a `call` names (which call, which of the program's functions).
+    A place is (which input or output, position in its dense row-ordered array). Around a call they
+    are (which call, position among all inputs or outputs of the callee, one after the other): an
+    `argument` puts a value there, a `result` takes one, and between the two a `call` names (which
+    call, which of the program's functions).
     """
 
     name: str
@@ -50,9 +54,9 @@ MOVES = frozenset({"input", "output", "const", "argument", "result", "call"})
 
 
 class Repetition(NamedTuple):
-    """A call that is made for every row of a table: where in the memory of all arguments, `size` numbers long, each of
-    the callee's inputs begins; -1 - p is the place p in the memory of results. The results of one repetition follow those
-    of the one before."""
+    """A call that is made for every row of a table: where in the memory of all arguments, `size`
+    numbers long, each of the callee's inputs begins; -1 - p is the place p in the memory of
+    results. The results of one repetition follow those of the one before."""
 
     call: int
     size: int
@@ -60,9 +64,11 @@ class Repetition(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A result of a call, or an input, that is an argument of another as it is, or an output: no instruction tells of it.
+    """A result of a call, or an input, that is an argument of another as it is, or an output: no
+    instruction tells of it.
 
-    `target` is a call, or -1 - k for output k; `source` is a call, or -1 - k for input k. The places are as in instructions.
+    `target` is a call, or -1 - k for output k; `source` is a call, or -1 - k for input k. The
+    places are as in instructions.
     """
 
     target: int
@@ -73,7 +79,8 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True)
 class Program:
-    """The instructions of a function with the dense shapes of what goes in and out, and the functions it calls."""
+    """The instructions of a function with the dense shapes of what goes in and out, and the
+    functions it calls."""
 
     name: str
     input_names: tuple[str, ...]
@@ -88,7 +95,8 @@ class Program:
 
     @cached_property
     def operations(self) -> int:
-        """How many operations one evaluation takes at most, those of the functions it calls included."""
+        """How many operations one evaluation takes at most, those of the functions it calls
+        included."""
         return self._operations([f.operations for f in self.functions])
 
     @cached_property
@@ -97,7 +105,8 @@ class Program:
         return self._operations([f.expected_operations for f in self.functions], USUAL_TURNS)
 
     def _operations(self, inside: Sequence[int], turns: float = math.inf) -> int:
-        """The same where a function that is called takes so many, and a loop that ends by a flag so many turns."""
+        """The same where a function that is called takes so many, and a loop that ends by a flag so
+        many turns."""
         if isinstance(self.operator, Until):
             return int(min(self.operator.limit, turns)) * inside[0]
         if self.operator is not None:
@@ -110,7 +119,8 @@ class Program:
 
     @cached_property
     def length(self) -> int:
-        """How many instructions there are to compile: every function once, and no number that stays where it is."""
+        """How many instructions there are to compile: every function once, and no number that stays
+        where it is."""
         still = {"input", "const", "result"}
         return sum(
             i.name not in still
@@ -220,10 +230,11 @@ class _Reader:
 
 
 class _Steps:
-    """The instructions of one Expression function, each with a number of its own, and none twice, calls included.
+    """The instructions of one Expression function, each with a number of its own, and none twice,
+    calls included.
 
-    What a slot of CasADi's work vector holds is the number of an instruction, or -1 - r for result r of all calls, which
-    becomes an instruction only where it is computed with.
+    What a slot of CasADi's work vector holds is the number of an instruction, or -1 - r for result
+    r of all calls, which becomes an instruction only where it is computed with.
     """
 
     def __init__(self, f: Any, program: Callable[[Any], Program]) -> None:
@@ -323,7 +334,8 @@ class _Steps:
         self._results += [(call, place) for place in results]
 
     def _hand_over(self, call: int, given: list[int], places: list[int]) -> None:
-        """The arguments of a call; of many results of others, or inputs, each is moved by a loop, without an instruction."""
+        """The arguments of a call; of many results of others, or inputs, each is moved by a loop,
+        without an instruction."""
         sources = [self._source(held) for held in given]
         many = len(sources) - sources.count(None) >= MANY
         values = []
@@ -337,7 +349,8 @@ class _Steps:
         ]
 
     def _source(self, held: int) -> tuple[int, int] | None:
-        """Where what is held stands in memory, as `Move` says it: a result of a call, or an input."""
+        """Where what is held stands in memory, as `Move` says it: a result of a call, or an
+        input."""
         if held < 0:
             return self._results[-1 - held]
         i = self.made[held]
@@ -398,7 +411,8 @@ def simplified(f: Any) -> Any:
 
 
 def default_shape(rows: int, columns: int) -> Shape:
-    """How an array of a CasADi matrix is seen unless the caller says otherwise: a column is a vector."""
+    """How an array of a CasADi matrix is seen unless the caller says otherwise: a column is a
+    vector."""
     return (rows,) if columns == 1 else (rows, columns)
 
 

@@ -1,10 +1,11 @@
-"""A step repeated in machine code: what a graph makes of a state becomes the state of the next call.
+"""A step repeated in machine code: what a graph makes of a state becomes the state of the next
+call.
 
     run = native.compile(step, states=1, varying=1)     # step: x, u, p -> x' as a casadi.Function
     x = run(x0, u, p, every=10)                         # u has a row for each step; every tenth state: (..., steps / 10, n)
 
-A block of states stays packed and in the nearest cache from the first step to the last: no number of it is seen by Python or NumPy but
-the rows that are asked for.
+A block of states stays packed and in the nearest cache from the first step to the last: no number
+of it is seen by Python or NumPy but the rows that are asked for.
 """
 
 from __future__ import annotations
@@ -59,9 +60,10 @@ def check_roles(signature: Signature, states: int, varying: int) -> None:
 class RepeatedStep:
     """A compiled step: `run(*inputs, every=1, steps=None, out=None, threads=None)`.
 
-    Leading axes broadcast. A varying input is (..., steps, *shape); `steps` is needed only where there is none. The
-    outputs are those after each `every`-th step, (..., steps / every, *shape). Big batches are shared among threads,
-    and the GIL is dropped; where a batch is cut, and what its other lanes do, changes no bit of a trajectory.
+    Leading axes broadcast. A varying input is (..., steps, *shape); `steps` is needed only where
+    there is none. The outputs are those after each `every`-th step, (..., steps / every, *shape).
+    Big batches are shared among threads, and the GIL is dropped; where a batch is cut, and what its
+    other lanes do, changes no bit of a trajectory.
     """
 
     def __init__(self, signature: Signature, code: StepCode) -> None:

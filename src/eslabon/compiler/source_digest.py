@@ -1,8 +1,9 @@
-"""Fingerprints of code by its content, so that no stored result outlives the code that it came from.
+"""Fingerprints of code by its content, so that no stored result outlives the code that it came
+from.
 
-`source_digest` serves our own code, wing by wing. `code_digest` serves values of every kind: formulas and their
-options, measures, functions of users with all that these refer to. Neither a clock nor a path counts, so that a fresh
-copy of the same text finds the results of an earlier one.
+`source_digest` serves our own code, wing by wing. `code_digest` serves values of every kind:
+formulas and their options, measures, functions of users with all that these refer to. Neither a
+clock nor a path counts, so that a fresh copy of the same text finds the results of an earlier one.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ UNREADABLE: dict[
 
 
 def source_digest(modules: Iterable[str]) -> str:
-    """A fingerprint of the contents of the wings that modules of this package are in, and of all wings below these.
+    """A fingerprint of the contents of the wings that modules of this package are in, and of all
+    wings below these.
 
     >>> of_dynamics = source_digest(["eslabon.formulas.dynamics"])
     >>> of_dynamics == source_digest(["eslabon.formulas.dynamics", "eslabon.model"])
@@ -74,11 +76,13 @@ def source_digest(modules: Iterable[str]) -> str:
 
 
 def code_digest(*values: Any, lasting: bool = False) -> str:
-    """A fingerprint of functions by their code, what they close over and refer to, and of values by their bits.
+    """A fingerprint of functions by their code, what they close over and refer to, and of values by
+    their bits.
 
-    A key for compiled code also counts the text of the files, ours and users' own, and a value that no other process
-    can recognise, such as a lock, makes it a key of this process. A `lasting` fingerprint, for results on disk, counts
-    only the code that runs, so that an edit elsewhere in a file costs no results, and such a value raises ModelError.
+    A key for compiled code also counts the text of the files, ours and users' own, and a value that
+    no other process can recognise, such as a lock, makes it a key of this process. A `lasting`
+    fingerprint, for results on disk, counts only the code that runs, so that an edit elsewhere in a
+    file costs no results, and such a value raises ModelError.
 
     >>> code_digest(code_digest, [0.5]) == code_digest(code_digest, (0.5,))
     True
@@ -94,10 +98,11 @@ def code_digest(*values: Any, lasting: bool = False) -> str:
 
 
 def data_digest(*values: Any) -> str | None:
-    """The fingerprint of `code_digest` if all that the values are made of is data, and code of this package and of libraries.
+    """The fingerprint of `code_digest` if all that the values are made of is data, and code of this
+    package and of libraries.
 
-    None if a function or a class of a user's own has a part in them, or a value that cannot be read: what such a function
-    gives may depend on something else, such as a file that it reads.
+    None if a function or a class of a user's own has a part in them, or a value that cannot be
+    read: what such a function gives may depend on something else, such as a file that it reads.
 
     >>> data_digest(data_digest, (1.0, 2.0)) == data_digest(data_digest, (1.0, 2.0))
     True
@@ -111,12 +116,14 @@ def data_digest(*values: Any) -> str | None:
     ).hexdigest()
 
 
-# Files ---------------------------------------------------------------------------------------------------------------
+# Files
+# ---------------------------------------------------------------------------------------------------------------
 
 
 @cache
 def _wing(module: str) -> str:
-    """The name in `WINGS` that a module belongs to: of a folder in one row its own, of a folder in several rows the file's."""
+    """The name in `WINGS` that a module belongs to: of a folder in one row its own, of a folder in
+    several rows the file's."""
     names, parts = {wing for row in WINGS for wing in row}, module.split(".")[1:]
     above = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
     return next((x for x in above if x in names), parts[0] if parts else "")
@@ -160,8 +167,9 @@ def _sources(place: str) -> Iterator[str]:
 def _content(file: str) -> bytes:
     """The digest of a file; one of this process alone if it may not be the text that runs here.
 
-    That is a file that was changed after this process began, since it may have been imported before. When a file was
-    last changed (`st_ctime`, which nobody can set back) is only compared with that, and is part of no key.
+    That is a file that was changed after this process began, since it may have been imported
+    before. When a file was last changed (`st_ctime`, which nobody can set back) is only compared
+    with that, and is part of no key.
     """
     try:
         with open(file, "rb") as opened:
@@ -174,18 +182,22 @@ def _content(file: str) -> bytes:
 
 @cache
 def _of_this_process() -> bytes:
-    """Stands for what cannot be told from something else in another process: nothing is found under such a key."""
+    """Stands for what cannot be told from something else in another process: nothing is found under
+    such a key."""
     return os.urandom(32)
 
 
-# Values --------------------------------------------------------------------------------------------------------------
+# Values
+# --------------------------------------------------------------------------------------------------------------
 
 
 class _Reader:
-    """Writes all of a value as text that is the same in every process, and collects the modules that it comes from.
+    """Writes all of a value as text that is the same in every process, and collects the modules
+    that it comes from.
 
-    Functions, classes and modules have numbers, and each is read once, after the values. Users' own are read in full,
-    whatever their module is called: the one that is run is called __main__. All others count by name.
+    Functions, classes and modules have numbers, and each is read once, after the values. Users' own
+    are read in full, whatever their module is called: the one that is run is called __main__. All
+    others count by name.
     """
 
     def __init__(self, lasting: bool) -> None:
@@ -208,7 +220,8 @@ class _Reader:
         return "\n".join(texts)
 
     def _read(self, read: Callable[[Any], str], x: Any, optional: bool = True) -> str:
-        """Optional are values that a function may refer to: one such as an open file counts by its kind."""
+        """Optional are values that a function may refer to: one such as an open file counts by its
+        kind."""
         before, self._optional = self._optional, optional
         try:
             return read(x)
@@ -294,7 +307,8 @@ class _Reader:
         return f"{_of_this_process().hex()} {id(x)}"
 
     def _function(self, f: FunctionType) -> str:
-        """By its code, which needs no file, the values it was given, and those that it takes from its module."""
+        """By its code, which needs no file, the values it was given, and those that it takes from
+        its module."""
         module, given = (
             str(f.__module__),
             (f.__defaults__, f.__kwdefaults__, [_cell(x) for x in f.__closure__ or ()]),
@@ -359,7 +373,8 @@ def _cell(x: Any) -> Any:
 
 
 def _pickled(x: Any) -> Any:
-    """The parts that pickle takes an object into, without cached properties, or a name; None if it cannot."""
+    """The parts that pickle takes an object into, without cached properties, or a name; None if it
+    cannot."""
     reduce: Any = copyreg.dispatch_table.get(type(x))
     try:
         parts = x.__reduce_ex__(4) if reduce is None else reduce(x)

@@ -1,8 +1,9 @@
 """Object code on disk: a folder of files that any number of processes may read and write at once.
 
-A file is written under another name and moved into place, so that it is whole or not there; it carries a checksum, so
-that what is damaged later is as good as not there, and its key, so that it is used for nothing else. What another user
-can have written is not run. Nothing in here may stop a computation: what fails becomes a warning, once.
+A file is written under another name and moved into place, so that it is whole or not there; it
+carries a checksum, so that what is damaged later is as good as not there, and its key, so that it
+is used for nothing else. What another user can have written is not run. Nothing in here may stop a
+computation: what fails becomes a warning, once.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ ABANDONED = 3600  # seconds after which a file half written belongs to a process
 
 
 class NativeWarning(UserWarning):
-    """Native code works less well than it could: no LLVM, or a cache that cannot be written or trusted."""
+    """Native code works less well than it could: no LLVM, or a cache that cannot be written or
+    trusted."""
 
 
 class Entry(NamedTuple):
@@ -65,7 +67,8 @@ def folder() -> Path:
 
 @cache
 def _absolute(chosen: str) -> Path:
-    """A path as it is seen where it is first used: a process that goes to another folder keeps its code."""
+    """A path as it is seen where it is first used: a process that goes to another folder keeps its
+    code."""
     return Path(os.path.abspath(chosen))
 
 
@@ -80,7 +83,8 @@ def _without_home() -> Path:
     return place
 
 
-# Whose code it is ----------------------------------------------------------------------------------------------------
+# Whose code it is
+# ----------------------------------------------------------------------------------------------------
 
 
 def _doubt(status: os.stat_result) -> str:
@@ -94,7 +98,8 @@ def _doubt(status: os.stat_result) -> str:
 
 
 def _is_trusted(place: Path) -> bool:
-    """Whether code is taken from a folder and kept there; links are followed, and may not be another user's either."""
+    """Whether code is taken from a folder and kept there; links are followed, and may not be
+    another user's either."""
     try:
         seen = [place.lstat(), place.stat()]
     except OSError:  # not there yet, or out of reach: whoever writes finds out
@@ -126,11 +131,13 @@ def _read(path: Path) -> bytes | None:
     return None
 
 
-# Entries -------------------------------------------------------------------------------------------------------------
+# Entries
+# -------------------------------------------------------------------------------------------------------------
 
 
 def _circumstances() -> dict[str, Any]:
-    """All that code depends on besides the graph: what made the graph, what compiles it, and the processor."""
+    """All that code depends on besides the graph: what made the graph, what compiles it, and the
+    processor."""
     return {**_surroundings(), "optimization": optimization()}
 
 
@@ -140,8 +147,8 @@ def _surroundings() -> dict[str, Any]:
 
 
 def _casadi_version() -> str:
-    """Its version, by the name of the folder that came with it: to import it, or what reads such folders, takes longer
-    than all else here."""
+    """Its version, by the name of the folder that came with it: to import it, or what reads such
+    folders, takes longer than all else here."""
     spec = find_spec("casadi")
     places = [] if spec is None else [Path(x).parent for x in spec.submodule_search_locations or ()]
     found = [x.name for place in places for x in place.glob("casadi-*.dist-info")]
@@ -161,7 +168,8 @@ def _path(key: str) -> Path:
 
 
 def fetch(key: str) -> Entry | None:
-    """What was stored under a key by this version for this processor, if it is there, undamaged and nobody else's."""
+    """What was stored under a key by this version for this processor, if it is there, undamaged and
+    nobody else's."""
     try:
         path = _path(key)
     except OSError:  # no folder at all
@@ -204,7 +212,8 @@ def entry(
     make: Callable[[], tuple[dict[str, Any], bytes]],
     use: bool = True,
 ) -> Entry:
-    """The entry kept under a key if it is that of these facts' identity; else it is made, with more facts, and kept unless `use` is off."""
+    """The entry kept under a key if it is that of these facts' identity; else it is made, with more
+    facts, and kept unless `use` is off."""
     kept = fetch(key) if use else None
     if kept is not None and kept.facts["identity"] == facts["identity"]:
         made = Entry({**kept.facts, **facts}, kept.code)
@@ -217,7 +226,8 @@ def entry(
 
 
 def prune(where: Path, limit: int = LIMIT) -> None:
-    """Delete the files used least recently until three quarters of the limit are left, if it is exceeded."""
+    """Delete the files used least recently until three quarters of the limit are left, if it is
+    exceeded."""
     files = []
     for file in os.scandir(where):
         with contextlib.suppress(OSError):  # another process may have deleted it
@@ -243,7 +253,8 @@ def _encoded(entry: Entry, origin: dict[str, Any]) -> bytes:
 
 
 def _decoded(data: bytes, origin: dict[str, Any] | None = None) -> Entry | None:
-    """An undamaged entry, and if an origin is given, one of that origin, whatever its file is called."""
+    """An undamaged entry, and if an origin is given, one of that origin, whatever its file is
+    called."""
     start = len(MAGIC) + 32
     payload = data[start:]
     if data[: len(MAGIC)] != MAGIC or hashlib.sha256(payload).digest() != data[len(MAGIC) : start]:

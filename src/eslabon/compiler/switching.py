@@ -4,15 +4,17 @@
     g = s.surfaces(x, modes)           # the choices change where an entry of g changes its sign
     y = s.function(x, modes)           # f with frozen choices: smooth in x
 
-Each surface has a mode sigma: +1 where g > 0, -1 where g < 0. On a surface a mode between -1 and +1 weighs both sides, as
-Filippov's convex combination does. Every discontinuous choice is affine in its own mode; a continuous one (`fabs`, `fmin`,
-`fmax`) takes the side its mode names, since both sides agree on the surface.
+Each surface has a mode sigma: +1 where g > 0, -1 where g < 0. On a surface a mode between -1 and +1
+weighs both sides, as Filippov's convex combination does. Every discontinuous choice is affine in
+its own mode; a continuous one (`fabs`, `fmin`, `fmax`) takes the side its mode names, since both
+sides agree on the surface.
 
-`floor` has two surfaces, the next whole numbers below and above its argument, and a level behind the modes: the whole
-number itself. When its argument passes one of the two, the level moves (`ModeLayout.settled`).
+`floor` has two surfaces, the next whole numbers below and above its argument, and a level behind
+the modes: the whole number itself. When its argument passes one of the two, the level moves
+(`ModeLayout.settled`).
 
-Choices that select the row of a table (`operators.row_of`) stay as they are, wherever else they are used: tables interpolate
-what is smooth, and the place within a row goes with the row.
+Choices that select the row of a table (`operators.row_of`) stay as they are, wherever else they are
+used: tables interpolate what is smooth, and the place within a row goes with the row.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ MAX_TEXT = 60  # characters of an expression in a message
 
 
 class Surface(NamedTuple):
-    """A mode, the function g of inputs and modes whose sign it is, the mode that the graph itself chooses, and a name."""
+    """A mode, the function g of inputs and modes whose sign it is, the mode that the graph itself
+    chooses, and a name."""
 
     mode: Expression
     g: Expression
@@ -41,7 +44,8 @@ class Surface(NamedTuple):
 
 
 class Level(NamedTuple):
-    """Of a `floor`: its symbol, the whole number it is, and the numbers of its surfaces below and above."""
+    """Of a `floor`: its symbol, the whole number it is, and the numbers of its surfaces below and
+    above."""
 
     mode: Expression
     whole: Expression
@@ -51,8 +55,9 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class ModeLayout:
-    """What is known of the modes of a function without its graph: the names of their surfaces, for messages, and for each
-    `floor` the numbers of its two surfaces; the levels stand behind the modes, in this order."""
+    """What is known of the modes of a function without its graph: the names of their surfaces, for
+    messages, and for each `floor` the numbers of its two surfaces; the levels stand behind the
+    modes, in this order."""
 
     names: tuple[str, ...]
     levels: tuple[tuple[int, int], ...] = ()
@@ -63,7 +68,8 @@ class ModeLayout:
         return len(self.names) + len(self.levels)
 
     def settled(self, modes: Floats) -> Floats:
-        """The modes after a switch, the level of each `floor` moved by one where a surface of it was passed.
+        """The modes after a switch, the level of each `floor` moved by one where a surface of it
+        was passed.
 
         >>> import casadi, numpy as np
         >>> x = casadi.SX.sym("x")
@@ -81,7 +87,8 @@ class ModeLayout:
 
 
 def kept_layout(key: str, make: Callable[[], ModeLayout]) -> ModeLayout:
-    """The layout that is kept with the compiled code under a key; it is made where there is none."""
+    """The layout that is kept with the compiled code under a key; it is made where there is
+    none."""
 
     def made() -> tuple[dict[str, Any], bytes]:
         layout = make()
@@ -145,7 +152,8 @@ def switching(f: Any) -> Switching:
 
 
 class _Value(NamedTuple):
-    """A result of the graph: as it is, with frozen choices, whether these differ, and the number of what it computes."""
+    """A result of the graph: as it is, with frozen choices, whether these differ, and the number of
+    what it computes."""
 
     plain: Expression
     frozen: Expression
@@ -154,7 +162,8 @@ class _Value(NamedTuple):
 
 
 class _Frozen:
-    """The outputs of a function without calls, choice by choice replaced by modes; equal surfaces are one."""
+    """The outputs of a function without calls, choice by choice replaced by modes; equal surfaces
+    are one."""
 
     def __init__(self, f: Any) -> None:
         self.surfaces: list[Surface] = []
@@ -371,7 +380,8 @@ class _Frozen:
 
 
 def _selecting(f: Any, nodes: list[Any]) -> set[int]:
-    """The instructions on which the number of a table's row depends, and all that compute the same."""
+    """The instructions on which the number of a table's row depends, and all that compute the
+    same."""
     numbers: dict[Any, int] = {}
     computes: list[int] = []  # by instruction
     arguments: dict[int, list[int]] = {}  # by number
@@ -403,7 +413,8 @@ def _selecting(f: Any, nodes: list[Any]) -> set[int]:
 
 
 def _combined(operation: int, arguments: list[Expression]) -> Expression:
-    """An operation on results with frozen choices: a condition between 0 and 1 weighs its branches."""
+    """An operation on results with frozen choices: a condition between 0 and 1 weighs its
+    branches."""
     if operation == casadi.OP_NOT:
         return 1 - arguments[0]
     a, *others = arguments

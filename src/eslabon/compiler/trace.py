@@ -1,4 +1,5 @@
-"""From a request to its graph: symbols for what goes in, the formula of these or its derivative, checks and guards."""
+"""From a request to its graph: symbols for what goes in, the formula of these or its derivative,
+checks and guards."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ graphs_traced: Counter[str] = (
 def trace(owner: Owner, request: Request, checks: bool = True) -> Any:
     """The graph of a request, a `casadi.Function`; without its checks where these are not wanted.
 
-    Its calls are nodes (`compiler.calls`), and what is computed twice stands in it twice: `program.read` shares it.
+    Its calls are nodes (`compiler.calls`), and what is computed twice stands in it twice:
+    `program.read` shares it.
     """
     graphs_traced[request.formula.name] += 1
     formula, arguments = request.formula, request.inputs(owner)
@@ -66,7 +68,8 @@ def trace(owner: Owner, request: Request, checks: bool = True) -> Any:
 
 
 def expression(m: Owner, request: Request, values: Sequence[Any]) -> Any:
-    """A formula's values for CasADi symbols, as a part of a larger graph: a column or a matrix for each, a tuple of several.
+    """A formula's values for CasADi symbols, as a part of a larger graph: a column or a matrix for
+    each, a tuple of several.
 
     Its checks are left out: a graph has no numbers to look at.
     """

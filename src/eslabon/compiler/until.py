@@ -4,12 +4,13 @@
         return (x + a / x) / 2, casadi.fabs(x * x - a) < 1e-12
     root, finished, count = until(newton, a, a, limit=50)
 
-Native code contains the step once, in a loop that ends when the step sets its flag. In vector code the loop goes on
-until every lane has finished; a lane that has finished keeps its state, bit for bit, so that no result depends on
-the other states of a batch. A step may contain such a loop itself, as a search that starts again does.
+Native code contains the step once, in a loop that ends when the step sets its flag. In vector code
+the loop goes on until every lane has finished; a lane that has finished keeps its state, bit for
+bit, so that no result depends on the other states of a batch. A step may contain such a loop
+itself, as a search that starts again does.
 
-How often a step is repeated is known only when it runs. The inlined graph repeats it `limit` times and is as long;
-CasADi evaluates the loop without it.
+How often a step is repeated is known only when it runs. The inlined graph repeats it `limit` times
+and is as long; CasADi evaluates the loop without it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from eslabon.numerics.scalars import Expression, casadi
 class Until(Operator):
     """A function (state, constants ...) -> (next state, flag), repeated until its flag is positive.
 
-    What comes out is the last state, the last flag, and how often the function was applied. All matrices are dense.
+    What comes out is the last state, the last flag, and how often the function was applied. All
+    matrices are dense.
     """
 
     function: Any = field(repr=False)  # casadi.Function; a fingerprint has its instructions
@@ -75,8 +77,9 @@ def until(
 ) -> tuple[Expression, Expression, Expression]:
     """The state after f was applied until its flag is positive, at most `limit` times.
 
-    f is a formula, or a `casadi.Function`, (state, *constants) -> (next state, flag). Whatever else it depends on, such
-    as parameters, goes along as one more constant. A flag that is NaN is not positive.
+    f is a formula, or a `casadi.Function`, (state, *constants) -> (next state, flag). Whatever else
+    it depends on, such as parameters, goes along as one more constant. A flag that is NaN is not
+    positive.
 
     Returns
     -------

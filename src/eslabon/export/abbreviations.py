@@ -1,4 +1,5 @@
-"""Abbreviations of the textbooks: s1 for sin(q1), c12 for cos(q1 + q2), and a line of its own for a sum that recurs."""
+"""Abbreviations of the textbooks: s1 for sin(q1), c12 for cos(q1 + q2), and a line of its own for a
+sum that recurs."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ Lines = Sequence[Any]  # right-hand sides
 
 
 def waves(lines: Lines, inputs: Iterable[Sequence[Any]]) -> dict[str, list[tuple[str, Any]]]:
-    """The sines "s" and cosines "c" of sums and differences of an input's numbers, with the indices that name them; none
-    where there are few."""
+    """The sines "s" and cosines "c" of sums and differences of an input's numbers, with the indices
+    that name them; none where there are few."""
     import sympy
 
     places = [{s: k + 1 for k, s in enumerate(own)} for own in inputs if len(own) > 1]
@@ -47,7 +48,8 @@ def _index(angle: Any, places: dict[Any, int]) -> str:
 
 
 def recurring_sum(lines: Lines, but: set[Any]) -> Any:
-    """The sum without some symbols that costs the most operations by being written again and again, or None."""
+    """The sum without some symbols that costs the most operations by being written again and again,
+    or None."""
     times = Counter(p for p in _parts(lines) if p.is_Add and not p.free_symbols & but)
     saved = {e: (n - 1) * operations(e) for e, n in times.items()}
     most = max(saved.values(), default=0)

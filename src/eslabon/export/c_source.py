@@ -1,7 +1,8 @@
 """Portable C99 from a graph: one function, a header, nothing needed but math.h.
 
-Arrays are dense and in row order, one state's worth each. The text depends on the graph alone, so that it can be kept
-under version control. An intermediate value that is used once stands where it is used, as one would write it by hand.
+Arrays are dense and in row order, one state's worth each. The text depends on the graph alone, so
+that it can be kept under version control. An intermediate value that is used once stands where it
+is used, as one would write it by hand.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ LINE = (
     72  # characters; what is longer than half of it gets a name before it goes into something else
 )
 
-# Precedence in C, for the few operators used: comparisons, sums, products, signs, and what needs no brackets.
+# Precedence in C, for the few operators used: comparisons, sums, products, signs, and what needs no
+# brackets.
 CHOICE, LOGIC, COMPARISON, SUM, PRODUCT, SIGN, ATOM = range(7)
 
 # A number where a truth is asked for is true unless it is zero, in C as in CasADi.
@@ -53,7 +55,8 @@ _FORMS = {
 }
 _FUNCTIONS = """sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp expm1 log log1p pow sqrt fabs
     floor ceil fmin fmax fmod remainder copysign hypot erf"""
-# Of math.h's other names those that a mechanism might have too; j0 to yn are there without a strict standard only.
+# Of math.h's other names those that a mechanism might have too; j0 to yn are there without a strict
+# standard only.
 _OTHER_NAMES = """cbrt erfc exp2 fdim fma frexp gamma ilogb j0 j1 jn ldexp lgamma llrint llround log10 log2 logb lrint lround
     main modf nan nearbyint nextafter remquo rint round scalbn tgamma trunc y0 y1 yn NAN INFINITY HUGE_VAL"""
 _KEYWORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long
@@ -80,7 +83,8 @@ class CSource(Answer):
     code: str
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
-        """Write name.h and name.c into a folder, which is made if it is not there; gives their paths."""
+        """Write name.h and name.c into a folder, which is made if it is not there; gives their
+        paths."""
         to = file_path(folder, "folder")
         header, code = to / f"{self.name}.h", to / f"{self.name}.c"
         return write(header, self.header), write(code, self.code)
@@ -97,7 +101,8 @@ class CSource(Answer):
 
 
 def source(f: Any, name: str = "", note: str = "") -> CSource:
-    """C source of a `casadi.Function`: one function, in which only rows of tables (`compiler.operators`) are looked up.
+    """C source of a `casadi.Function`: one function, in which only rows of tables
+    (`compiler.operators`) are looked up.
 
     >>> import casadi
     >>> q = casadi.SX.sym("q", 2)
@@ -194,7 +199,8 @@ class _Writer:
         self.lines: list[str] = []
 
     def stores(self, outputs: list[str]) -> list[str]:
-        """The assignments to outputs, all after the last input is read; the rest goes to `lines`."""
+        """The assignments to outputs, all after the last input is read; the rest goes to
+        `lines`."""
         shapes = zip(outputs, self._program.output_shapes, strict=True)
         stores = {
             (k, p): f"{n}[{p}] = 0.0;"
@@ -282,7 +288,8 @@ def _number(x: float) -> str:
 
 
 def _comment(text: str) -> str:
-    """What may stand inside a C comment: one line that neither ends it, opens another, nor hides anything."""
+    """What may stand inside a C comment: one line that neither ends it, opens another, nor hides
+    anything."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line.replace("\\", "/").replace("*/", "* /").replace("/*", "/ *")
 

@@ -1,6 +1,7 @@
 """Text out: a graph's equations as a textbook prints them, in SymPy and LaTeX.
 
-What would be longer than a few lines, or is written again and again, becomes a definition of its own, shown first.
+What would be longer than a few lines, or is written again and again, becomes a definition of its
+own, shown first.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class Equations:
         What the results are written in, besides the inputs; each may use those before it.
     results : tuple of Matrix
         One for each output.
-    statement : (str, str)
-        What the results are the terms of, in words and in LaTeX; empty where they stand for themselves.
+    statement : (str, str) What the results are the terms of, in words and in LaTeX; empty where
+        they stand for themselves.
 
     >>> import eslabon as es
     >>> print(es.load("elbow").equations("pose", frame="tool").latex()[:16])
@@ -55,15 +56,16 @@ class Equations:
     statement: tuple[str, str] = ("", "")
 
     def expanded(self) -> tuple[Any, ...]:
-        """The results in the inputs alone, with the definitions put in. What is short as lines may be long as one."""
+        """The results in the inputs alone, with the definitions put in. What is short as lines may
+        be long as one."""
         values: dict[Any, Any] = {}
         for symbol, e in self.definitions:
             values[symbol] = e.xreplace(values)
         return tuple(result.xreplace(values) for result in self.results)
 
     def function(self) -> Callable[..., Any]:
-        """A Python function of the inputs in their order, which gives an array for each result, or the array if there is
-        one."""
+        """A Python function of the inputs in their order, which gives an array for each result, or
+        the array if there is one."""
         import numpy as np
         import sympy
 
@@ -90,7 +92,8 @@ class Equations:
         return evaluated
 
     def latex(self) -> str:
-        """Lines for an `align*` environment: matrices in brackets where they are narrow, else entry by entry."""
+        """Lines for an `align*` environment: matrices in brackets where they are narrow, else entry
+        by entry."""
         import sympy
 
         symbols = [s for _, own in self.inputs for s in own] + [s for s, _ in self.definitions]
@@ -115,7 +118,8 @@ class Equations:
         return " \\\\\n".join(lines)
 
     def _repr_latex_(self) -> str | None:
-        """For a notebook; None, and so a line of text, for what would keep it setting for minutes."""
+        """For a notebook; None, and so a line of text, for what would keep it setting for
+        minutes."""
         if len(self.definitions) > LONGEST:
             return None
         return f"$$\\begin{{align*}}\n{self.latex()}\n\\end{{align*}}$$"
@@ -155,8 +159,8 @@ def _elsewhere(name: str) -> str:
 
 
 def _grouped(result: Any) -> Iterator[tuple[list[tuple[int, ...]], Any]]:
-    """The different entries of a matrix, each with the places it stands in, from one on; last, without places, the zeros of
-    a matrix."""
+    """The different entries of a matrix, each with the places it stands in, from one on; last,
+    without places, the zeros of a matrix."""
     rows, columns = result.shape
     places: dict[Any, list[tuple[int, ...]]] = {}
     for i in range(rows):
@@ -213,10 +217,10 @@ def equations(
 ) -> Equations:
     """The equations of a `casadi.Function`, or of several, stage by stage.
 
-    `symbols` gives, for an input's name, the names of its numbers in row order, such as {"q": ["q1", "q2"]}; the
-    others are numbered. Greek names and indices are typeset: "theta_1", "l_{c1}". One of several stages has all
-    inputs; the results of all are printed, each in those before it. In a `statement` the names of results and of inputs'
-    numbers stand in braces.
+    `symbols` gives, for an input's name, the names of its numbers in row order, such as {"q":
+    ["q1", "q2"]}; the others are numbered. Greek names and indices are typeset: "theta_1",
+    "l_{c1}". One of several stages has all inputs; the results of all are printed, each in those
+    before it. In a `statement` the names of results and of inputs' numbers stand in braces.
 
     >>> import casadi
     >>> q = casadi.SX.sym("q", 2)
@@ -272,7 +276,8 @@ class _Written:
     def _inputs_of(
         self, program: Program, taken: Mapping[int, str], made: Mapping[str, Any]
     ) -> list[Sequence[Any]]:
-        """Results, and symbols by name: from the end, as parameters, which may be called like a state, come last."""
+        """Results, and symbols by name: from the end, as parameters, which may be called like a
+        state, come last."""
         left = list(zip(self.input_names, self.inputs, strict=True))
         found: list[Sequence[Any]] = []
         for k, name in reversed(list(enumerate(program.input_names))):
@@ -305,7 +310,8 @@ class _Written:
         return named
 
     def share_sums(self) -> None:
-        """Sums that recur as definitions; of inputs and waves alone, so that they may come first."""
+        """Sums that recur as definitions; of inputs and waves alone, so that they may come
+        first."""
         import sympy
 
         defined = {s for s, _ in self.definitions}
@@ -353,7 +359,8 @@ def _filled(statement: str, names: Mapping[str, str]) -> str:
 def _symbols(
     inputs: Sequence[str], sizes: Sequence[int], given: Mapping[str, Sequence[str]], names: Names
 ) -> list[list[Any]]:
-    """The symbols of every input. The last inputs choose first: the mechanism's parameters keep their names."""
+    """The symbols of every input. The last inputs choose first: the mechanism's parameters keep
+    their names."""
     if unknown := set(given) - set(inputs):
         raise GraphError(f"there is no input {min(unknown)!r}; there are {', '.join(inputs)}.")
     result: list[list[Any]] = [[] for _ in inputs]

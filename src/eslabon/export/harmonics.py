@@ -1,8 +1,9 @@
 """Polynomials in symbols, sines and cosines, kept in the one form in which equal things are equal.
 
-A `Harmonics` is a sum of terms: a number times a product of symbols times one sine or cosine of a sum of angles.
-Products of sines and cosines become sums at once, so cos a cos b - sin a sin b is cos(a + b), and sin^2 + cos^2 is 1,
-without any search for identities. Numbers are fractions: nothing is rounded.
+A `Harmonics` is a sum of terms: a number times a product of symbols times one sine or cosine of a
+sum of angles. Products of sines and cosines become sums at once, so cos a cos b - sin a sin b is
+cos(a + b), and sin^2 + cos^2 is 1, without any search for identities. Numbers are fractions:
+nothing is rounded.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class Harmonics:
         return Harmonics({k: c * x for k, c in self.terms.items()})
 
     def turned(self, sine: bool, angle_of: Callable[[], Any]) -> Harmonics:
-        """Sine or cosine of this sum; if it is not a sum of multiples of symbols, `angle_of()` is its one symbol."""
+        """Sine or cosine of this sum; if it is not a sum of multiples of symbols, `angle_of()` is
+        its one symbol."""
         if all(not a and (not p or (len(p) == 1 and p[0][1] == 1)) for p, a, _ in self.terms):
             multiples = [(p[0][0] if p else UNIT, c) for (p, _, _), c in self.terms.items()]
         else:

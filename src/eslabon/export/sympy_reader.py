@@ -1,12 +1,13 @@
 """Expressions in: a graph's instructions as SymPy expressions, in two ways.
 
-`Normal` computes polynomials in sines and cosines in the normal form of `harmonics`, from which each sine and cosine gets
-its factored coefficient; where the graph's own form is shorter, as for cos(q)^2, it is kept. That is what textbooks
-print, of graphs of up to a few hundred operations. `Steps` follows the graph: what it computes once and uses twice is a
-definition, so that the text grows no faster than the graph.
+`Normal` computes polynomials in sines and cosines in the normal form of `harmonics`, from which
+each sine and cosine gets its factored coefficient; where the graph's own form is shorter, as for
+cos(q)^2, it is kept. That is what textbooks print, of graphs of up to a few hundred operations.
+`Steps` follows the graph: what it computes once and uses twice is a definition, so that the text
+grows no faster than the graph.
 
-Numbers stay what they are: 9.81 is the fraction 981/100 meanwhile, so that nothing like 0.4999999999 can arise, and is
-printed as 9.81.
+Numbers stay what they are: 9.81 is the fraction 981/100 meanwhile, so that nothing like
+0.4999999999 can arise, and is printed as 9.81.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class TooLongError(Exception):
 
 
 class Reader(ABC):
-    """Goes through the instructions of programs and keeps the definitions it makes on the way, of symbols without names.
+    """Goes through the instructions of programs and keeps the definitions it makes on the way, of
+    symbols without names.
 
     It stops where they would have more than `limit` operations.
     """
@@ -107,7 +109,8 @@ class Reader(ABC):
 
     @abstractmethod
     def _atom(self, k: int, expression: Any) -> None:
-        """The value of an instruction is a number or one symbol: an input, a definition, a function of something."""
+        """The value of an instruction is a number or one symbol: an input, a definition, a function
+        of something."""
 
     @abstractmethod
     def _compute(self, k: int, i: Instruction) -> None:
@@ -119,7 +122,8 @@ class Reader(ABC):
 
 
 class Steps(Reader):
-    """Each result that is used again is a definition, and so is what would be longer than a line."""
+    """Each result that is used again is a definition, and so is what would be longer than a
+    line."""
 
     def _start(self) -> None:
         self._values: dict[int, Any] = {}
@@ -200,13 +204,15 @@ class Normal(Reader):
                 self._define(k)
 
     def _inside(self, k: int) -> Any:
-        """A value that goes into a symbol of the algebra; were it long, it would be copied again and again."""
+        """A value that goes into a symbol of the algebra; were it long, it would be copied again
+        and again."""
         if operations(self.expression(k)) > ATOM:
             self._define(k)
         return self.expression(k)
 
     def _reciprocal(self, k: int) -> Harmonics:
-        """One over a value: what all its terms share to negative powers, and one new symbol for the rest."""
+        """One over a value: what all its terms share to negative powers, and one new symbol for the
+        rest."""
         terms = self._sums[k].terms
         if not terms:
             return Harmonics.symbol(self._sympy.zoo)
@@ -289,12 +295,14 @@ def _holds(sp: Any, value: Any) -> Any:
     return sp.Ne(value, 0)
 
 
-# Lengths --------------------------------------------------------------------------------------------------------------
+# Lengths
+# --------------------------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=50_000)
 def operations(e: Any) -> int:
-    """How many operations an expression has: SymPy's `count_ops`, which looks at every part anew each time it is asked.
+    """How many operations an expression has: SymPy's `count_ops`, which looks at every part anew
+    each time it is asked.
 
     >>> import sympy
     >>> x, y = sympy.symbols("x y")
@@ -354,7 +362,8 @@ def _negative(e: Any) -> bool:
     return bool(first.is_Number and first.is_extended_negative)
 
 
-# From the normal form to SymPy ----------------------------------------------------------------------------------------
+# From the normal form to SymPy
+# ----------------------------------------------------------------------------------------
 
 
 def expression(h: Harmonics) -> Any:
@@ -375,7 +384,8 @@ def expression(h: Harmonics) -> Any:
 
 
 def _divided(h: Harmonics) -> tuple[Harmonics, Powers] | None:
-    """A sum of several harmonics without the denominator and what else they have in common, and that; None without one."""
+    """A sum of several harmonics without the denominator and what else they have in common, and
+    that; None without one."""
     if len({key[1:] for key in h.terms}) < 2:
         return None
     _, common = _common({p: Fraction(1) for p, _, _ in h.terms})
@@ -387,7 +397,8 @@ def _divided(h: Harmonics) -> tuple[Harmonics, Powers] | None:
 
 
 def _factors(polynomial: dict[Powers, Fraction]) -> list[Any]:
-    """A number, powers of symbols, and what is left in brackets; inside, the symbol most terms share is taken out."""
+    """A number, powers of symbols, and what is left in brackets; inside, the symbol most terms
+    share is taken out."""
     import sympy
 
     content, common = _common(polynomial)
@@ -448,8 +459,8 @@ def _summands(polynomial: dict[Powers, Fraction]) -> list[Any]:
 
 
 def _content(coefficients: Iterable[Fraction]) -> Fraction:
-    """The number that leaves whole coefficients without a common divisor, the first one positive; only the sign where they
-    would be too long to read, as with the square root of 2."""
+    """The number that leaves whole coefficients without a common divisor, the first one positive;
+    only the sign where they would be too long to read, as with the square root of 2."""
     numbers = list(coefficients)
     size = Fraction(
         math.gcd(*(c.numerator for c in numbers)), math.lcm(*(c.denominator for c in numbers))
@@ -463,11 +474,13 @@ def _without(powers: Powers, common: Powers) -> Powers:
     return merged(powers, tuple((s, -n) for s, n in common))
 
 
-# Numbers --------------------------------------------------------------------------------------------------------------
+# Numbers
+# --------------------------------------------------------------------------------------------------------------
 
 
 def fraction(x: float) -> Fraction:
-    """A double as the fraction a person would have meant: 1/3 for 0.333..., else its shortest decimal.
+    """A double as the fraction a person would have meant: 1/3 for 0.333..., else its shortest
+    decimal.
 
     >>> fraction(0.5), fraction(1 / 3), fraction(3 * 0.1 * 9.81)
     (Fraction(1, 2), Fraction(1, 3), Fraction(2943, 1000))
@@ -493,7 +506,8 @@ def _rational(c: Fraction) -> Any:
 
 
 def readable(e: Any) -> Any:
-    """Decimals such as 981/100 as 9.81; fractions that are small, or have no decimal, as fractions; cases in one."""
+    """Decimals such as 981/100 as 9.81; fractions that are small, or have no decimal, as fractions;
+    cases in one."""
     import sympy
 
     if e.has(sympy.Piecewise):

@@ -11,8 +11,8 @@ from typing import Any
 
 from eslabon.errors import GraphError
 
-# What numbers are called where the mechanism's parameters have taken their letter: accelerations are the rates of the
-# velocities, and velocities Kane's generalized speeds.
+# What numbers are called where the mechanism's parameters have taken their letter: accelerations
+# are the rates of the velocities, and velocities Kane's generalized speeds.
 OTHER_LETTERS = {"a": ("vdot",), "v": ("u",), "h": ("bias",), "s": ("S",), "c": ("C",)}
 
 DIFFERENCE = re.compile(r"([A-Za-z]+)([\d_]+)m([\d_]+)")  # c12m34, the cosine of q1 + q2 - q3 - q4
@@ -47,7 +47,8 @@ def _upright(part: str) -> str:
 
 
 def _is_word(part: str) -> bool:
-    """Whether this is more than a letter, a number, a Greek letter, or one of these with an accent."""
+    """Whether this is more than a letter, a number, a Greek letter, or one of these with an
+    accent."""
     from sympy.printing.latex import translate
 
     return len(part) > 1 and not part.isdigit() and translate(part) == part
@@ -74,7 +75,8 @@ def indexed(name: str, index: str) -> str:
 
 
 class Names:
-    """Hands out symbols of which no two are called alike, and none is numbered so that it is typeset like another."""
+    """Hands out symbols of which no two are called alike, and none is numbered so that it is
+    typeset like another."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()

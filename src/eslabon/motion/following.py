@@ -13,9 +13,9 @@ from eslabon.solve import path_following
 def follow(
     m: Model, path: path_following.Followed, guess: Any = None, **options: Any
 ) -> Trajectory:
-    """The trajectory of all joints along a path of a frame; see `Mechanism.follow`. Beside q, v and a it
-    has the groups "distance" and "angle" (what is missing to the path, in metres and radians), "slip"
-    (what is missing to its velocities) and "condition" (the condition number).
+    """The trajectory of all joints along a path of a frame; see `Mechanism.follow`. Beside q, v and
+    a it has the groups "distance" and "angle" (what is missing to the path, in metres and radians),
+    "slip" (what is missing to its velocities) and "condition" (the condition number).
 
     >>> import numpy as np
     >>> import eslabon as es

@@ -1,4 +1,5 @@
-"""Quantities between their samples: polynomials in time for numbers and, as native tables, for symbols.
+"""Quantities between their samples: polynomials in time for numbers and, as native tables, for
+symbols.
 
 `Interpolant` is a table of polynomials. A `TimeFunction` gives the coordinates, velocities and
 accelerations of a motion at any time: of polynomials, of a formula, or of one configuration.
@@ -70,8 +71,8 @@ class Interpolant:
 
     @classmethod
     def monotone(cls, t: Floats, values: Floats) -> Interpolant:
-        """Cubic polynomials that stay between the values at their ends (PCHIP): a spline would swing
-        where gains change at once, as a regulator's do before the end."""
+        """Cubic polynomials that stay between the values at their ends (PCHIP): a spline would
+        swing where gains change at once, as a regulator's do before the end."""
         from scipy.interpolate import PchipInterpolator, PPoly
 
         made = PchipInterpolator(t, values)
@@ -147,7 +148,8 @@ class Interpolant:
 
 @dataclass(frozen=True, eq=False)
 class TableSymbols:
-    """An `Interpolant` in compiled code whose numbers are data: so many coefficients of so many entries."""
+    """An `Interpolant` in compiled code whose numbers are data: so many coefficients of so many
+    entries."""
 
     coefficients: int
     entries: int
@@ -167,7 +169,8 @@ class TableSymbols:
 
 
 def _at_piece(row: Any, entries: int, t: Any, span: tuple[Any, Any], order: int) -> list[Any]:
-    """A polynomial of a table, from its row, and its derivatives, which are zero outside the span."""
+    """A polynomial of a table, from its row, and its derivatives, which are zero outside the
+    span."""
     start, end = span
     first, *own = casadi.vertsplit(row, [0, *range(1, row.numel() + 1, entries)])
     local = casadi.fmin(casadi.fmax(t, start), end) - first
@@ -210,8 +213,8 @@ def _path_table(path: JointPath, pieces: int) -> Interpolant:
 
 @dataclass(frozen=True, eq=False)
 class TimeFunction:
-    """A motion at any time of its span: `numbers` of times; `formula` of a symbolic time and of its parts, a configuration or
-    tables, or symbols for these."""
+    """A motion at any time of its span: `numbers` of times; `formula` of a symbolic time and of its
+    parts, a configuration or tables, or symbols for these."""
 
     span: tuple[float, float]
     numbers: Callable[[Floats], State]
@@ -252,8 +255,8 @@ def coordinates_in_time(table: Interpolant) -> TimeFunction:
 
 
 def orientations_in_time(m: Model, t: Floats, q: Floats, v: Floats, a: Floats) -> TimeFunction:
-    """The motion of coordinates with quaternions among them: these are interpolated and brought back
-    to unit length, and go with velocities from a table of their own."""
+    """The motion of coordinates with quaternions among them: these are interpolated and brought
+    back to unit length, and go with velocities from a table of their own."""
     q = normalize(m, q)
     for k in range(
         1, len(q)

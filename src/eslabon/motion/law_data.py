@@ -1,11 +1,13 @@
-"""The numbers of a control law, such as gains, tables and references: data of its compiled code, and no part of it.
+"""The numbers of a control law, such as gains, tables and references: data of its compiled code,
+and no part of it.
 
-A law's formula takes them by name, as `formula(n, t, q, v)` with `n.K`. In compiled code each name is a symbol, and the
-numbers go in with every call, so that another gain, schedule or reference needs no other code. In the C source of a law,
-and in expressions, they are constants.
+A law's formula takes them by name, as `formula(n, t, q, v)` with `n.K`. In compiled code each name
+is a symbol, and the numbers go in with every call, so that another gain, schedule or reference
+needs no other code. In the C source of a law, and in expressions, they are constants.
 
-What has a name is an array, an `Interpolant` or a `Trajectory`: anything with `data`, a column of numbers `(..., count)`,
-with a `structure` that code is made for, with a `symbolic` form, and with a `content` that tells it from others.
+What has a name is an array, an `Interpolant` or a `Trajectory`: anything with `data`, a column of
+numbers `(..., count)`, with a `structure` that code is made for, with a `symbolic` form, and with a
+`content` that tells it from others.
 """
 
 from __future__ import annotations
@@ -39,12 +41,14 @@ class Datum(Protocol):
         """The numbers themselves, where `data` says only where they stand."""
 
     def symbolic(self, data: Expression | None) -> Any:
-        """What a formula works with, of symbols for the numbers; of the numbers themselves as constants if left out."""
+        """What a formula works with, of symbols for the numbers; of the numbers themselves as
+        constants if left out."""
 
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """An array with the shape of one design, (n,) or (n, k); leading axes are those of trajectories."""
+    """An array with the shape of one design, (n,) or (n, k); leading axes are those of
+    trajectories."""
 
     values: Floats
     shape: tuple[int, ...]

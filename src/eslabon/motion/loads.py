@@ -1,4 +1,5 @@
-"""What acts on a mechanism besides its weight and its actuators, and the values of its parameters: the same at all times."""
+"""What acts on a mechanism besides its weight and its actuators, and the values of its parameters:
+the same at all times."""
 
 from __future__ import annotations
 
@@ -72,8 +73,8 @@ class Loads:
     def function(
         self, m: Model, formula: Formula, numbers: Sequence[Floats] = (), **options: Any
     ) -> Callable[..., Any]:
-        """The native function of a formula with wrenches, parameters and stops put in, and the numbers that options
-        bring, such as those of a law."""
+        """The native function of a formula with wrenches, parameters and stops put in, and the
+        numbers that options bring, such as those of a law."""
         if "stops" in formula.options:
             options["stops"] = self.stops
         external = self.external if formula.external else {}

@@ -1,4 +1,5 @@
-"""Tables of what was measured: a line of names, `t [s]` and `joint.q [rad]`, and rows of numbers."""
+"""Tables of what was measured: a line of names, `t [s]` and `joint.q [rad]`, and rows of
+numbers."""
 
 from __future__ import annotations
 
@@ -32,10 +33,11 @@ _TIME = re.compile(r"(?:t|time)\s*(?:\[(?P<unit>.*)\])?", re.IGNORECASE)
 
 
 def read_table(m: Model, path: str | Path, needed: tuple[str, ...]) -> Trajectory | dict[str, Any]:
-    """What a table holds: a motion that was saved, or arrays by name, those that are `needed` among them.
+    """What a table holds: a motion that was saved, or arrays by name, those that are `needed` among
+    them.
 
-    Of joints with several degrees of freedom the names are `joint.q.name`; units may be left out. With loops the coordinates of the
-    actuated joints are enough."""
+    Of joints with several degrees of freedom the names are `joint.q.name`; units may be left out.
+    With loops the coordinates of the actuated joints are enough."""
     rows = _rows(path)
     if rows[0][-1].startswith("sha256 "):  # as `Trajectory.save` wrote it, so that damage shows
         return Trajectory.load(path)
@@ -44,8 +46,8 @@ def read_table(m: Model, path: str | Path, needed: tuple[str, ...]) -> Trajector
 
 
 def read_joint_table(path: str | Path) -> Trajectory | tuple[dict[str, Any], tuple[str, ...]]:
-    """The same where no mechanism is known yet: times and q, and v and a where all joints have them, and the joints that have a
-    column of q."""
+    """The same where no mechanism is known yet: times and q, and v and a where all joints have
+    them, and the joints that have a column of q."""
     rows = _rows(path)
     if rows[0][-1].startswith("sha256 "):
         return Trajectory.load(path)

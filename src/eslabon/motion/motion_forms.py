@@ -1,4 +1,5 @@
-"""The forms in which a motion can be given, in any verb: `as_trajectory` makes a trajectory of each."""
+"""The forms in which a motion can be given, in any verb: `as_trajectory` makes a trajectory of
+each."""
 
 from __future__ import annotations
 
@@ -54,19 +55,23 @@ def as_trajectory(
 
         * a `Trajectory`, as `m.simulate` and `m.follow` give;
         * a joint path of `es.paths`;
-        * times and what holds then: (t, q), (t, q, v), (t, q, v, a) or with the forces (t, q, v, a, tau), rows of arrays; or a
-          mapping with these words; q may be a function of time;
-        * the path of a .csv or .npz file: saved by `Trajectory.save`, or a table with columns `t [s]` and `joint.q [rad]`;
-        * a function of the time that can be called with a symbol and gives the coordinates; its rates are exact derivatives;
+        * times and what holds then: (t, q), (t, q, v), (t, q, v, a) or with the forces (t, q, v, a,
+          tau), rows of arrays; or a mapping with these words; q may be a function of time;
+        * the path of a .csv or .npz file: saved by `Trajectory.save`, or a table with columns `t
+          [s]` and `joint.q [rad]`;
+        * a function of the time that can be called with a symbol and gives the coordinates; its
+          rates are exact derivatives;
         * a configuration, which is held.
 
         Coordinates are those of all joints, or of the actuated ones.
     samples : the number of times at which a path is sampled.
-    need : the groups that the motion must hold. Velocities and accelerations that were not given are those of a quintic spline.
+    need : the groups that the motion must hold. Velocities and accelerations that were not given
+        are those of a quintic spline.
     on_loops : whether coordinates of all joints must close the loops.
 
-    At any time (`at`, `at_symbol`) a path is a table of polynomials of degree five that meet q, v and a at their ends, as many as
-    bring it within 1e-8 of the path. Outside its span a motion stays where it begins or ends, at rest.
+    At any time (`at`, `at_symbol`) a path is a table of polynomials of degree five that meet q, v
+    and a at their ends, as many as bring it within 1e-8 of the path. Outside its span a motion
+    stays where it begins or ends, at rest.
 
     >>> import eslabon as es
     >>> m = es.load("five_bar")
@@ -263,7 +268,8 @@ def _resting(made: TimeFunction, t: Floats) -> Callable[[Any], State]:
 
 
 def _with_rates(motion: Trajectory, need: tuple[str, ...]) -> Trajectory:
-    """The motion with velocities and accelerations, where they are needed, from a quintic spline."""
+    """The motion with velocities and accelerations, where they are needed, from a quintic
+    spline."""
     missing = [x for x in ("v", "a") if x in need and x not in motion.groups]
     if not missing or ("v" not in missing and "tau" in motion.groups and motion.source is None):
         return motion  # accelerations follow from the forces of a simulated motion
@@ -299,8 +305,8 @@ def require_span(motion: Trajectory) -> Trajectory:
 
 
 def joint_path_of(motion: Trajectory) -> JointPath:
-    """A motion with an end as a joint path, which can be joined, reversed and stretched; of a closed
-    mechanism that of its actuated joints."""
+    """A motion with an end as a joint path, which can be joined, reversed and stretched; of a
+    closed mechanism that of its actuated joints."""
     m, (start, end) = motion.m, motion.span
     assert m is not None
     places: Any = slice(None), slice(None)

@@ -1,4 +1,5 @@
-"""What follows from the states of a motion and from what acts on it: accelerations, forces of couplings, reactions, energy."""
+"""What follows from the states of a motion and from what acts on it: accelerations, forces of
+couplings, reactions, energy."""
 
 from __future__ import annotations
 
@@ -40,8 +41,9 @@ def coupling_forces(m: Model, loads: Loads, t: Floats, q: Floats, v: Floats, tau
 def reactions(
     m: Model, loads: Loads, t: Floats, q: Floats, v: Floats, a: Floats, tau: Floats
 ) -> Floats:
-    """The wrenches of joints, then of cut joints, along a motion, (..., times, joints, 6): of a tree they follow from the
-    accelerations, with loops from the actuators' forces, since a motion may leave to no actuator what moves it."""
+    """The wrenches of joints, then of cut joints, along a motion, (..., times, joints, 6): of a
+    tree they follow from the accelerations, with loops from the actuators' forces, since a motion
+    may leave to no actuator what moves it."""
     if m.closed and loads.stops:
         raise ModelError(
             f"{m.name} has loops, and joint stops push on them: their reactions are not found; simulate it without stops."

@@ -61,7 +61,8 @@ def save(motion: Trajectory, path: Path) -> Path:
 
 
 def load(path: Path) -> Trajectory:
-    """The inverse of `save`; a table has neither events nor a law's states nor what the run took."""
+    """The inverse of `save`; a table has neither events nor a law's states nor what the run
+    took."""
     readers = {".npz": _from_npz, ".csv": _from_csv}
     if path.suffix.lower() not in readers:
         raise ReadError(f"{path}: a motion is loaded from .npz or .csv.")
@@ -78,7 +79,8 @@ def load(path: Path) -> Trajectory:
             f"({type(error).__name__}: {error}).") from None  # fmt: skip
 
 
-# Everything ----------------------------------------------------------------------------------------------------------
+# Everything
+# ----------------------------------------------------------------------------------------------------------
 
 
 def _npz(motion: Trajectory) -> bytes:
@@ -172,7 +174,8 @@ def _statistics(about: Mapping[str, Any]) -> Statistics:
     return Statistics(**{**about, "passages": tuple(passages)})
 
 
-# A table -------------------------------------------------------------------------------------------------------------
+# A table
+# -------------------------------------------------------------------------------------------------------------
 
 
 def _csv(motion: Trajectory) -> bytes:

@@ -37,7 +37,8 @@ class Passage(NamedTuple):
     t : when, in seconds.
     loops : the loops and couplings whose constraints depended on one another there.
     ranks : how many ranks J lost.
-    distance : how near the rates came to rank loss; about one is ordinary (`constraint_projection.rank_distance`).
+    distance : how near the rates came to rank loss; about one is ordinary
+        (`constraint_projection.rank_distance`).
     interpolated : evaluations of the rates that were interpolated from neighbours on the branch.
     trajectory : the place of the trajectory, of many.
     """
@@ -53,9 +54,9 @@ class Passage(NamedTuple):
 @dataclass(frozen=True)
 class Statistics(Answer):
     """Where signals come from: the method of a run, its steps and evaluations of the rates of one
-    trajectory, and the seconds for all; "samples", "path" and the like for others. `passages` are the
-    singular configurations that were passed, the first ones of many trajectories; neighbours that
-    rates were interpolated from count as evaluations."""
+    trajectory, and the seconds for all; "samples", "path" and the like for others. `passages` are
+    the singular configurations that were passed, the first ones of many trajectories; neighbours
+    that rates were interpolated from count as evaluations."""
 
     method: str
     steps: int = 0

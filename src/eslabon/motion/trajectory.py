@@ -80,13 +80,16 @@ class JointSignals(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(Signals):
-    """The motion of a mechanism: `t` is (times,), `q`, `v`, `a` and `tau` are (..., times, nq), (..., times, nv) and so on.
+    """The motion of a mechanism: `t` is (times,), `q`, `v`, `a` and `tau` are (..., times, nq),
+    (..., times, nv) and so on.
 
-    `tau` are the actuators' forces that acted at these times, `tau_commanded` those that the control asked for, which differ where
-    they are limited or delayed. `x` are the states of a law that has some, (..., times, states). `a`, `energy`, `reactions` and
-    `coupling_forces` of a simulated motion are computed when first asked for. `closure` is the constraint violation of the loops,
-    in radians or metres over the characteristic length; zeros for a tree. `events` has what happened, by name. What a motion does
-    not hold, such as the forces of a path, ends in a sentence. The arrays cannot be written to: copy them to change them.
+    `tau` are the actuators' forces that acted at these times, `tau_commanded` those that the
+    control asked for, which differ where they are limited or delayed. `x` are the states of a law
+    that has some, (..., times, states). `a`, `energy`, `reactions` and `coupling_forces` of a
+    simulated motion are computed when first asked for. `closure` is the constraint violation of the
+    loops, in radians or metres over the characteristic length; zeros for a tree. `events` has what
+    happened, by name. What a motion does not hold, such as the forces of a path, ends in a
+    sentence. The arrays cannot be written to: copy them to change them.
 
     >>> import eslabon as es
     >>> swing = es.load("double_pendulum").simulate([0.5, 0.0], None, [0.0, 0.5, 1.0])
@@ -127,7 +130,8 @@ class Trajectory(Signals):
 
     @property
     def closure(self) -> Floats:
-        """The constraint violation of the loops, radians or metres over the characteristic length, (..., times)."""
+        """The constraint violation of the loops, radians or metres over the characteristic length,
+        (..., times)."""
         return self.group("closure")
 
     @property
@@ -191,8 +195,8 @@ class Trajectory(Signals):
 
     @cached_property
     def coupling_forces(self) -> Floats:
-        """The force, or moment, of every coupling on its joint, (..., times, couplings): what gears transmit, and what drives a
-        joint whose motion is a function of the time.
+        """The force, or moment, of every coupling on its joint, (..., times, couplings): what gears
+        transmit, and what drives a joint whose motion is a function of the time.
 
         >>> import eslabon as es
         >>> b = es.Builder("fan", gravity=(0, 0, 0)).body("blade", mass=2.0, com=(0.5, 0, 0)).actuate()
@@ -207,8 +211,8 @@ class Trajectory(Signals):
 
     @cached_property
     def reactions(self) -> Floats:
-        """The wrench that every joint, then every cut joint, transmits, (..., times, joints, 6): moment first, as
-        `Mechanism.reactions` has it.
+        """The wrench that every joint, then every cut joint, transmits, (..., times, joints, 6):
+        moment first, as `Mechanism.reactions` has it.
 
         >>> import eslabon as es
         >>> m = es.load("double_pendulum")
@@ -260,7 +264,8 @@ class Trajectory(Signals):
 
     @cached_property
     def _in_time(self) -> TimeFunction:
-        """The motion at any time: as it was given, or by quintic polynomials that meet q, v and a."""
+        """The motion at any time: as it was given, or by quintic polynomials that meet q, v and
+        a."""
         if self.source is not None:
             return self.source
         if self.batch or len(self.t) < 2:
@@ -298,8 +303,8 @@ class Trajectory(Signals):
         return self._in_time.numbers(np.clip(times, start, end))
 
     def at_symbol(self, t: Any, q: Any = None, v: Any = None) -> State:
-        """q, v and a at a symbolic time; with the state q, v of a mechanism those of all its joints: what
-        the motion does not tell is as it is."""
+        """q, v and a at a symbolic time; with the state q, v of a mechanism those of all its
+        joints: what the motion does not tell is as it is."""
         return self._at_symbol(None, t, q, v)
 
     def _at_symbol(self, data: Any, t: Any, q: Any = None, v: Any = None) -> State:
@@ -469,12 +474,12 @@ class Trajectory(Signals):
         self, path: str | Path | None = None, *, fps: float = 30.0, speed: float = 1.0, size: Any = None, trace: Any = None,
         theme: str | None = None, progress: bool | None = None, **picture: Any,
     ) -> Animation:  # fmt: skip
-        """The motion as an animation that a notebook plays; with a path it is written too: "swing.mp4", "swing.gif", or
-        "swing.html", a page in which it can be orbited and scrubbed.
+        """The motion as an animation that a notebook plays; with a path it is written too:
+        "swing.mp4", "swing.gif", or "swing.html", a page in which it can be orbited and scrubbed.
 
-        `fps` are frames a second, `speed` is how much faster than in truth it plays, `size` is in pixels, `trace` names frames (or
-        points ("body", (x, y, z))) whose paths are drawn, `theme` is "light" or "dark". `frames`, `coms`, `shapes`, `view` and
-        `title` are those of `m.plot`.
+        `fps` are frames a second, `speed` is how much faster than in truth it plays, `size` is in
+        pixels, `trace` names frames (or points ("body", (x, y, z))) whose paths are drawn, `theme`
+        is "light" or "dark". `frames`, `coms`, `shapes`, `view` and `title` are those of `m.plot`.
 
         >>> import eslabon as es
         >>> motion = es.load("double_pendulum").simulate([0.5, 0.2], None, 1.0)
@@ -505,11 +510,13 @@ class Trajectory(Signals):
     ) -> Any:
         """A matplotlib figure of what is asked for, in one or more panels each:
 
-        "coordinates", "velocities", "accelerations", "forces" (of the actuators), "energy", "power", "closure" (constraint
-        violation), "reactions" (sizes of the forces and moments that joints transmit), all in time; "phase" (velocities over
-        coordinates) and "torque_speed" (each actuator's force over its velocity, in the box of its limits, and how far beyond
-        them it goes). Left out, it is coordinates, velocities, forces and energy. Only some `joints` may be shown; `theme` is
-        "light" or "dark", and with a `path` the figure is written too, as .png, .svg or .pdf.
+        "coordinates", "velocities", "accelerations", "forces" (of the actuators), "energy",
+        "power", "closure" (constraint violation), "reactions" (sizes of the forces and moments that
+        joints transmit), all in time; "phase" (velocities over coordinates) and "torque_speed"
+        (each actuator's force over its velocity, in the box of its limits, and how far beyond them
+        it goes). Left out, it is coordinates, velocities, forces and energy. Only some `joints` may
+        be shown; `theme` is "light" or "dark", and with a `path` the figure is written too, as
+        .png, .svg or .pdf.
 
         >>> import eslabon as es
         >>> motion = es.load("double_pendulum").simulate([0.5, 0.2], None, 1.0)

@@ -1,4 +1,5 @@
-"""Assembly: full coordinates from prescribed ones, with every loop closed, on the branch of the guess.
+"""Assembly: full coordinates from prescribed ones, with every loop closed, on the branch of the
+guess.
 
 The mechanism is moved from where the guess stands along a straight way of what is prescribed
 (`solver.follow`), so that it stays on its branch; what no way leads to is sought directly, which is
@@ -48,7 +49,8 @@ def complete(
     m: Model, given: Any = None, velocity: Any = None, acceleration: Any = None, guess: Any = None, *,
     report: bool = False, **options: Any,
 ) -> Any:  # fmt: skip
-    """Full q, v, a from the motion of what is prescribed (Yime, 30-36); see `Mechanism.complete`."""
+    """Full q, v, a from the motion of what is prescribed (Yime, 30-36); see
+    `Mechanism.complete`."""
     flag(report, "report")
     asked = read_options("complete", options)
     own, problem, x, o = at_instants(m, given, asked)
@@ -109,8 +111,8 @@ def _rates_at(
 def _placed(
     m: Model, problem: Problem, x: Floats, guess: Floats, o: Options, strict: bool
 ) -> Configurations:
-    """The configurations of a motion: of joints by assembly, of targets by inverse kinematics, unless
-    their rows are a motion."""
+    """The configurations of a motion: of joints by assembly, of targets by inverse kinematics,
+    unless their rows are a motion."""
     from eslabon.solve.inverse_kinematics import reached
 
     o = replace(o, singular=o.singular or "warn")

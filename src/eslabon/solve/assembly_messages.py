@@ -31,7 +31,8 @@ from eslabon.solve.solve_options import Options
 
 
 def violations(m: Model, q: Any, designs: Designs = DESCRIBED) -> Floats:
-    """The largest violation of closure in any loop or coupling, `(...)`: radians, or metres over L."""
+    """The largest violation of closure in any loop or coupling, `(...)`: radians, or metres over
+    L."""
     return np.asarray(np.abs(residuals_at(m, q, designs)).max(axis=-1, initial=0.0))
 
 

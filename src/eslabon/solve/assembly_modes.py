@@ -1,4 +1,5 @@
-"""Assembly modes: the different ways a mechanism closes for the same prescribed values, found from many starts."""
+"""Assembly modes: the different ways a mechanism closes for the same prescribed values, found from
+many starts."""
 
 from __future__ import annotations
 
@@ -84,8 +85,8 @@ def assembly_modes(m: Model, given: Any = None, *, report: bool = False, **optio
 
 
 def _modes(m: Model, problem: Problem, x: Floats, limits: bool) -> Floats:
-    """For held joints: what nothing drives makes no new mode. The pose of a free base stays at home, and
-    configurations whose joints all stand in the same places are one."""
+    """For held joints: what nothing drives makes no new mode. The pose of a free base stays at
+    home, and configurations whose joints all stand in the same places are one."""
     if x.ndim != 1:
         raise ModelError("assembly_modes takes one set of values; call it for each.")
     if not m.nv:
@@ -118,8 +119,8 @@ def _modes(m: Model, problem: Problem, x: Floats, limits: bool) -> Floats:
 
 
 def _distinct(m: Model, holding: Problem, closed: Floats, passive: bool) -> Floats:
-    """One configuration of each mode, its angles within half a turn of home's; where motions are passive,
-    configurations with every joint in the same place are one mode."""
+    """One configuration of each mode, its angles within half a turn of home's; where motions are
+    passive, configurations with every joint in the same place are one mode."""
     middle, places = np.broadcast_to(home(m), closed.shape), holding.coordinates(m)
     near = np.array(integrate(m, middle, difference(m, closed, middle)))
     near[:, places] = closed[:, places]

@@ -11,7 +11,8 @@ from eslabon.errors import InputError
 
 
 def flattened(**given: tuple[Floats, int]) -> tuple[tuple[int, ...], list[Floats]]:
-    """The leading axes that arrays have together, and the arrays with one leading axis instead, as long as all of these.
+    """The leading axes that arrays have together, and the arrays with one leading axis instead, as
+    long as all of these.
 
     Each array comes with the number of axes that are its own.
 

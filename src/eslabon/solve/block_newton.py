@@ -64,9 +64,9 @@ def slopes(m: Model, q: Expression, x: Expression, problem: Problem) -> list[Exp
 def newton(
     m: Model, q: Expression, x: Expression, problem: Problem, blocks: Blocks
 ) -> list[Expression]:
-    """Steps of Newton's method towards the value x: where they lead, what was missing before the last
-    one, how far that went, how far all went together and the first alone, and the signs of the blocks'
-    determinants as a binary number.
+    """Steps of Newton's method towards the value x: where they lead, what was missing before the
+    last one, how far that went, how far all went together and the first alone, and the signs of the
+    blocks' determinants as a binary number.
 
     After a last step of size s the error is of the order of its square.
     """
@@ -84,8 +84,8 @@ def _step(
     m: Model, q: Expression, x: Expression, problem: Problem, blocks: Blocks
 ) -> list[Expression]:
     """The next configuration, the comparable velocities that lead there, what is missing here, the
-    largest motion, and the signs of the blocks here. Held coordinates move with the others, along the
-    tangent."""
+    largest motion, and the signs of the blocks here. Held coordinates move with the others, along
+    the tangent."""
     r, J = equations(m, q, x, problem)
     A, s, code = per_speed(m, J), casadi.SX.zeros(m.nv), casadi.SX(0)
     held, places = problem.velocities(m), problem.coordinates(m)

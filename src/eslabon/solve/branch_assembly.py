@@ -1,4 +1,5 @@
-"""Assembly on the branch of a guess: one native call where the values are near, else continuation."""
+"""Assembly on the branch of a guess: one native call where the values are near, else
+continuation."""
 
 from __future__ import annotations
 
@@ -46,8 +47,8 @@ NEARER = 0.1  # of what a guess violates the described design by: where it is ta
 
 
 class NearBranch:
-    """The configuration for a value near that of a closed one, in one native call; None where there is
-    more to it."""
+    """The configuration for a value near that of a closed one, in one native call; None where there
+    is more to it."""
 
     @staticmethod
     @per_model
@@ -81,7 +82,8 @@ class NearBranch:
 def assembled(
     m: Model, problem: Problem, x: Floats, guess: Floats, o: Options, strict: bool
 ) -> Configurations:
-    """Closed configurations for values (..., size), or with continuation for motions (..., rows, size)."""
+    """Closed configurations for values (..., size), or with continuation for motions (..., rows,
+    size)."""
     ranges = Ranges.of(m) if o.limits else Ranges.of(m).unlimited
     if o.parameters is None and not o.continuation and m.closed and o.tolerance >= CONVERGED:
         near = NearBranch.of(m, problem)(guess, x, o.limits)
@@ -183,7 +185,8 @@ class Assembly:
     def _reached(
         self, begin: Floats, goal: Floats, designs: Designs
     ) -> tuple[Floats, Floats, list[Crossing]]:
-        """Where the motions lead, whatever the limits, and by how much each row misses its value."""
+        """Where the motions lead, whatever the limits, and by how much each row misses its
+        value."""
         m, problem = self.m, self.problem
         if not m.nv or not (m.closed or problem.rows) or problem == CLOSURE_ALONE:
             q = np.repeat(begin[:, None], goal.shape[1], axis=1)
@@ -236,8 +239,8 @@ class Assembly:
         return turns
 
     def _closed(self, holding: Problem, q: Floats, guess: Floats, designs: Designs) -> Floats:
-        """Closed configurations next to q that keep held joints where they are; else, with all free,
-        next to the guess."""
+        """Closed configurations next to q that keep held joints where they are; else, with all
+        free, next to the guess."""
         solver = self._solver(holding, self.ranges, designs)
         q = self._with_drives(holding, q, designs)
         x = q[:, holding.coordinates(self.m)]
@@ -250,8 +253,8 @@ class Assembly:
         return found.q
 
     def _with_drives(self, holding: Problem, q: Floats, designs: Designs) -> Floats:
-        """Configurations whose coupled joints are where their couplings have them: these are linear, so
-        that a drive at a far instant takes one step for all its turns."""
+        """Configurations whose coupled joints are where their couplings have them: these are
+        linear, so that a drive at a far instant takes one step for all its turns."""
         m = self.m
         if not m.couplings:
             return q
@@ -266,9 +269,9 @@ class Assembly:
         return q
 
     def started(self, begin: Floats, designs: Designs = DESCRIBED) -> tuple[Floats, Designs]:
-        """Closed configurations to start from, and in which designs: the guesses where they close their
-        own design, or else the mechanism as it is described; or the closed ones next to them. The time
-        is always that of the lane."""
+        """Closed configurations to start from, and in which designs: the guesses where they close
+        their own design, or else the mechanism as it is described; or the closed ones next to them.
+        The time is always that of the lane."""
         m, begin = self.m, np.array(normalize(self.m, begin))
         own = designs.own(m).over(len(begin))
         start = own.values.copy()
@@ -297,8 +300,8 @@ class Assembly:
     def _rescued(
         self, q: Floats, size: Floats, goal: Floats, designs: Designs, lost: Any
     ) -> list[Crossing]:
-        """What no straight way leads to on the branch is sought directly, from where the way ended: on
-        another branch."""
+        """What no straight way leads to on the branch is sought directly, from where the way ended:
+        on another branch."""
         ended = np.flatnonzero(lost.any(axis=1))
         rows = np.argmax(lost, axis=1)[ended]
         values = self.problem.values(self.m, q[ended, rows], designs[ended, rows])
@@ -370,7 +373,8 @@ class Assembly:
     def _within(
         self, q: Floats, size: Floats, goal: Floats, designs: Designs
     ) -> tuple[Floats, Floats]:
-        """The same within the limits; what can close in another way takes it, else it is refused."""
+        """The same within the limits; what can close in another way takes it, else it is
+        refused."""
         q = self._turned(q)
         out = np.argwhere(~self._missed(size) & ~self.ranges.contain(q))
         if not len(out):
@@ -389,8 +393,8 @@ class Assembly:
         return q, size
 
     def _inside(self, q: Floats, x: Floats, designs: Designs, alone: bool) -> tuple[Floats, Floats]:
-        """Configurations within the limits, where degrees of freedom stay open or, of a target that is
-        no part of a motion, another branch reaches it."""
+        """Configurations within the limits, where degrees of freedom stay open or, of a target that
+        is no part of a motion, another branch reaches it."""
         begin = self.ranges.admitted(q)
         begin[:, self.held] = x[:, : len(self.held)]
         open_ = determinacy(self.m, self.problem).open

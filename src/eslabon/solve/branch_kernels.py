@@ -1,4 +1,5 @@
-"""The native code along a branch: a tangent and its corrections, and how near to singular the way comes."""
+"""The native code along a branch: a tangent and its corrections, and how near to singular the way
+comes."""
 
 from __future__ import annotations
 
@@ -72,8 +73,8 @@ BRANCH = BranchSettings()
 
 
 def _held_jacobian(m: Model, q: Any, problem: Problem, rows: Sequence[int] | None = None) -> Any:
-    """The Jacobian of the loops, of some rows or of all, and of what the rows prescribe, in comparable
-    rows and columns."""
+    """The Jacobian of the loops, of some rows or of all, and of what the rows prescribe, in
+    comparable rows and columns."""
     J = shared_loop_equations(m, q).J
     J = J if rows is None else J[list(rows), :]
     if problem.rows:
@@ -89,8 +90,8 @@ def _rate_row_scales(m: Model, problem: Problem) -> Any:
 
 
 def _predicted(m: Model, q: Any, dx: Any, problem: Problem, opened: Any = 0.0) -> tuple[Any, Any]:
-    """The configuration that the tangent leads to when what is prescribed moves by dx, and the largest
-    motion on the way.
+    """The configuration that the tangent leads to when what is prescribed moves by dx, and the
+    largest motion on the way.
 
     The tangent is [J; C] v = [0; dx] with the held velocities given, of minimum norm; with another
     design it also makes up for what this has opened the loops by.
@@ -111,13 +112,13 @@ def _predicted(m: Model, q: Any, dx: Any, problem: Problem, opened: Any = 0.0) -
 
 
 def regularity(m: Model, q: Any, after: Model, to: Any, problem: Problem) -> Any:
-    """How far the equations are from singular anywhere between two configurations, of a mechanism and
-    the same after a change of its parameters, as seen from the first.
+    """How far the equations are from singular anywhere between two configurations, of a mechanism
+    and the same after a change of its parameters, as seen from the first.
 
-    With A the Jacobian by the velocities that are not prescribed, B = A(q)^+ A(to) is 1 at the start.
-    If its symmetric part has positive pivots, (1 - t) 1 + t B is regular for t from 0 to 1; the least
-    pivot is given. Where degrees of freedom stay open, B = A(to) A(q)^+ of the independent rows says
-    the same.
+    With A the Jacobian by the velocities that are not prescribed, B = A(q)^+ A(to) is 1 at the
+    start. If its symmetric part has positive pivots, (1 - t) 1 + t B is regular for t from 0 to 1;
+    the least pivot is given. Where degrees of freedom stay open, B = A(to) A(q)^+ of the
+    independent rows says the same.
     """
     free, found = problem.free(m), determinacy(m.nominal, problem)
     open_rows = found.open and not problem.rows and redundancy_is_constant(m.nominal)
@@ -140,10 +141,10 @@ def advance(m: Model, q: Any, x: Any, dx: Any, whole: Any, problem: Problem) -> 
     """From a closed configuration to one for the value x, which is dx away: the tangent predicts,
     Newton's method corrects.
 
-    Gives where it leads, whether the corrections were small against the way and contracted, how much
-    the path bends, the pivot there, and the regularity on the way. Where more is prescribed than the
-    mechanism can follow, values that are not a whole row need not fit together, and only the loops
-    are closed there.
+    Gives where it leads, whether the corrections were small against the way and contracted, how
+    much the path bends, the pivot there, and the regularity on the way. Where more is prescribed
+    than the mechanism can follow, values that are not a whole row need not fit together, and only
+    the loops are closed there.
     """
     knot, (q, motion) = q, _predicted(m, q, dx, problem)
     return _corrected(m, m, knot, q, motion, x, whole, problem)
@@ -206,7 +207,8 @@ def _corrected(
 
 
 def _newton(m: Model, problem: Problem) -> Callable[..., Any]:
-    """An undamped step without limits, as a function that native code contains once: q, motion, pivot."""
+    """An undamped step without limits, as a function that native code contains once: q, motion,
+    pivot."""
 
     def step(q: Any, x: Any) -> list[Any]:
         made = damped_step(m, q, x, 0.0, None, problem, shared=True)
@@ -218,8 +220,8 @@ def _newton(m: Model, problem: Problem) -> Callable[..., Any]:
 
 
 def near_branch(m: Model, q: Any, x: Any, lower: Any, upper: Any, problem: Problem) -> list[Any]:
-    """The configuration for a value near that of a closed one, and whether nothing more is to be said:
-    one advance leads there, not by a singular configuration, and within the limits."""
+    """The configuration for a value near that of a closed one, and whether nothing more is to be
+    said: one advance leads there, not by a singular configuration, and within the limits."""
     q = normalize(m, q)
     dx = x - q[problem.coordinates(m)] if not problem.rows else _to_pose(m, q, x, problem)
     after, good, _, pivot, regular = advance(m, q, x, dx, casadi.SX(1), problem)

@@ -23,11 +23,13 @@ from eslabon.numerics.tolerances import DISTINCT
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Configurations(Answer):
-    """Configurations for targets, with the leading axes of these; several of each have one axis more.
+    """Configurations for targets, with the leading axes of these; several of each have one axis
+    more.
 
     Attributes
     ----------
-    q : the configurations (..., nq), with loops closed ones; where none reaches its target, the nearest.
+    q : the configurations (..., nq), with loops closed ones; where none reaches its target, the
+        nearest.
     converged : which of them reach their targets, by the forward kinematics and all loops.
     distance, angle : what is missing, in metres and radians; of several parts or points, the worst.
     iterations : the steps taken.
@@ -61,8 +63,9 @@ class Configurations(Answer):
 
 
 def fingerprint(m: Model, q: Any) -> Any:
-    """Numbers that two configurations have in common if they are the same but for passive motions: the
-    actuated coordinates, and where all joints and loops stand, in units of the characteristic length."""
+    """Numbers that two configurations have in common if they are the same but for passive motions:
+    the actuated coordinates, and where all joints and loops stand, in units of the characteristic
+    length."""
     placed, length = placements(m, q), characteristic_length(m)
     turning, sliding = periodic(m.nominal), lengths(m.nominal)
     driven = [k for name in m.actuated for k in range(m.nq)[m.coordinates[name]]]
@@ -79,7 +82,8 @@ FINGERPRINT = Formula("fingerprint", fingerprint, (Q,), (Argument("fingerprint",
 
 
 def distinct_marks(m: Model, q: Floats, most: float = np.inf) -> list[int]:
-    """Which configurations (k, nq) are not the same but for passive motions, those before the others."""
+    """Which configurations (k, nq) are not the same but for passive motions, those before the
+    others."""
     marks = np.asarray(evaluate(m, FINGERPRINT)(q)).reshape(len(q), -1)
     return distinct(marks, lambda a, b: np.abs(a - b).max(axis=-1), DISTINCT, most)
 
@@ -87,7 +91,8 @@ def distinct_marks(m: Model, q: Floats, most: float = np.inf) -> list[int]:
 def distinct(
     items: Floats, apart: Callable[[Floats, Floats], Floats], tolerance: float, most: float = np.inf
 ) -> list[int]:
-    """Which items, the first ones first, are at least the tolerance apart from all taken before them."""
+    """Which items, the first ones first, are at least the tolerance apart from all taken before
+    them."""
     taken: list[int] = []
     left, together = np.arange(len(items)), 4
     while len(left) and len(taken) < most:  # several at a time, ever more where most are apart

@@ -1,5 +1,5 @@
-"""Coordinates of a frame's pose as rows of a problem: x, y, z, the angle in the plane of motion, roll,
-pitch and yaw."""
+"""Coordinates of a frame's pose as rows of a problem: x, y, z, the angle in the plane of motion,
+roll, pitch and yaw."""
 
 from __future__ import annotations
 
@@ -112,12 +112,12 @@ class PoseCoordinates(Rows):
     def _angle_rows(
         self, R: Expression, value: Mapping[str, Expression]
     ) -> tuple[list[Expression], list[Expression]]:
-        """Rows that vanish where the angles are as prescribed, and rows that vanish there too, but not
-        half a turn away.
+        """Rows that vanish where the angles are as prescribed, and rows that vanish there too, but
+        not half a turn away.
 
-        Roll, pitch and yaw together are a rotation, and its error E = R R_d^T has the vector of sines.
-        Roll and pitch are the direction of the ground's z in the frame, pitch and yaw that of the
-        frame's x on the ground: both are sound at a pitch of 90 degrees too.
+        Roll, pitch and yaw together are a rotation, and its error E = R R_d^T has the vector of
+        sines. Roll and pitch are the direction of the ground's z in the frame, pitch and yaw that
+        of the frame's x on the ground: both are sound at a pitch of 90 degrees too.
         """
         turns = {name: value[name] for name in TURNS if name in value}
         rows, half = [], []

@@ -1,6 +1,7 @@
 """Designs: values of some parameters of a mechanism, one set for each configuration of a batch.
 
-Native code takes them as its last inputs, so that thousands of designs share the code of one mechanism.
+Native code takes them as its last inputs, so that thousands of designs share the code of one
+mechanism.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ M = TypeVar("M", bound=Model)
 
 @dataclass(frozen=True, eq=False)
 class Designs:
-    """The names of parameters, and their values (..., names); without names the mechanism is as it is described."""
+    """The names of parameters, and their values (..., names); without names the mechanism is as it
+    is described."""
 
     names: tuple[str, ...] = ()
     values: Floats = field(default_factory=lambda: np.zeros(0))
@@ -71,7 +73,8 @@ class Designs:
         return Designs(names, self.values[..., [self.names.index(name) for name in names]])
 
     def moving(self, m: Model, frame: str | None = None) -> Designs:
-        """Those of the parameters that change a configuration: that the loops, or the place of a frame, depend on."""
+        """Those of the parameters that change a configuration: that the loops, or the place of a
+        frame, depend on."""
         return self.chosen(depended_on(m, self.names, frame)) if self.names else self
 
     def mechanism(self, m: M) -> M:
@@ -98,8 +101,9 @@ DESCRIBED = Designs()
 
 
 def designs_of(m: Model, parameters: Any, limits: bool = False) -> Designs:
-    """What users give as `parameters`, checked: names that the mechanism has, in their order, values that it can take, arrays
-    that fit together; where limits of joints are to be kept, such as these do not depend on."""
+    """What users give as `parameters`, checked: names that the mechanism has, in their order,
+    values that it can take, arrays that fit together; where limits of joints are to be kept, such
+    as these do not depend on."""
     given = mapping(parameters, "parameters")
     m.check_parameters(tuple(given))
     if TIME in given and TIME not in m.parameters:
@@ -125,7 +129,8 @@ def designs_of(m: Model, parameters: Any, limits: bool = False) -> Designs:
 
 
 def one_design(m: M, parameters: Any, verb: str) -> M:
-    """The mechanism with the parameters' values, for a verb that answers for one design at a time."""
+    """The mechanism with the parameters' values, for a verb that answers for one design at a
+    time."""
     designs = designs_of(m, parameters)
     if designs.lead:
         first = designs.names[0]
@@ -185,7 +190,8 @@ LENGTH = Formula(
 
 @per_model
 def depended_on(m: Model, names: tuple[str, ...], frame: str | None = None) -> tuple[str, ...]:
-    """Those of some parameters that closed loops, or the place of a frame, depend on; masses and inertias are none."""
+    """Those of some parameters that closed loops, or the place of a frame, depend on; masses and
+    inertias are none."""
     q = casadi.SX.sym("q", m.nq)
 
     def places(m: Model) -> Any:

@@ -1,4 +1,5 @@
-"""What a problem determines of a mechanism: by the ranks of its rates, where nothing is singular."""
+"""What a problem determines of a mechanism: by the ranks of its rates, where nothing is
+singular."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ def instants(m: Model, t: Any) -> Floats:
 
 
 def at_instants(m: Model, given: Any, o: Options) -> tuple[Model, Problem, Floats, Options]:
-    """What is prescribed, and of which mechanism: where constraints depend on the time (Díaz, 2), of one
-    to which the time is a parameter like any other."""
+    """What is prescribed, and of which mechanism: where constraints depend on the time (Díaz, 2),
+    of one to which the time is a parameter like any other."""
     if m.rheonomic or o.t is not None:
         when = instants(m, o.t)
         m, o = _started(m), replace(o, t=None, parameters={TIME: when, **dict(o.parameters or {})})

@@ -76,8 +76,8 @@ def _as_targets(target: Any) -> Any:
 def _one_pose(
     m: Model, pose: Floats, guess: Any, options: Mapping[str, Any]
 ) -> Configurations | None:
-    """The configuration of a tree for one pose of its only frame, in one native call or two; None where
-    there is more to it."""
+    """The configuration of a tree for one pose of its only frame, in one native call or two; None
+    where there is more to it."""
     o = PLAIN
     if options:
         o = read_options("inverse_kinematics", options)
@@ -94,7 +94,8 @@ def _one_pose(
 
 
 class PoseSearch:
-    """The search for one pose of a tree's frame, as `Solver.search` does it for a batch, in native code."""
+    """The search for one pose of a tree's frame, as `Solver.search` does it for a batch, in native
+    code."""
 
     @staticmethod
     @per_model
@@ -150,8 +151,8 @@ def reached(
 ) -> Configurations:  # fmt: skip
     """Configurations for values (..., size), from a guess or without one.
 
-    With loops, a target that determines the mechanism is approached along a straight way first, so that
-    the branch of the guess is kept.
+    With loops, a target that determines the mechanism is approached along a straight way first, so
+    that the branch of the guess is kept.
     """
     _check_moving(m, problem)
     if o.continuation:
@@ -186,8 +187,8 @@ def _check_moving(m: Model, problem: Problem) -> None:
 
 
 def _one_each(solver: Solver, lanes: Lanes, guessed: bool, o: Options) -> Solved:
-    """A configuration for each lane: on the branch of its guess where there are loops and the target
-    determines the mechanism, else by a search."""
+    """A configuration for each lane: on the branch of its guess where there are loops and the
+    target determines the mechanism, else by a search."""
     m, problem = solver.m, solver.problem
     found = determinacy(m, problem) if m.closed else None
     if found is None or found.open or found.surplus or not len(lanes.x):
@@ -205,8 +206,8 @@ def _one_each(solver: Solver, lanes: Lanes, guessed: bool, o: Options) -> Solved
 
 
 def _several(solver: Solver, lanes: Lanes, guessed: bool, count: int) -> Solved:
-    """Different configurations of each lane, the nearest to its guess first, from every start; places
-    that are left over have the best one, and are not good."""
+    """Different configurations of each lane, the nearest to its guess first, from every start;
+    places that are left over have the best one, and are not good."""
     rows = [_several_of(solver, lanes.take([k]), guessed, count) for k in range(len(lanes.x))]
     if not rows:
         nothing = np.zeros((0, count))
@@ -233,8 +234,8 @@ def _several_of(solver: Solver, lane: Lanes, guessed: bool, count: int) -> Solve
 
 
 def _different(m: Model, ranges: Ranges, q: Floats, most: float = np.inf) -> list[int]:
-    """Which configurations are different, those before the others; with loops, passive motions make no
-    difference."""
+    """Which configurations are different, those before the others; with loops, passive motions make
+    no difference."""
     if not m.closed or not len(q):
         return distinct(q, ranges.apart, 1e3 * DISTINCT, most)
     return distinct_marks(m, q, most)
@@ -269,8 +270,8 @@ def _refuse(
 
 
 def modes_of_target(m: Model, problem: Problem, x: Floats, o: Options, most: int = 16) -> Floats:
-    """The different configurations that reach a target, which must leave nothing open that a pose would
-    not."""
+    """The different configurations that reach a target, which must leave nothing open that a pose
+    would not."""
     if x.ndim != 1:
         raise InputError("assembly_modes takes one target; call it for each.")
     found = reached(m, problem, x, None, o, solutions=most)

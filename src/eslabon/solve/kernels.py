@@ -1,8 +1,9 @@
-"""The native code of a problem: its equations, steps towards their solution, and terms of the second order.
+"""The native code of a problem: its equations, steps towards their solution, and terms of the
+second order.
 
 `equations` is the only place where rows are stacked. All of them are dimensionless: lengths are
-divided by the characteristic length L, and columns are comparable velocities, rad/s or L/s. So every
-number here is a pure number, and no unit of length changes a digit.
+divided by the characteristic length L, and columns are comparable velocities, rad/s or L/s. So
+every number here is a pure number, and no unit of length changes a digit.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from eslabon.numerics.scalars import Expression, casadi, is_symbolic
 from eslabon.solve.problem import CLOSURE_ALONE, Problem
 from eslabon.solve.ranges import TURN
 
-# What a joint moves in a damped step at most, in radians or lengths over L. With 1, 98 of 100 random
-# starts of puma560 arrive, with 2 or more 99, in as many steps: shorter ones are caught more often.
+# What a joint moves in a damped step at most, in radians or lengths over L. With 1, 98 of 100
+# random starts of puma560 arrive, with 2 or more 99, in as many steps: shorter ones are caught more
+# often.
 LONGEST = 2.0
 LEAST_DAMPING = 1e-13  # keeps factors regular at singular configurations, too small to slow others
 
@@ -66,7 +68,8 @@ def shared_loop_equations(m: Model, q: Any) -> Equations:
 
 
 def target_errors(m: Model, q: Any, x: Any, problem: Problem) -> Equations:
-    """The weighted errors of the rows; their Jacobian is exact where they vanish, and J^T r everywhere."""
+    """The weighted errors of the rows; their Jacobian is exact where they vanish, and J^T r
+    everywhere."""
     length = characteristic_length(m)
     placed = {frame: placement(m, q, m.frame(frame)) for frame in problem.frames}
     twists = {frame: jacobian(m, q, frame, axes="aligned") for frame in problem.frames}
@@ -124,8 +127,9 @@ class Damped:
 
 
 class Step(NamedTuple):
-    """The configuration after a step, the error |r|^2 before it, the largest motion of a joint, and the
-    least pivot of the normal equations over the largest, the square of a reciprocal condition number."""
+    """The configuration after a step, the error |r|^2 before it, the largest motion of a joint, and
+    the least pivot of the normal equations over the largest, the square of a reciprocal condition
+    number."""
 
     q: Any
     error: Any
@@ -139,8 +143,8 @@ def damped_step(
 ) -> Step:  # fmt: skip
     """(J^T J + mu 1) s = -J^T r with mu = damping |r|^2 (Levenberg, Marquardt; Chan and Lawrence).
 
-    Joints that stand at a limit and would have to go beyond it are held; no joint moves by more than
-    `LONGEST`.
+    Joints that stand at a limit and would have to go beyond it are held; no joint moves by more
+    than `LONGEST`.
     """
     r, J = equations(m, q, x, problem, shared)
     free, error = problem.free(m), casadi.sumsqr(r)
@@ -162,8 +166,8 @@ def damped_step(
 
 
 def moved(m: Model, q: Any, s: Any, longest: float) -> tuple[Any, Any, Any]:
-    """Coordinates after comparable velocities s, shortened for no joint to move by more than `longest`;
-    these velocities, and the largest motion."""
+    """Coordinates after comparable velocities s, shortened for no joint to move by more than
+    `longest`; these velocities, and the largest motion."""
     if not m.nv:
         return casadi.SX(q), s, casadi.SX(0)
     motion = casadi.mmax(casadi.fabs(s))
@@ -177,7 +181,8 @@ def _limited(m: Model) -> list[Joint]:
 
 
 def _released(m: Model, q: Any, gradient: Any, lower: Any, upper: Any) -> Any:
-    """For each velocity 0 where the joint stands at a limit and would have to go beyond it, else 1."""
+    """For each velocity 0 where the joint stands at a limit and would have to go beyond it, else
+    1."""
     free = casadi.SX.ones(m.nv)
     for joint in _limited(m):
         places = range(m.nv)[m.velocities[joint.name]], range(m.nq)[m.coordinates[joint.name]]
@@ -213,8 +218,8 @@ def search_steps(
 def search_step(m: Model, problem: Problem) -> Callable[..., Any]:
     """One step as a function that native code contains once: q, the best one and its error.
 
-    Errors may rise, which leads out of many local minima. After the goal is reached one step more is
-    taken for the last digits; then q stays at the best one, however many steps follow.
+    Errors may rise, which leads out of many local minima. After the goal is reached one step more
+    is taken for the last digits; then q stays at the best one, however many steps follow.
     """
 
     def step(
@@ -233,8 +238,8 @@ def search_step(m: Model, problem: Problem) -> Callable[..., Any]:
 
 
 def missed(m: Model, q: Any, x: Any, problem: Problem) -> list[Any]:
-    """The largest distance and angle that any of the rows misses, in metres and radians, by the forward
-    kinematics."""
+    """The largest distance and angle that any of the rows misses, in metres and radians, by the
+    forward kinematics."""
     placed = {frame: placement(m, q, m.frame(frame)) for frame in problem.frames}
     each = [rows.missed(*placed[rows.frame], value) for rows, value in problem.values_of(m, x)]
     if not each:

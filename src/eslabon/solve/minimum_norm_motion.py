@@ -1,4 +1,5 @@
-"""The motion of a redundant mechanism along a path whose velocities are of minimum norm at every instant."""
+"""The motion of a redundant mechanism along a path whose velocities are of minimum norm at every
+instant."""
 
 from __future__ import annotations
 
@@ -31,9 +32,9 @@ class Twisting(Protocol):
 def minimum_norm_motion(
     m: Model, problem: Problem, values: Floats, path: Twisting, t: Floats, q: Floats
 ) -> Floats:
-    """Configurations (rows, nq) at times t: an ordinary differential equation from q, integrated by SciPy and
-    corrected at the rows, whose values (rows, size) it must have. Where the mechanism cannot move as the path
-    asks, the motion ends: later rows begin at the last configuration."""
+    """Configurations (rows, nq) at times t: an ordinary differential equation from q, integrated by
+    SciPy and corrected at the rows, whose values (rows, size) it must have. Where the mechanism
+    cannot move as the path asks, the motion ends: later rows begin at the last configuration."""
     from scipy.integrate import DOP853
 
     of_twists, still = evaluate(m, RATES_OF_TWISTS, problem=problem), np.zeros(6)

@@ -1,7 +1,9 @@
-"""The plain iteration of Newton and Gauss on rotation invariants, step by step (Rojas, 3.3.1): to be looked at.
+"""The plain iteration of Newton and Gauss on rotation invariants, step by step (Rojas, 3.3.1): to
+be looked at.
 
-`inverse_kinematics` is what finds configurations. It is damped and iterates on the error of the rotation; here the equations
-are the thesis' own, with and without the redundant one of the trace, and in single precision as the thesis ran them.
+`inverse_kinematics` is what finds configurations. It is damped and iterates on the error of the
+rotation; here the equations are the thesis' own, with and without the redundant one of the trace,
+and in single precision as the thesis ran them.
 """
 
 from __future__ import annotations
@@ -46,9 +48,12 @@ class Iterations(Answer):
     Attributes
     ----------
     q : the iterates, (k + 1, ..., nq), the guess first. A pose that is reached stays as it is.
-    residual : the norm of the equations at each, (k + 1, ...), lengths in units of the characteristic length.
-    condition : the condition number of J at each, (k + 1, ...), of as many directions as the frame can move in.
-    v, a : velocities and accelerations of the joints at the last iterate, where twist and acceleration were given.
+    residual : the norm of the equations at each, (k + 1, ...), lengths in units of the
+        characteristic length.
+    condition : the condition number of J at each, (k + 1, ...), of as many directions as the frame
+        can move in.
+    v, a : velocities and accelerations of the joints at the last iterate, where twist and
+        acceleration were given.
 
     >>> import eslabon as es
     >>> m = es.load("puma560")
@@ -100,7 +105,8 @@ def newton_gauss(
 
         f = [2 vect P - 2 vect R; tr P - tr R; p - p*],   J = [(1 tr P - P) A; -2 vect(P)^T A; dp/dθ]   (3.3.1.9, 3.3.1.19)
 
-    until the residual of a pose is not above the tolerance, and rates and accelerations from the same J (3.3.2, 3.3.3).
+    until the residual of a pose is not above the tolerance, and rates and accelerations from the
+    same J (3.3.2, 3.3.3).
     """
     rows, most = ROWS[choice(equations, "equations", ROWS)], count(iterations, "iterations")
     number, tolerance = _arithmetic(dtype), positive(tolerance, "tolerance", zero=True)
@@ -139,10 +145,11 @@ def newton_gauss(
 
 
 class Factor(NamedTuple):
-    """J = U diag(s) V^T for a batch of matrices, of which `rank` singular values are other than zero in general.
+    """J = U diag(s) V^T for a batch of matrices, of which `rank` singular values are other than
+    zero in general.
 
-    Rojas takes Householder's triangle. The singular values are as orthogonal, and say besides how near the configuration is
-    to a singular one, which of a triangle can only be estimated.
+    Rojas takes Householder's triangle. The singular values are as orthogonal, and say besides how
+    near the configuration is to a singular one, which of a triangle can only be estimated.
     """
 
     U: Numbers
@@ -156,12 +163,14 @@ class Factor(NamedTuple):
 
     @property
     def condition(self) -> Floats:
-        """The largest singular value over the least: without bound at an intrinsic singularity (Rojas, 3.4)."""
+        """The largest singular value over the least: without bound at an intrinsic singularity
+        (Rojas, 3.4)."""
         s = self.s.astype(float)
         return np.asarray(s[..., 0] / np.maximum(s[..., -1], s[..., 0] * np.finfo(float).tiny))
 
     def solve(self, b: Numbers) -> Numbers:
-        """The least-squares solution of least norm; directions that are lost to round-off stay at rest."""
+        """The least-squares solution of least norm; directions that are lost to round-off stay at
+        rest."""
         kept = self.s > np.finfo(self.s.dtype).eps * self.s[..., :1]
         inverse = np.where(kept, 1 / np.where(kept, self.s, 1), 0).astype(self.s.dtype)
         along = inverse[..., None] * (np.swapaxes(self.U, -1, -2) @ b[..., None])
@@ -214,8 +223,8 @@ class Arm:
         return _interpreted(self.m, name, self.frame, tuple(options.items()))(*arrays)
 
     def invariants(self, pose: Numbers, rows: list[int]) -> tuple[Numbers, Numbers]:
-        """Rows of 2 vect P, tr P - 3 and p, (k, 7), and of the matrix S of their rates for a twist in aligned axes, (k, 7, 6):
-        1 tr P - P, -2 vect(P)^T and 1 (3.3.1.9, 3.3.1.19)."""
+        """Rows of 2 vect P, tr P - 3 and p, (k, 7), and of the matrix S of their rates for a twist
+        in aligned axes, (k, 7, 6): 1 tr P - P, -2 vect(P)^T and 1 (3.3.1.9, 3.3.1.19)."""
         P, p = pose[:, :3, :3], pose[:, :3, 3]
         turn = np.stack(
             [P[:, 2, 1] - P[:, 1, 2], P[:, 0, 2] - P[:, 2, 0], P[:, 1, 0] - P[:, 0, 1]], axis=-1
@@ -254,8 +263,8 @@ def _rank_of_frame(m: Model, frame: str) -> int:
 def _interpreted(
     m: Model, name: str, frame: str, options: tuple[tuple[str, Any], ...]
 ) -> Callable[..., Numbers]:
-    """A quantity of a frame, evaluated operation by operation in the precision of its arguments: native code is in double
-    precision only."""
+    """A quantity of a frame, evaluated operation by operation in the precision of its arguments:
+    native code is in double precision only."""
     formula: Formula = quantity(m, name)
     sizes = [m.nq, m.nv, m.nv][: len(formula.inputs)]
     symbols = [casadi.SX.sym(f"x{k}", n) for k, n in enumerate(sizes)]
@@ -304,7 +313,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 def _rates(
     arm: Arm, q: Numbers, turned: Numbers, S: Numbers, factor: Factor, spatial: list[Numbers]
 ) -> list[Numbers]:
-    """J v = S(R) V and J a = S(R) A - S(P) J' v: the target's own rotation stands on the right (3.3.2.9, 3.3.3.5)."""
+    """J v = S(R) V and J a = S(R) A - S(P) J' v: the target's own rotation stands on the right
+    (3.3.2.9, 3.3.3.5)."""
     if not spatial:
         return []
     made = [arm.velocities(factor.solve(_times(turned, spatial[0])))]

@@ -1,4 +1,5 @@
-"""The motion of all joints along a path of a frame, with loops as without: rates exact, the branch kept."""
+"""The motion of all joints along a path of a frame, with loops as without: rates exact, the branch
+kept."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def follow(
     m: Model, path: Followed, guess: Any = None, *, frame: str | None = None, part: str = "pose",
     axis: Any = "z", times: Any = None, report: bool = False, **options: Any,
 ) -> JointMotion:  # fmt: skip
-    """The joints' motion that takes a frame, or a part of its pose, along a path; see `Mechanism.follow`."""
+    """The joints' motion that takes a frame, or a part of its pose, along a path; see
+    `Mechanism.follow`."""
     choice(part, "part", PARTS)
     flag(report, "report")
     an_axis(axis, "axis")
@@ -93,7 +95,8 @@ def follow(
 
 
 def _unmoved(m: Model, problem: Problem) -> int:
-    """Velocities of a tree that do not move the frame, and so count as no degrees of freedom of it."""
+    """Velocities of a tree that do not move the frame, and so count as no degrees of freedom of
+    it."""
     return 0 if m.closed else m.nv - len(problem.free(m))
 
 
@@ -155,8 +158,8 @@ def _planar(m: Model, pose: Floats) -> Floats:
 def _beginnings(
     m: Model, problem: Problem, x: Floats, guess: Any, o: Options, open_: int
 ) -> list[Floats]:
-    """Configurations at the start: the one next to the guess, or, of an arm without one, those there are,
-    the best conditioned first."""
+    """Configurations at the start: the one next to the guess, or, of an arm without one, those
+    there are, the best conditioned first."""
     start = None if guess is None else as_configuration(m, guess)
     if guess is None and not m.closed and open_ <= 0:
         found = reached(m, problem, x, None, o, solutions=BEGINNINGS, strict=False)
@@ -171,8 +174,8 @@ def _beginnings(
 def _best_way(
     m: Model, problem: Problem, values: Floats, begin: list[Floats], o: Options
 ) -> tuple[Floats, list[int]]:
-    """The configurations along the path from the first beginning that leads to its end, if possible without
-    passing a singular one; and the rows before which such are passed."""
+    """The configurations along the path from the first beginning that leads to its end, if possible
+    without passing a singular one; and the rows before which such are passed."""
     ranges = Ranges.of(m) if o.limits else Ranges.of(m).unlimited
     best: tuple[Any, ...] | None = None
     for start in begin:

@@ -1,4 +1,5 @@
-"""The native search for one pose of a tree: what `solver.Solver.search` does with a batch, in one call."""
+"""The native search for one pose of a tree: what `solver.Solver.search` does with a batch, in one
+call."""
 
 from __future__ import annotations
 
@@ -40,12 +41,12 @@ def pose_search(
     limited: Any, problem: Problem,
 ) -> list[Any]:  # fmt: skip
     """The configuration that steps lead to from q, or else from the first of the other starts that
-    arrives, `count` of them in all; what it misses, the steps, the error |r|^2, and a verdict: 1 where it is a solution as
-    near to the reference as whole turns and limits let it be, 0 where none was found, and -1 where the
-    pose is not one to its last digits.
+    arrives, `count` of them in all; what it misses, the steps, the error |r|^2, and a verdict: 1
+    where it is a solution as near to the reference as whole turns and limits let it be, 0 where
+    none was found, and -1 where the pose is not one to its last digits.
 
-    It does just what `Solver.search` does with a batch: from every start within the limits, and where that
-    fails without them.
+    It does just what `Solver.search` does with a batch: from every start within the limits, and
+    where that fails without them.
     """
     R, p = pose[:3, :3], pose[:3, 3]
     x, goal = casadi.vertcat(casadi.vec(R.T), p), tolerance**2
@@ -100,7 +101,8 @@ def pose_search(
 def _walk(
     m: Model, q: Any, x: Any, goal: Any, lower: Any, upper: Any, problem: Problem
 ) -> tuple[Any, ...]:
-    """As `numerics.least_squares.walk` without patience: the best configuration, its error, the steps."""
+    """As `numerics.least_squares.walk` without patience: the best configuration, its error, the
+    steps."""
     nq, step = m.nq, search_step(m, problem)
 
     def take(state: Any, x: Any, goal: Any, lower: Any, upper: Any) -> tuple[Any, Any]:
@@ -121,7 +123,8 @@ def _walk(
 
 
 def _turned(q: Any, reference: Any, lower: Any, upper: Any, turning: list[int]) -> Any:
-    """As `Ranges.turned`: each angle as near to the reference as whole turns and limits let it be."""
+    """As `Ranges.turned`: each angle as near to the reference as whole turns and limits let it
+    be."""
     if not turning:
         return q
     made, own = casadi.densify(casadi.SX(q)), q[turning]

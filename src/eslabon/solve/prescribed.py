@@ -1,5 +1,5 @@
-"""What users prescribe, as a problem and its values: an array of the actuated joints' coordinates, a mapping
-of joints, a target of a frame, or a list of targets."""
+"""What users prescribe, as a problem and its values: an array of the actuated joints' coordinates,
+a mapping of joints, a target of a frame, or a list of targets."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def _joints(m: Model, given: Mapping[Any, Any]) -> tuple[Problem, Floats]:
 
 
 def rates_of(m: Model, problem: Problem, given: Any, name: str) -> Floats:
-    """Velocities or accelerations of what is prescribed: an array (..., n) in its order, or a mapping
-    of its joints; zeros if left out."""
+    """Velocities or accelerations of what is prescribed: an array (..., n) in its order, or a
+    mapping of its joints; zeros if left out."""
     size = problem.rate_size(m)
     if given is None:
         return np.zeros(size)
@@ -101,8 +101,8 @@ def _values(x: Any, name: str, size: int) -> Floats:
 
 
 def as_configuration(m: Model, given: Any) -> Floats:
-    """A configuration, or a batch of them, as users say it: None is the closed home, a text the name of
-    a mode."""
+    """A configuration, or a batch of them, as users say it: None is the closed home, a text the
+    name of a mode."""
     if given is None:
         return home(m)
     if isinstance(given, str):

@@ -1,10 +1,10 @@
 """The one problem: what is prescribed of a mechanism, without numbers.
 
 A problem has joints, or coordinates of joints, that are held, and rows of frames' poses. Loops and
-couplings are always to be closed besides. It is hashable, an option of every formula that works on it,
-and so the key of compiled kernels. Its value x is one row of numbers: the held coordinates, then the
-values of the rows in their order. Whoever prescribes something (assembly, inverse kinematics, a path, a map, the
-view in the browser) builds a problem.
+couplings are always to be closed besides. It is hashable, an option of every formula that works on
+it, and so the key of compiled kernels. Its value x is one row of numbers: the held coordinates,
+then the values of the rows in their order. Whoever prescribes something (assembly, inverse
+kinematics, a path, a map, the view in the browser) builds a problem.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class _Held(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """Joints with given coordinates, and rows of frames' poses, of a mechanism with its loops closed.
+    """Joints with given coordinates, and rows of frames' poses, of a mechanism with its loops
+    closed.
 
     A joint whose coordinates are plain numbers may be held in some of them, as in "base.x".
     """
@@ -144,8 +145,8 @@ class Problem:
             place += count
 
     def rate_scales(self, m: Model) -> Floats:
-        """What makes the rates of a value comparable: 1 for rad/s, one over the characteristic length
-        for m/s."""
+        """What makes the rates of a value comparable: 1 for rad/s, one over the characteristic
+        length for m/s."""
         length = characteristic_length(m)
         held = np.asarray(velocity_scales(m), dtype=float)[self.velocities(m)]
         return np.concatenate([held, *(rows.comparable(length) for rows in self.rows)])

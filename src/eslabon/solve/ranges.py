@@ -1,4 +1,5 @@
-"""Where coordinates may be: limits, whole turns that change nothing, and configurations to start from."""
+"""Where coordinates may be: limits, whole turns that change nothing, and configurations to start
+from."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ class Ranges:
         return replace(self, lower=-none, upper=none)
 
     def winding(self, wound: tuple[tuple[int, float, float], ...]) -> Ranges:
-        """The same where whole turns of some angles count, as those of joints with springs: (coordinate, lower, upper)."""
+        """The same where whole turns of some angles count, as those of joints with springs:
+        (coordinate, lower, upper)."""
         return replace(self, wound=wound)
 
     @cached_property
@@ -99,15 +101,18 @@ class Ranges:
         return SLACK * np.where(self.lengths, characteristic_length(self.m), 1.0)
 
     def turned(self, q: Floats, reference: Floats) -> Floats:
-        """The same configuration with each angle as near to the reference as whole turns and the limits let it be."""
+        """The same configuration with each angle as near to the reference as whole turns and the
+        limits let it be."""
         fewest, most = np.ceil((self.lower - q) / TURN), np.floor((self.upper - q) / TURN)
         turns = np.clip(np.round((reference - q) / TURN), fewest, most)
         return np.where(self.turning & (fewest <= most), q + TURN * turns, q)
 
     def spread(self, count: int) -> Floats:
-        """Configurations spread evenly over the ranges, the same ones every time (Roberts' additive recurrence).
+        """Configurations spread evenly over the ranges, the same ones every time (Roberts' additive
+        recurrence).
 
-        Coordinate j of configuration k is the fractional part of k / g^j, with g the root of g^(n+1) = g + 1.
+        Coordinate j of configuration k is the fractional part of k / g^j, with g the root of
+        g^(n+1) = g + 1.
         """
         n = len(self.lower)
         g = 2.0
@@ -132,7 +137,8 @@ class Ranges:
         return self.admitted(low + (high - low) * fractions)
 
     def apart(self, first: Floats, second: Floats) -> Floats:
-        """The largest difference of two configurations in any velocity, whole turns and signs of quaternions aside."""
+        """The largest difference of two configurations in any velocity, whole turns and signs of
+        quaternions aside."""
         first, second = np.broadcast_arrays(first, second)
         apart = np.abs(difference(self.m, first, second)).max(axis=-1, initial=0.0)
         if not self.wound:
@@ -141,7 +147,8 @@ class Ranges:
         return np.asarray(np.maximum(apart, own))
 
     def first_passed(self, q: Floats) -> int | None:
-        """The row of a motion `(rows, nq)` at which a joint first is beyond its limits, if there is one."""
+        """The row of a motion `(rows, nq)` at which a joint first is beyond its limits, if there is
+        one."""
         out = ~self.contain(self.turned(q, q))
         return int(out.argmax()) if out.any() else None
 

@@ -1,5 +1,5 @@
-"""Velocities and accelerations of all joints from those of what is prescribed, for trees and loops: exact, from
-one factorisation.
+"""Velocities and accelerations of all joints from those of what is prescribed, for trees and loops:
+exact, from one factorisation.
 
 With C the rates of what is prescribed and J those of the loops,
 
@@ -33,8 +33,8 @@ from eslabon.solve.problem import CLOSURE_ALONE, Problem
 
 
 class Rates(NamedTuple):
-    """v and a (..., nv), what is missing of the velocities and accelerations asked for, in comparable
-    rows, and the reciprocal condition number of the motions they ask for."""
+    """v and a (..., nv), what is missing of the velocities and accelerations asked for, in
+    comparable rows, and the reciprocal condition number of the motions they ask for."""
 
     v: Floats
     a: Floats
@@ -49,8 +49,9 @@ def rates(
 ) -> Rates:  # fmt: skip
     """From the rates of a problem's values and the rates of these, at configurations (..., nq).
 
-    What they leave free is of minimum norm, or nearest to the velocities and accelerations `near`: v at
-    each instant, and a too, or with `smooth` the rate of such a v along a motion. The condition counts the motions that the problem determines in general.
+    What they leave free is of minimum norm, or nearest to the velocities and accelerations `near`:
+    v at each instant, and a too, or with `smooth` the rate of such a v along a motion. The
+    condition counts the motions that the problem determines in general.
     """
     names, inputs, scale = designs.names, designs.inputs, velocity_scales_of(m, designs)
     scale = 1 / np.asarray(scale, dtype=float)
@@ -105,8 +106,9 @@ def _slips(made: Rates) -> Any:
 def _loops_first(
     m: Model, problem: Problem, q: Floats, first: Floats, second: Floats, designs: Designs, made: Rates
 ) -> Rates:  # fmt: skip
-    """Where a target asks for a motion that the mechanism cannot make, its loops stay closed exactly, and
-    what is missing is missing of the target: with P = 1 - J^+ J, v = J^+ b + (C P)^+ (y' - C J^+ b)."""
+    """Where a target asks for a motion that the mechanism cannot make, its loops stay closed
+    exactly, and what is missing is missing of the target: with P = 1 - J^+ J, v = J^+ b + (C P)^+
+    (y' - C J^+ b)."""
     names, inputs, own = designs.names, designs.inputs, problem.rate_size(m)
     scale = 1 / np.asarray(velocity_scales_of(m, designs), dtype=float)
     A, ahead = evaluate(m, RATE_EQUATIONS, names, problem=problem)(q, *inputs)
@@ -143,8 +145,8 @@ def completed(
     second: Floats,
     designs: Designs = DESCRIBED,
 ) -> Rates:
-    """The same of configurations (k, nq) where joints alone are prescribed: in native code, and by singular
-    values where a configuration is singular."""
+    """The same of configurations (k, nq) where joints alone are prescribed: in native code, and by
+    singular values where a configuration is singular."""
     made = evaluate(m, COMPLETION, designs.names, problem=problem)(
         q, first, second, *designs.inputs
     )
@@ -203,8 +205,8 @@ def rate_turning(m: Model, q: Any, v: Any, mu: Any, problem: Problem) -> list[An
 
 
 def rates_of_twists(m: Model, q: Any, twist: Any, acceleration: Any, problem: Problem) -> list[Any]:
-    """The rates of the rows' values, and of these, that a twist of their frame and its rate mean, in the
-    ground's axes at its origin."""
+    """The rates of the rows' values, and of these, that a twist of their frame and its rate mean,
+    in the ground's axes at its origin."""
     first, second = [], []
     for rows in problem.rows:
         R, turned = placement(m, q, m.frame(rows.frame)).R, casadi.SX.sym("R", 3, 3)
@@ -219,8 +221,8 @@ def rates_of_twists(m: Model, q: Any, twist: Any, acceleration: Any, problem: Pr
 
 
 def completion(m: Model, q: Any, first: Any, second: Any, problem: Problem) -> list[Any]:
-    """v, a of all joints from those of held ones, what is left of the velocity and of the acceleration
-    equations, and the reciprocal condition number (Yime, 30-36)."""
+    """v, a of all joints from those of held ones, what is left of the velocity and of the
+    acceleration equations, and the reciprocal condition number (Yime, 30-36)."""
     fixed, free = problem.velocities(m), problem.free(m)
     v = casadi.SX.sym("v", m.nv)
     leaves_open = determinacy(m.nominal, problem).open

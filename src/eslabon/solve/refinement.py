@@ -1,7 +1,7 @@
 """Refinement of a problem: configurations as near to their targets as they get, with loops closed.
 
-The least of |r(q)|^2 / 2 is sought, r the weighted errors of all rows, under Phi(q) = 0 and within the
-joints' limits (`numerics.constrained_least_squares`).
+The least of |r(q)|^2 / 2 is sought, r the weighted errors of all rows, under Phi(q) = 0 and within
+the joints' limits (`numerics.constrained_least_squares`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class Refinement:
         return Terms(r, Jr * columns, phi, J * columns, multipliers, H * columns[:, None] * columns)
 
     def descend(self, lanes: Lanes) -> tuple[Floats, Any]:
-        """Steps until nothing is gained, for all lanes side by side: configurations, and how many."""
+        """Steps until nothing is gained, for all lanes side by side: configurations, and how
+        many."""
         q = self._with_held(self.ranges.admitted(np.array(lanes.start)), lanes.x)
         found = refine(_Refined(self, lanes), q)
         return self.ranges.turned(found.q, lanes.start), found.steps

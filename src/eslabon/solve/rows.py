@@ -1,10 +1,11 @@
 """Rows: what may be prescribed of a frame's pose, one small class for each part of it.
 
-A class of rows has a value, the numbers that a target gives. Its `error` are smooth, dimensionless rows
-that vanish where the frame is as prescribed, written on the frame's placement (R, p); its `slope`
-is their derivative by the frame's twist, exact where they vanish, such that slope^T error is the
-exact gradient of |error|^2 / 2 everywhere; its `rate` is C with d(value)/dt = C V. Twists are in the
-ground's axes at the frame's origin, angular part first. Rows know no mechanism and no configuration.
+A class of rows has a value, the numbers that a target gives. Its `error` are smooth, dimensionless
+rows that vanish where the frame is as prescribed, written on the frame's placement (R, p); its
+`slope` is their derivative by the frame's twist, exact where they vanish, such that slope^T error
+is the exact gradient of |error|^2 / 2 everywhere; its `rate` is C with d(value)/dt = C V. Twists
+are in the ground's axes at the frame's origin, angular part first. Rows know no mechanism and no
+configuration.
 
 On numbers, `value` gives the value of poses, `displacement` the rates that lead straight from one
 value to another in a unit of time, and `along` where they lead.
@@ -35,7 +36,8 @@ ANGULAR, LINEAR = slice(0, 3), slice(3, 6)
 
 @dataclass(frozen=True)
 class Rows(ABC):
-    """A part of a frame's pose. |error|^2 counts `weight` times where not all parts can be reached."""
+    """A part of a frame's pose. |error|^2 counts `weight` times where not all parts can be
+    reached."""
 
     frame: str
     weight: float = 1.0
@@ -62,13 +64,14 @@ class Rows(ABC):
         """Rows that vanish where the frame (R, p) has the value x, lengths divided by `length`."""
 
     def half_turns(self, R: Expression, x: Expression) -> Expression:
-        """Rows that vanish where the error does, but not half a turn away, where errors that are sines
-        vanish too."""
+        """Rows that vanish where the error does, but not half a turn away, where errors that are
+        sines vanish too."""
         return casadi.SX(0, 1)
 
     @abstractmethod
     def slope(self, R: Expression, length: Any) -> Expression | None:
-        """The derivative of the error by the frame's twist; None: the graph is to be differentiated."""
+        """The derivative of the error by the frame's twist; None: the graph is to be
+        differentiated."""
 
     @abstractmethod
     def missed(self, R: Expression, p: Expression, x: Expression) -> tuple[Expression, Expression]:
@@ -91,8 +94,8 @@ class Rows(ABC):
         return start + dx
 
     def value_weights(self, length: float, place: float) -> Floats:
-        """What each number of a value counts when near values are told from far ones: places `place`
-        times as much as directions."""
+        """What each number of a value counts when near values are told from far ones: places
+        `place` times as much as directions."""
         return np.full(self.size, place / length if "m" in self.rate_units else 1.0)
 
     def comparable(self, length: Any) -> Floats:
@@ -129,9 +132,9 @@ class Orientation(Rows):
 
     Rojas (3.3.1) asks for vect P = vect R and tr P = tr R, four equations in the three degrees of
     freedom of a rotation. Written for the error E = P R^T of the frame's rotation P against the
-    target's R, their least-squares solution is a turn by -vect E = -e sin phi. That goes to zero half
-    a turn away, where the four equations stall; here it is lengthened to -e phi, which has the same
-    direction, the same derivative at the solution, and no such stall.
+    target's R, their least-squares solution is a turn by -vect E = -e sin phi. That goes to zero
+    half a turn away, where the four equations stall; here it is lengthened to -e phi, which has the
+    same direction, the same derivative at the solution, and no such stall.
     """
 
     size = 9
@@ -206,7 +209,8 @@ class AxisRows(Rows):
 
 @dataclass(frozen=True)
 class InPlane(Rows):
-    """The coordinates of the origin in a plane of the ground with directions `first` and `second`."""
+    """The coordinates of the origin in a plane of the ground with directions `first` and
+    `second`."""
 
     first: Vector = (1.0, 0.0, 0.0)
     second: Vector = (0.0, 1.0, 0.0)
@@ -271,7 +275,8 @@ class AngleInPlane(Rows):
 
 @dataclass(frozen=True)
 class PoseRows(Rows):
-    """Chosen rows of a pose, by their places in `POSE_ROWS`. The value is the rotation, then the position."""
+    """Chosen rows of a pose, by their places in `POSE_ROWS`. The value is the rotation, then the
+    position."""
 
     rows: tuple[int, ...] = ()
     size = 12
@@ -321,8 +326,8 @@ class PointRows(Rows):
     """Points of the frame: the value is where they are, one after the other.
 
     One point is a position, two are the line of an axisymmetric tool: f = [h - p; s - p'] of Rojas
-    (3.5), six equations for five degrees of freedom, compatible if and only if the two places are as
-    far apart as the two points of the tool.
+    (3.5), six equations for five degrees of freedom, compatible if and only if the two places are
+    as far apart as the two points of the tool.
     """
 
     points: tuple[Vector, ...] = ()

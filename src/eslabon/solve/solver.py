@@ -1,4 +1,5 @@
-"""The solver of configuration problems: a batch of lanes, each with its start, its value and its design.
+"""The solver of configuration problems: a batch of lanes, each with its start, its value and its
+design.
 
     walk      native damped steps from every start, until they arrive or stall
     search    walk from the guess, then from other starts, those nearest to the target first
@@ -6,8 +7,8 @@
     solve     search, refine what has not arrived, and verify all by the forward kinematics
     follow    continuation along straight ways of what is prescribed, on the branch of the start
 
-A lane's result depends on its own start, value and design alone: starts are the same for all lanes, and
-which of them come first is a matter of the lane's target.
+A lane's result depends on its own start, value and design alone: starts are the same for all lanes,
+and which of them come first is a matter of the lane's target.
 """
 
 from __future__ import annotations
@@ -89,8 +90,8 @@ class Lanes(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """Configurations (k, nq), whether each solves its lane, what it misses in metres and radians, by how
-    much it violates closure, and the steps taken."""
+    """Configurations (k, nq), whether each solves its lane, what it misses in metres and radians,
+    by how much it violates closure, and the steps taken."""
 
     q: Floats
     good: Flags
@@ -101,8 +102,8 @@ class Solved(NamedTuple):
 
 
 class Starts(NamedTuple):
-    """Configurations to start from, the values that each has, weighted, (numbers, starts), the squares
-    of their lengths, and a tree of them."""
+    """Configurations to start from, the values that each has, weighted, (numbers, starts), the
+    squares of their lengths, and a tree of them."""
 
     q: Floats
     values: Floats
@@ -200,8 +201,8 @@ class Solver:
     # -- from other starts --------------------------------------------------------------------------------
 
     def search(self, lanes: Lanes, guessed: bool, restarts: int) -> Found:
-        """For each lane the first configuration found, else the best: from its guess, if it has one,
-        then from the starts nearest to its target."""
+        """For each lane the first configuration found, else the best: from its guess, if it has
+        one, then from the starts nearest to its target."""
         k = len(lanes.x)
         best = Found(np.array(lanes.start), np.full(k, np.inf), np.zeros(k, dtype=np.int64))
         left, tried, allowed = np.arange(k), 0, restarts + 1
@@ -233,20 +234,20 @@ class Solver:
 
     @cached_property
     def starts(self) -> Starts:
-        """Configurations spread over the ranges, with loops closed ones; joints that do not move a frame
-        of the rows are at home."""
+        """Configurations spread over the ranges, with loops closed ones; joints that do not move a
+        frame of the rows are at home."""
         return _starts(self.m, self.problem, self.ranges.are_limited)
 
     def nearest_starts(self, lanes: Lanes, first: int, count: int, guessed: bool) -> Floats:
-        """For each lane starts in the order of their distances from its target, from the first-th on,
-        (lanes, count, nq); what does not move a frame is as guessed."""
+        """For each lane starts in the order of their distances from its target, from the first-th
+        on, (lanes, count, nq); what does not move a frame is as guessed."""
         q = self.starts.q[self.starts.nearest(lanes.x * self.weights, first, count)]
         some = guessed and self.unmoved.any()
         return np.where(self.unmoved, lanes.start[:, None], q) if some else q
 
     def _first_of(self, begin: Floats, lanes: Lanes) -> Found:
-        """Of several starts (lanes, starts, nq) the first that arrives, else the one that comes nearest;
-        steps are counted up to it."""
+        """Of several starts (lanes, starts, nq) the first that arrives, else the one that comes
+        nearest; steps are counted up to it."""
         k, count, n = begin.shape
         end = self.walk(lanes.repeated(count)._replace(start=begin.reshape(-1, n)))
         error, steps = end.error.reshape(k, count), end.steps.reshape(k, count)
@@ -262,7 +263,8 @@ class Solver:
     # -- all of it ------------------------------------------------------------------------------------------
 
     def solve(self, lanes: Lanes, guessed: bool, restarts: int) -> Solved:
-        """A configuration for each lane: from its start, then from other starts; else the nearest."""
+        """A configuration for each lane: from its start, then from other starts; else the
+        nearest."""
         most = self.settings.together
         parts = [slice(k, k + most) for k in range(0, len(lanes.x), most)] or [slice(0, 0)]
         each = [self._solve(lanes.take(part), guessed, restarts) for part in parts]
@@ -281,8 +283,8 @@ class Solver:
         return self.verified(self.ranges.turned(q, lanes.start), lanes, steps)
 
     def refine(self, lanes: Lanes) -> tuple[Floats, Any]:
-        """Configurations that come as near to their targets as they can, next to the starts, with loops
-        closed and within the limits; and the steps taken."""
+        """Configurations that come as near to their targets as they can, next to the starts, with
+        loops closed and within the limits; and the steps taken."""
         from eslabon.solve.refinement import Refinement
 
         return Refinement(self.m, self.problem, self.ranges, self.names).descend(lanes)
@@ -302,7 +304,8 @@ class Solver:
     # -- several ----------------------------------------------------------------------------------------------
 
     def arrivals(self, lanes: Lanes, guessed: bool) -> tuple[Floats, int]:
-        """All configurations that any start leads one lane to, the first ones first, and the steps."""
+        """All configurations that any start leads one lane to, the first ones first, and the
+        steps."""
         begin = self.starts.q
         if guessed:
             begin = np.where(self.unmoved, lanes.start, begin)
@@ -343,7 +346,8 @@ def _starts(m: Model, problem: Problem, limited: bool) -> Starts:
 
 
 def _closed_starts(m: Model, ranges: Ranges, q: Floats) -> Floats:
-    """Closed configurations next to given ones; those that do not close stay out, and home is one."""
+    """Closed configurations next to given ones; those that do not close stay out, and home is
+    one."""
     from eslabon.solve.constraints.closed_configurations import close
 
     solver = Solver(m, CLOSURE_ALONE, ranges)
@@ -401,9 +405,9 @@ def follow(
     m: Model, problem: Problem, start: Floats, x: Floats, designs: Designs = DESCRIBED,
     first: Designs = DESCRIBED, threads: int | None = None,
 ) -> continuation.Track:  # fmt: skip
-    """From closed configurations (lanes, nq) of designs `first` along the straight ways from row to row
-    of values (lanes, rows, size) in designs (lanes, rows, names). No row raises: those that were not
-    reached are marked lost."""
+    """From closed configurations (lanes, nq) of designs `first` along the straight ways from row to
+    row of values (lanes, rows, size) in designs (lanes, rows, names). No row raises: those that
+    were not reached are marked lost."""
     p = designs.over(*x.shape[:2]).values
     begin = first.over(len(start)).values if designs.names else p[:, 0]
     equations = BranchEquations(m, problem, designs.names, threads)

@@ -39,22 +39,23 @@ ONE, LAST_ROW = np.eye(3), np.array([0.0, 0.0, 0.0, 1.0])
 
 @dataclass(frozen=True, repr=False)
 class Target(Answer):
-    """What is prescribed of a frame; what is left out does not count. Values broadcast over leading axes.
+    """What is prescribed of a frame; what is left out does not count. Values broadcast over leading
+    axes.
 
     Parameters
     ----------
     frame : the frame or body; without it the one that verbs take without a name.
-    pose : (..., 4, 4); with `rows` only some of "rx", "ry", "rz" (turns about the ground's axes), "x",
-        "y", "z" count.
+    pose : (..., 4, 4); with `rows` only some of "rx", "ry", "rz" (turns about the ground's axes),
+        "x", "y", "z" count.
     position : (..., 3), where the frame's origin is to be.
     orientation : (..., 3, 3) a rotation, or (..., 4) a quaternion (w, x, y, z).
-    axis : (..., 3), the direction in the ground that the frame's z-axis is to have; {"x": direction}
-        for another axis.
-    planar : (x, y) or (x, y, angle) in the plane of motion, with y against gravity where gravity has a
-        part in it: the directions of pictures. Of a mechanism that moves in no plane, the ground's x
-        and y.
-    points, places : points of the frame (k, 3), and where they are to be, (..., k, 3). Two points are
-        the line of a tool whose spin does not matter (Rojas, 3.5).
+    axis : (..., 3), the direction in the ground that the frame's z-axis is to have; {"x":
+        direction} for another axis.
+    planar : (x, y) or (x, y, angle) in the plane of motion, with y against gravity where gravity
+        has a part in it: the directions of pictures. Of a mechanism that moves in no plane, the
+        ground's x and y.
+    points, places : points of the frame (k, 3), and where they are to be, (..., k, 3). Two points
+        are the line of a tool whose spin does not matter (Rojas, 3.5).
     weight : how much this counts beside other targets, where not all can be reached.
 
     >>> Target("tip", position=[0.1, 0.2, 0.0])

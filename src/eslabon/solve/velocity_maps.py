@@ -3,8 +3,8 @@
 On a closed chain the actuated velocities va determine all others: v = N(q) va. The rows of N that
 belong to passive joints are Yime's rho = -Phi_pas^# Phi_act (eqs. 32 and 44), the others are those
 of the identity. Accelerations are a = N aa + N' va, where N' va follows from gamma, the right-hand
-side of J a = gamma (eqs. 33-36). The twist of a link is V = J_i va, J_i being the link's Jacobian by
-the actuated velocities (eqs. 41, 45 and 46).
+side of J a = gamma (eqs. 33-36). The twist of a link is V = J_i va, J_i being the link's Jacobian
+by the actuated velocities (eqs. 41, 45 and 46).
 """
 
 from __future__ import annotations

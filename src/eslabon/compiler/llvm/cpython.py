@@ -1,7 +1,9 @@
-"""Compiled code as Python objects: the runtime in memory, the tables it reads, and a builtin function around them.
+"""Compiled code as Python objects: the runtime in memory, the tables it reads, and a builtin
+function around them.
 
-All that is known about CPython's and NumPy's insides stands here and in the offsets of `runtime_tables`. Where objects lie in memory
-otherwise than expected, there are no builtins, and the general call of `function` does everything.
+All that is known about CPython's and NumPy's insides stands here and in the offsets of
+`runtime_tables`. Where objects lie in memory otherwise than expected, there are no builtins, and
+the general call of `function` does everything.
 """
 
 from __future__ import annotations
@@ -103,12 +105,14 @@ def _elementary(operation: str, width: int, fused: bool) -> machine.Loaded:
 
 
 def elementary(operation: str, width: int) -> machine.Loaded:
-    """An elementary function on vectors, of which kernels that are loaded from now on can make use."""
+    """An elementary function on vectors, of which kernels that are loaded from now on can make
+    use."""
     return _elementary(operation, width, machine.host().fused)
 
 
 def kernel_code(code: bytes, operations: Sequence[str], width: int) -> machine.Loaded:
-    """A kernel's code, and before it the elementary functions on vectors of its width that it calls."""
+    """A kernel's code, and before it the elementary functions on vectors of its width that it
+    calls."""
     for operation in operations:
         elementary(operation, width)
     return machine.Loaded(code)
@@ -119,7 +123,8 @@ def kernel_code(code: bytes, operations: Sequence[str], width: int) -> machine.L
 
 @dataclass(frozen=True)
 class Kernel:
-    """The code of a function for so many states at a time, and the size of its scratch array in vectors."""
+    """The code of a function for so many states at a time, and the size of its scratch array in
+    vectors."""
 
     loaded: machine.Loaded
     name: str
@@ -149,8 +154,9 @@ def described(
     otherwise: Any = None,
     repeated: tuple[int, int] = (0, 0),
 ) -> Descriptor:
-    """The tables of a function, some of whose parameters are bound to values. A kernel that is not there yet is `provided`
-    later; `repeated` says of a step how many inputs are fed back, and how many have a row for each step."""
+    """The tables of a function, some of whose parameters are bound to values. A kernel that is not
+    there yet is `provided` later; `repeated` says of a step how many inputs are fed back, and how
+    many have a row for each step."""
     numbers = {name: (ctypes.c_double * 1)(value) for name, value in bound.items()}
     inputs, kept = _arguments(signature, numbers, output=False)
     outputs, more = _arguments(signature, numbers, output=True)
@@ -187,7 +193,8 @@ def described(
 
 
 def provide(descriptor: Descriptor, place: int, kernel: Kernel) -> None:
-    """Put a kernel into its place, its address last: without one the runtime leaves calls to `otherwise`."""
+    """Put a kernel into its place, its address last: without one the runtime leaves calls to
+    `otherwise`."""
     names = tables.DESCRIPTOR
     if place == SINGLE:
         descriptor[names.index("single_lanes")] = kernel.lanes
@@ -278,7 +285,8 @@ def run_one(kernel: Kernel, arrays: Sequence[Floats], results: Sequence[Floats])
 
 
 def run_batch(descriptor: Descriptor, arrays: Sequence[Floats], cores: Sequence[Shape]) -> None:
-    """The kernel over all states of arrays that have the same leading axes, inputs first, then outputs. The GIL is dropped."""
+    """The kernel over all states of arrays that have the same leading axes, inputs first, then
+    outputs. The GIL is dropped."""
     leading = arrays[0].ndim - len(cores[0])
     for index in np.ndindex(arrays[0].shape[: max(0, leading - 2)]):
         parts = [a[index] for a in arrays] if index else arrays
@@ -295,7 +303,8 @@ def run_steps(
     rows: int,
     every: int,
 ) -> None:
-    """The same for a step that is repeated; the arrays that have rows have an axis more before their own."""
+    """The same for a step that is repeated; the arrays that have rows have an axis more before
+    their own."""
     leading = arrays[0].ndim - len(cores[0]) - with_rows[0]
     for index in np.ndindex(arrays[0].shape[: max(0, leading - 2)]):
         parts = [a[index] for a in arrays] if index else arrays
@@ -383,7 +392,8 @@ def _services() -> dict[str, int]:
 
 @cache
 def layout_is_known() -> bool:
-    """Whether objects lie in memory as the runtime believes: CPython with a GIL, and an array that reads as expected."""
+    """Whether objects lie in memory as the runtime believes: CPython with a GIL, and an array that
+    reads as expected."""
     if sys.implementation.name != "cpython" or "t" in getattr(sys, "abiflags", ""):
         return False
     array, number, names, listed = (

@@ -1,8 +1,9 @@
 """From the instruction list to LLVM code on blocks of states: straight on, but for calls.
 
-Each number of the program becomes a vector with one lane per state. The code reads a packed block of inputs, writes a
-packed block of outputs, and is cut into pieces of bounded length, since LLVM's effort grows faster than the length of a
-function; what one piece computes for a later one waits in a scratch array, as do arguments and results of calls.
+Each number of the program becomes a vector with one lane per state. The code reads a packed block
+of inputs, writes a packed block of outputs, and is cut into pieces of bounded length, since LLVM's
+effort grows faster than the length of a function; what one piece computes for a later one waits in
+a scratch array, as do arguments and results of calls.
 """
 
 from __future__ import annotations
@@ -26,19 +27,23 @@ from eslabon.compiler.operators import Lookup, Pick, RowAt
 from eslabon.compiler.program import MOVES, GraphError, Instruction, Move, Program, starts
 from eslabon.compiler.until import Until
 
-# Instructions in one LLVM function. Measured on 30 formulas of 1,000 to 10,000 of them: with 300 compile time is a sixth
-# longer than with 150, and the code a twentieth slower; with 100 neither is better. What fits into one function stays
-# whole all the same: up to 1,000 it takes no longer, and runs as fast.
+# Instructions in one LLVM function. Measured on 30 formulas of 1,000 to 10,000 of them: with 300
+# compile time is a sixth longer than with 150, and the code a twentieth slower; with 100 neither is
+# better. What fits into one function stays whole all the same: up to 1,000 it takes no longer, and
+# runs as fast.
 PIECE = 150
 WHOLE = 1000
-# Instructions up to which one kernel serves a state alone too: to make another one for blocks later would take longer than is
-# won. With more of them code for single numbers is made in half the time, and runs as fast or up to a tenth faster.
+# Instructions up to which one kernel serves a state alone too: to make another one for blocks later
+# would take longer than is won. With more of them code for single numbers is made in half the time,
+# and runs as fast or up to a tenth faster.
 SHORT = 1000
-# Arguments of a call that are zero, from which on memory is cleared before the others are written: a store of its own
-# for each would be a twentieth of the code where sparse matrices are handed over as dense ones.
+# Arguments of a call that are zero, from which on memory is cleared before the others are written:
+# a store of its own for each would be a twentieth of the code where sparse matrices are handed over
+# as dense ones.
 ZEROS = 32
 
-# No flag of LLVM's fast arithmetic: every operation rounds once, as it is written here and in `products`.
+# No flag of LLVM's fast arithmetic: every operation rounds once, as it is written here and in
+# `products`.
 _ONE_LINE = {
     "add": "fadd {V} {a}, {b}",
     "sub": "fsub {V} {a}, {b}",
@@ -93,7 +98,8 @@ _PARAMETERS = "(ptr noalias %source, ptr noalias %scratch, ptr noalias %target)"
 
 @dataclass(frozen=True)
 class Layout:
-    """Where arguments stand in a packed block, counted in vectors: one after the other, dense and in row order."""
+    """Where arguments stand in a packed block, counted in vectors: one after the other, dense and
+    in row order."""
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
@@ -109,7 +115,8 @@ class Layout:
 
 @dataclass(frozen=True)
 class Kernel:
-    """LLVM functions that compute one packed block of as many states as the width says, by name(source, scratch, target)."""
+    """LLVM functions that compute one packed block of as many states as the width says, by
+    name(source, scratch, target)."""
 
     text: str
     layout: Layout
@@ -130,13 +137,15 @@ def has_loops(program: Program) -> bool:
 
 
 def single_kernel_pays(program: Program) -> bool:
-    """Whether one state alone has a kernel of its own. In loops most of the work is to move numbers, of which lanes that
-    are all the same would make as many more. And LLVM makes long code for single numbers in half the time."""
+    """Whether one state alone has a kernel of its own. In loops most of the work is to move
+    numbers, of which lanes that are all the same would make as many more. And LLVM makes long code
+    for single numbers in half the time."""
     return program.length > SHORT or has_loops(program)
 
 
 def single_kernel(program: Program, width: int, fused: bool) -> Kernel:
-    """The same for one state alone, @one.kernel; only operators on matrices use vectors of this width."""
+    """The same for one state alone, @one.kernel; only operators on matrices use vectors of this
+    width."""
     made = _kernel(program, 1, width, fused, None)
     text = re.sub(r"@(?=(kernel|f[0-9]+)\b)", "@one.", made.text)
     return replace(made, text=text, name="@one.kernel", width=1)
@@ -172,7 +181,8 @@ def _kernel(program: Program, width: int, across: int, fused: bool, piece: int |
 
 
 class _Family:
-    """A program and all that it calls: their names in the module, and their instructions as they are carried out."""
+    """A program and all that it calls: their names in the module, and their instructions as they
+    are carried out."""
 
     def __init__(self, program: Program, fused: bool) -> None:
         self._fused = fused
@@ -215,9 +225,11 @@ class _Words:
 
 
 class _Frame:
-    """A function's part of the scratch array: arguments and results of its calls, and values that a later piece reads.
+    """A function's part of the scratch array: arguments and results of its calls, and values that a
+    later piece reads.
 
-    No function calls itself, so that each has one place for good. Places are used again when what they held is done.
+    No function calls itself, so that each has one place for good. Places are used again when what
+    they held is done.
     """
 
     def __init__(self, program: Program, start: int, piece: int) -> None:
@@ -319,7 +331,8 @@ class _Function:
         )
 
     def _moves(self) -> dict[str, list[tuple[int, int]]]:
-        """From where to where numbers go, by the name of the loop: those of a call's arguments, or of outputs."""
+        """From where to where numbers go, by the name of the loop: those of a call's arguments, or
+        of outputs."""
         made: dict[str, list[tuple[int, int]]] = {}
         outputs, inputs = self._layout.outputs, self._layout.inputs
         for x in self._program.moves:
@@ -377,8 +390,8 @@ def _define(name: str, lines: list[str]) -> str:
 
 
 class _Zeros(NamedTuple):
-    """Arguments of a call that are zero: the instruction of the call's first argument, and the places of the first and of
-    the last one."""
+    """Arguments of a call that are zero: the instruction of the call's first argument, and the
+    places of the first and of the last one."""
 
     before: int
     first: int
@@ -390,7 +403,8 @@ def _is_zero(i: Instruction) -> bool:
 
 
 def _cleared_arguments(program: Program) -> dict[int, _Zeros]:
-    """The calls with many arguments that are zero. The arguments of a call stand one after the other, right before it."""
+    """The calls with many arguments that are zero. The arguments of a call stand one after the
+    other, right before it."""
     before: dict[int, int] = {}
     zeros: dict[int, list[int]] = {}
     for k, i in enumerate(program.instructions):
@@ -407,8 +421,9 @@ def _cleared_arguments(program: Program) -> dict[int, _Zeros]:
 
 
 class _Standing(NamedTuple):
-    """Arguments that stand where they are wanted already, since an earlier call of the same function took the same ones and no
-    call writes into its arguments: calls whose moves from inputs do, and (call, place) of single ones."""
+    """Arguments that stand where they are wanted already, since an earlier call of the same
+    function took the same ones and no call writes into its arguments: calls whose moves from inputs
+    do, and (call, place) of single ones."""
 
     moves: set[int]
     single: set[tuple[int, int]]
@@ -466,7 +481,8 @@ class _Piece:
         self.lines: list[str] = []
 
     def instruction(self, k: int) -> None:
-        """The lines of one instruction; inputs, constants and results of calls appear where they are first used."""
+        """The lines of one instruction; inputs, constants and results of calls appear where they
+        are first used."""
         i = self._program.instructions[k]
         if i.name in ("input", "const", "result"):
             return
@@ -507,7 +523,8 @@ class _Piece:
             self._call(k, *i.place)
 
     def _clear(self, k: int, zeros: _Zeros) -> None:
-        """Zeros for all arguments between the first and the last that are zero, before any argument is written."""
+        """Zeros for all arguments between the first and the last that are zero, before any argument
+        is written."""
         if k != zeros.before:
             return
         words, size = self._words, 8 * self._words.width * (zeros.last - zeros.first + 1)
@@ -560,7 +577,8 @@ class _Piece:
         self.lines.append(f"  %r{k} = extractvalue {pair} %t{angle}, {int(i.name == 'cos')}")
 
     def _fetched(self, a: int) -> str:
-        """A constant, an input, what a call left, or what an earlier piece left in the scratch array."""
+        """A constant, an input, what a call left, or what an earlier piece left in the scratch
+        array."""
         i = self._program.instructions[a]
         if i.name == "const":
             name = splat(self._words.width, i.value)

@@ -1,4 +1,5 @@
-"""Loops over constant tables, as LLVM functions: a call repeated for many arguments, and many numbers moved.
+"""Loops over constant tables, as LLVM functions: a call repeated for many arguments, and many
+numbers moved.
 
 What would be thousands of lines of straight code is here a few, and a table of places in memory.
 """
@@ -26,9 +27,11 @@ def _entry(b: Body, name: str, row: str, length: int, k: int) -> str:
 def repetition(
     name: str, table: Sequence[Sequence[int]], result_size: int, body: Sequence[str], width: int
 ) -> str:
-    """A function @name(arguments, scratch, results, one) that runs through the body for each row of the table.
+    """A function @name(arguments, scratch, results, one) that runs through the body for each row of
+    the table.
 
-    The body finds its inputs, whose places are in the row, at %source0, %source1 ..., and leaves its results at %target.
+    The body finds its inputs, whose places are in the row, at %source0, %source1 ..., and leaves
+    its results at %target.
     """
     b, V = Body(width), vector_type(width)
     with b.loop(len(table)) as row:
@@ -45,7 +48,8 @@ def repetition(
 
 
 def call_body(callee: str, starts: Sequence[int], width: int) -> list[str]:
-    """A body that gathers its inputs where the callee wants them, at `starts` in %one, and calls it."""
+    """A body that gathers its inputs where the callee wants them, at `starts` in %one, and calls
+    it."""
     V, align = vector_type(width), f"align {8 * width}"
     lines = []
     for k, (first, end) in enumerate(pairwise(starts)):
@@ -63,8 +67,8 @@ LONG = 8  # vectors in a run, from which on the C library's copy is the faster
 
 
 def moves(name: str, table: Sequence[tuple[int, int]], width: int) -> str:
-    """A function @name(source, target) that moves a vector for each row (from, to) of the table; neighbours that stay so
-    are moved together."""
+    """A function @name(source, target) that moves a vector for each row (from, to) of the table;
+    neighbours that stay so are moved together."""
     runs: list[list[int]] = []
     for here, there in sorted(table, key=lambda row: row[1]):
         if runs and (here, there) == (runs[-1][0] + runs[-1][2], runs[-1][1] + runs[-1][2]):

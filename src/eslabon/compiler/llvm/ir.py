@@ -1,7 +1,8 @@
 """LLVM IR as text: the few words of it that this room speaks.
 
-Text is built several times faster than llvmlite's objects, and compile time is what a user waits for. A `Body` is one
-function under construction; a `Vector` is a value in it, one number per state of a block, with Python's operators.
+Text is built several times faster than llvmlite's objects, and compile time is what a user waits
+for. A `Body` is one function under construction; a `Vector` is a value in it, one number per state
+of a block, with Python's operators.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-# A line before and after functions without loops, of which a long program has most: `machine` may compile these apart.
+# A line before and after functions without loops, of which a long program has most: `machine` may
+# compile these apart.
 STRAIGHT = "; straight code\n"
 
 
@@ -26,13 +28,14 @@ def bits(x: float) -> str:
 
 
 def vector_type(width: int, element: str = "double") -> str:
-    """The type of one value for each of `width` states. For one state it is that of the value itself, and no vector: LLVM's
-    quick way of choosing instructions knows none of one element."""
+    """The type of one value for each of `width` states. For one state it is that of the value
+    itself, and no vector: LLVM's quick way of choosing instructions knows none of one element."""
     return element if width == 1 else f"<{width} x {element}>"
 
 
 def suffix(width: int) -> str:
-    """How the names of LLVM's own functions end that take doubles, one for each of `width` states."""
+    """How the names of LLVM's own functions end that take doubles, one for each of `width`
+    states."""
     return "f64" if width == 1 else f"v{width}f64"
 
 
@@ -104,8 +107,8 @@ class Body:
     def fold(
         self, count: str | int, values: Sequence[str], first: str | int = 0
     ) -> Iterator[tuple[str, Fold]]:
-        """The same with vectors that go from one turn to the next: `following` of a `Fold` are those of the next turn, and
-        after the loop `values` are those of the last."""
+        """The same with vectors that go from one turn to the next: `following` of a `Fold` are
+        those of the next turn, and after the loop `values` are those of the last."""
         head, inside, after = (self.new_label(h) for h in ("head", "inside", "after"))
         before, index, V = self.label, f"%{head}.i", vector_type(self.width)
         sums = Fold([f"%{head}.x{k}" for k in range(len(values))])
@@ -146,7 +149,8 @@ class Body:
         """The finished function."""
         return f"define {header} {{\n" + "\n".join(self._lines) + "\n}\n"
 
-    # Vectors --------------------------------------------------------------------------------------------------------
+    # Vectors
+    # --------------------------------------------------------------------------------------------------------
 
     def vector(self, name: str) -> Vector:
         """A named value as a `Vector`."""
@@ -200,7 +204,8 @@ class Body:
         )
 
     def select(self, mask: Mask, yes: Vector | float, no: Vector | float) -> Vector:
-        """`yes` in the lanes where the mask holds, `no` elsewhere; nothing leaks from the other one."""
+        """`yes` in the lanes where the mask holds, `no` elsewhere; nothing leaks from the other
+        one."""
         t = vector_type(self.width)
         a, b = (x.name if isinstance(x, Vector) else splat(self.width, x) for x in (yes, no))
         return Vector(self, self.let(f"select {mask.type} {mask.name}, {t} {a}, {t} {b}"))

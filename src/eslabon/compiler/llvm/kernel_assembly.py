@@ -1,4 +1,5 @@
-"""The machine code of a program's kernels, each apart: whoever calls one of the two need not wait for the other."""
+"""The machine code of a program's kernels, each apart: whoever calls one of the two need not wait
+for the other."""
 
 from __future__ import annotations
 
@@ -14,8 +15,9 @@ from eslabon.progress import run_interruptibly
 
 @dataclass(frozen=True)
 class Assembled:
-    """A kernel as machine code, and the memory that it works on: packed inputs, scratch array and packed outputs, in vectors
-    of `width` numbers, aligned to 64 bytes. Outputs that are zero by structure are never written."""
+    """A kernel as machine code, and the memory that it works on: packed inputs, scratch array and
+    packed outputs, in vectors of `width` numbers, aligned to 64 bytes. Outputs that are zero by
+    structure are never written."""
 
     code: bytes  # cpython.kernel_code(...).function(name) is the address of void (source, scratch, target)
     name: str
@@ -31,13 +33,15 @@ class Assembled:
 
 
 def assembled_batch(program: Program, quick: bool = False) -> Assembled:
-    """The code for a block of states, one in each lane; a quick one is made sooner and runs slower."""
+    """The code for a block of states, one in each lane; a quick one is made sooner and runs
+    slower."""
     here = machine.host()
     return _assembled(kernel(program, here.width, here.fused), program.length, quick)
 
 
 def assembled_single(program: Program, quick: bool = False) -> Assembled:
-    """The code for one state alone. That of a short program is the one for a block, whose lanes are then all the same."""
+    """The code for one state alone. That of a short program is the one for a block, whose lanes are
+    then all the same."""
     here = machine.host()
     if not single_kernel_pays(program):
         return assembled_batch(program, quick)

@@ -1,4 +1,5 @@
-"""A table, or a matrix, that is looked into, as an LLVM function: each lane loads the row of its own number."""
+"""A table, or a matrix, that is looked into, as an LLVM function: each lane loads the row of its
+own number."""
 
 from __future__ import annotations
 
@@ -47,8 +48,9 @@ def _definition(
 
 
 def of_data(name: str, f: RowAt, width: int) -> str:
-    """The same of a table that is data: its address, its number of rows and t go in, for each lane. The lanes of a run mostly
-    share table and time, so that each one first tries the row of the lane before it."""
+    """The same of a table that is data: its address, its number of rows and t go in, for each lane.
+    The lanes of a run mostly share table and time, so that each one first tries the row of the lane
+    before it."""
     b, V, align = Body(width), vector_type(width), f"align {8 * width}"
     address, rows, t = (
         b.let(f"load {V}, ptr {b.offset('%source', k, V)}, {align}") for k in range(3)

@@ -1,4 +1,5 @@
-"""The host's processor, and LLVM to make and load code for it. llvmlite is imported here and only when needed."""
+"""The host's processor, and LLVM to make and load code for it. llvmlite is imported here and only
+when needed."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class Host:
 
 @cache
 def llvm() -> ModuleType | None:
-    """llvmlite's binding, ready for this machine, or None where there is none or it does not fit."""
+    """llvmlite's binding, ready for this machine, or None where there is none or it does not
+    fit."""
     try:
         import llvmlite.binding as binding
 
@@ -59,17 +61,20 @@ def host() -> Host:
     return Host(triple, binding.get_host_cpu_name(), present.flatten(), width, fused, compiler)
 
 
-# Instructions of a kernel beyond which its straight code is made at LLVM's level 0, and only its loops at level 1.
-# Measured on 10,000 to 25,000 of them: straight code is made three times as fast and runs a twentieth to a sixth slower,
-# so that some hundred thousand calls go by before level 1 pays; loops would run five times slower.
+# Instructions of a kernel beyond which its straight code is made at LLVM's level 0, and only its
+# loops at level 1. Measured on 10,000 to 25,000 of them: straight code is made three times as fast
+# and runs a twentieth to a sixth slower, so that some hundred thousand calls go by before level 1
+# pays; loops would run five times slower.
 LONG = 20_000
-# Instructions of a kernel beyond which LLVM does not schedule them. Measured on 30 formulas: with 1,000 to 10,000 of them
-# this takes a tenth to a fifth of LLVM's time and gains nothing; shorter code is up to a twentieth faster for it.
+# Instructions of a kernel beyond which LLVM does not schedule them. Measured on 30 formulas: with
+# 1,000 to 10,000 of them this takes a tenth to a fifth of LLVM's time and gains nothing; shorter
+# code is up to a twentieth faster for it.
 SCHEDULED = 1_000
 
 
 def optimization() -> int:
-    """$ESLABON_OPTIMIZATION: 1, as if it were not set, is level 1 for all but long programs; 0 is level 0 for all."""
+    """$ESLABON_OPTIMIZATION: 1, as if it were not set, is level 1 for all but long programs; 0 is
+    level 0 for all."""
     chosen = os.environ.get("ESLABON_OPTIMIZATION") or "1"
     if chosen not in ("0", "1"):
         raise InputError(
@@ -80,7 +85,8 @@ def optimization() -> int:
 
 
 def _target_machine(level: int = 1) -> Any:
-    """Level 1: on straight-line code the higher levels find nothing more and take a tenth longer."""
+    """Level 1: on straight-line code the higher levels find nothing more and take a tenth
+    longer."""
     binding: Any = llvm()
     here = host()
     target = binding.Target.from_triple(here.triple)
@@ -88,10 +94,12 @@ def _target_machine(level: int = 1) -> Any:
 
 
 def assemble(text: str, instructions: int = 0, quick: bool = False) -> bytes:
-    """Machine code of a module given as LLVM text, of a kernel with so many instructions; `Loaded` reads it.
+    """Machine code of a module given as LLVM text, of a kernel with so many instructions; `Loaded`
+    reads it.
 
-    It is one object, or two where the straight code of a long kernel, or of one to be made quickly, is made at another
-    level than its loops. No optimisation passes: CasADi has already shared what can be shared.
+    It is one object, or two where the straight code of a long kernel, or of one to be made quickly,
+    is made at another level than its loops. No optimisation passes: CasADi has already shared what
+    can be shared.
     """
     level = optimization()
     with _unscheduled() if level and instructions > SCHEDULED else nullcontext():
@@ -116,8 +124,8 @@ _SCHEDULING = Lock()
 
 @contextmanager
 def _unscheduled() -> Iterator[None]:
-    """Without LLVM's scheduling of machine instructions. The switch is one for the whole process, where others may use LLVM
-    too: it is off no longer than needed."""
+    """Without LLVM's scheduling of machine instructions. The switch is one for the whole process,
+    where others may use LLVM too: it is off no longer than needed."""
     binding: Any = llvm()
     with _SCHEDULING:
         binding.set_option("eslabon", "-enable-misched=false")
@@ -128,7 +136,8 @@ def _unscheduled() -> Iterator[None]:
 
 
 def _parted(text: str) -> tuple[str, str]:
-    """A module as two that call each other's functions: loops and whatever else there is, and straight code."""
+    """A module as two that call each other's functions: loops and whatever else there is, and
+    straight code."""
     parts = text.replace("define internal ", "define ").split(STRAIGHT)
     loops, straight = "".join(parts[::2]), "".join(parts[1::2])
     declared = "".join(re.findall("declare .*\n", loops))
@@ -160,8 +169,9 @@ def objects(code: bytes) -> list[bytes]:
     return found
 
 
-# What gives the runtime's short functions their speed: variables in registers, small functions in their callers, and what
-# these share found once. All of LLVM's level 2 takes three times as long; a call of three arrays takes 0.02 us less for it.
+# What gives the runtime's short functions their speed: variables in registers, small functions in
+# their callers, and what these share found once. All of LLVM's level 2 takes three times as long; a
+# call of three arrays takes 0.02 us less for it.
 PASSES = (
     "sroa",
     "always_inliner",
@@ -177,8 +187,8 @@ PASSES = (
 
 
 def optimized(text: str) -> bytes:
-    """Machine code of a module with loops and calls of its own, through the passes that pay. Functions that are to stand in
-    their callers are marked `alwaysinline`."""
+    """Machine code of a module with loops and calls of its own, through the passes that pay.
+    Functions that are to stand in their callers are marked `alwaysinline`."""
     binding: Any = llvm()
     target = _target_machine()
     module = binding.parse_assembly(
@@ -193,7 +203,8 @@ def optimized(text: str) -> bytes:
 
 
 def publish(name: str, loaded: Loaded) -> None:
-    """Let code that is loaded from now on call a function of another module by its name. That module must stay loaded."""
+    """Let code that is loaded from now on call a function of another module by its name. That
+    module must stay loaded."""
     binding: Any = llvm()
     binding.add_symbol(name, loaded.function(name))
 

@@ -1,7 +1,8 @@
-"""The operators on matrices of `compiler.operators` as LLVM functions: loops over rows, entries and right-hand sides.
+"""The operators on matrices of `compiler.operators` as LLVM functions: loops over rows, entries and
+right-hand sides.
 
-In a block of states every lane of a vector is a state. For one state alone numbers lie one after the other, and lanes are
-neighbours in a row.
+In a block of states every lane of a vector is a state. For one state alone numbers lie one after
+the other, and lanes are neighbours in a row.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ def _whole(count: int, width: int) -> int:
 def definition(
     name: str, f: MatrixOperator, width: int, place: int, single: bool, fused: bool
 ) -> str:
-    """@name(source, scratch, target), whose own part of the scratch array begins at `place`, for a block of states or for
-    one alone; `fused` says that the processor multiplies and adds in one rounding."""
+    """@name(source, scratch, target), whose own part of the scratch array begins at `place`, for a
+    block of states or for one alone; `fused` says that the processor multiplies and adds in one
+    rounding."""
     b = Body(width)
     kinds: dict[str, type[_Operation]] = {
         "factor": _Factor,
@@ -172,8 +174,8 @@ class _Operation(ABC):
         place: str | None = None,
         adding: bool = False,
     ) -> list[str]:
-        """begin - sum of packed entries times the rows that `index` names, a few vectors wide from `column` on; or with a
-        plus. A table `place` says where an entry stands if not in order."""
+        """begin - sum of packed entries times the rows that `index` names, a few vectors wide from
+        `column` on; or with a plus. A table `place` says where an entry stands if not in order."""
         b = self.b
         with b.fold(entries[1], begin, entries[0]) as (e, sums):
             row = b.offset(
@@ -217,8 +219,8 @@ class _Factor(_Operation):
                 self._copy("%source", self.add(first, e), scratch, self.add(there, e), self.V)
 
     def _packed(self, padded: str, scratch: str) -> None:
-        """The way back, to %target. What follows a row is overwritten by the next rows; the last ones, whose whole vectors
-        would reach beyond the end, are copied number by number."""
+        """The way back, to %target. What follows a row is overwritten by the next rows; the last
+        ones, whose whole vectors would reach beyond the end, are copied number by number."""
         b, ends = self.b, self.rows.starts
         safe = sum(
             start + _whole(len(row), b.width) <= self.rows.size
@@ -371,8 +373,8 @@ class _Multiply(_Operation):
 
 
 class _Product(_Operation):
-    """The rows of A B, each written as a column. Of one state alone lanes are stored one by one, while the next row is
-    computed already."""
+    """The rows of A B, each written as a column. Of one state alone lanes are stored one by one,
+    while the next row is computed already."""
 
     def states(self) -> None:
         B = Matrix(self.b.offset("%source", self.rows.size, self.V), self.f.columns)
@@ -383,7 +385,8 @@ class _Product(_Operation):
         self._products(B, self.f.columns, self.b.width)
 
     def _products(self, B: Matrix, columns: int, lanes: int) -> None:
-        """`lanes` of a vector are columns: 1 or all. The last tile, of which some may be beyond the columns, stands alone."""
+        """`lanes` of a vector are columns: 1 or all. The last tile, of which some may be beyond the
+        columns, stands alone."""
         b, unit = self.b, "double" if lanes > 1 else self.V
         whole = (B.stride - 1) // TILE * TILE
         for first, end, tile in ((0, whole, TILE), (whole, B.stride, B.stride - whole)):

@@ -1,8 +1,10 @@
-"""Between NumPy's arrays and packed blocks: states in lanes on one side, numbers in rows on the other.
+"""Between NumPy's arrays and packed blocks: states in lanes on one side, numbers in rows on the
+other.
 
-@pack copies one run of numbers from each of up to `width` states into vectors, @unpack copies back. Where a run is
-contiguous, squares of width x width numbers are loaded whole and transposed in registers. A short block repeats its
-last state in the idle lanes, so that nothing is computed that a user did not ask for.
+@pack copies one run of numbers from each of up to `width` states into vectors, @unpack copies back.
+Where a run is contiguous, squares of width x width numbers are loaded whole and transposed in
+registers. A short block repeats its last state in the idle lanes, so that nothing is computed that
+a user did not ask for.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ _PARAMETERS = "(ptr noalias %packed, ptr %rows, i64 %step, i64 %stride, i64 %siz
 
 
 def blocks(width: int) -> str:
-    """@pack and @unpack for runs of `size` numbers `stride` bytes apart, of states `step` bytes apart."""
+    """@pack and @unpack for runs of `size` numbers `stride` bytes apart, of states `step` bytes
+    apart."""
     return _pack(width) + _unpack(width)
 
 
@@ -51,7 +54,8 @@ def _shuffle(b: Body, V: str, first: str, second: str, mask: list[int]) -> str:
 
 
 def _in_squares(b: Body) -> str:
-    """How many numbers of the run are moved in squares: all, or none if it has gaps or is short in either direction."""
+    """How many numbers of the run are moved in squares: all, or none if it has gaps or is short in
+    either direction."""
     contiguous = b.let("icmp eq i64 %stride, 8")
     full = b.let(f"icmp eq i64 %lanes, {b.width}")
     long = b.let(f"icmp sge i64 %size, {b.width}")
@@ -60,7 +64,8 @@ def _in_squares(b: Body) -> str:
 
 
 def _square(b: Body, j: str) -> str:
-    """Where the square at j begins: the last one is moved back to end with the run, over numbers moved already."""
+    """Where the square at j begins: the last one is moved back to end with the run, over numbers
+    moved already."""
     return b.let(f"call i64 @llvm.smin.i64(i64 {j}, i64 {b.let(f'sub i64 %size, {b.width}')})")
 
 

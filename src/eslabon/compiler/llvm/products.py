@@ -1,9 +1,10 @@
-"""Which products are rounded and which are not: decided here for a whole program, before any code is written.
+"""Which products are rounded and which are not: decided here for a whole program, before any code
+is written.
 
-A product that is used once, by an addition or a subtraction, is fused with it into one operation that rounds once. LLVM
-could do the same by itself (`contract`), but not alike at each of its levels, nor for scalars and for vectors. Here the
-decision depends on the program alone: neither the level, nor the number of lanes, nor where the code is cut changes a
-bit of a result.
+A product that is used once, by an addition or a subtraction, is fused with it into one operation
+that rounds once. LLVM could do the same by itself (`contract`), but not alike at each of its
+levels, nor for scalars and for vectors. Here the decision depends on the program alone: neither the
+level, nor the number of lanes, nor where the code is cut changes a bit of a result.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def arithmetic(steps: Sequence[Instruction], fused: bool) -> list[Instruction]:
 
 
 class _Rewriting:
-    """Instructions numbered anew, in the order of the old ones: `number` has the new one of each."""
+    """Instructions numbered anew, in the order of the old ones: `number` has the new one of
+    each."""
 
     def __init__(self, steps: Sequence[Instruction], fused: bool) -> None:
         divided = Counter([i.args[1] for i in steps if i.name == "div"])
@@ -54,7 +56,8 @@ class _Rewriting:
         return i.name in ("mul", "sq") or (i.name == "div" and i.args[1] in self._shared)
 
     def _sums(self) -> dict[int, int]:
-        """The product that is fused with each sum. Of two the later one, whose factors are at hand."""
+        """The product that is fused with each sum. Of two the later one, whose factors are at
+        hand."""
         uses = Counter(chain.from_iterable([i.args for i in self._steps]))
         once = {k for k, i in enumerate(self._steps) if self._is_product(i) and uses[k] == 1}
         found = {}

@@ -1,15 +1,19 @@
-"""What every compiled function shares, as LLVM modules that are made once for a processor: the ways from Python to a kernel.
+"""What every compiled function shares, as LLVM modules that are made once for a processor: the ways
+from Python to a kernel.
 
-Each is made when it is first needed, since a first call of one state needs neither batches nor most elementary functions.
+Each is made when it is first needed, since a first call of one state needs neither batches nor most
+elementary functions.
 
-A kernel is `void (source, scratch, target)` on packed blocks of states (`emit`). All else that differs between functions stands in
-tables of 64-bit words (`runtime_tables`; `cpython` fills them): a DESCRIPTOR of the function, an ARGUMENT for each input and output, and
-for a batch an OPERAND for each of them.
+A kernel is `void (source, scratch, target)` on packed blocks of states (`emit`). All else that
+differs between functions stands in tables of 64-bit words (`runtime_tables`; `cpython` fills them):
+a DESCRIPTOR of the function, an ARGUMENT for each input and output, and for a batch an OPERAND for
+each of them.
 
-* `@call` is CPython's METH_FASTCALL | METH_KEYWORDS. It takes one state, or a batch whose leading axes are equal or absent: arrays of
-  doubles in any memory order; arrays of floats or integers, lists and tuples of numbers, or a number as one state's worth. Anything
-  else, and a batch that threads should share, goes unchanged to `otherwise`, the Python object that broadcasts, converts, looks closer
-  and complains. So does a call in which an output with a bound does not keep it.
+* `@call` is CPython's METH_FASTCALL | METH_KEYWORDS. It takes one state, or a batch whose leading
+  axes are equal or absent: arrays of doubles in any memory order; arrays of floats or integers,
+  lists and tuples of numbers, or a number as one state's worth. Anything else, and a batch that
+  threads should share, goes unchanged to `otherwise`, the Python object that broadcasts, converts,
+  looks closer and complains. So does a call in which an output with a bound does not keep it.
 * Elementary functions of vectors (`vector_math`), which kernels call by name.
 * `@batch` runs a kernel over two leading axes, `@repeat` lets a kernel follow itself step by step.
 """
@@ -40,5 +44,6 @@ def batches(width: int) -> str:
 
 
 def elementary(operation: str, width: int, fused: bool) -> str:
-    """The module of an elementary function; `fused` says that the processor multiplies and adds in one rounding."""
+    """The module of an elementary function; `fused` says that the processor multiplies and adds in
+    one rounding."""
     return vector_math.library() + vector_math.definition(operation, width, fused)

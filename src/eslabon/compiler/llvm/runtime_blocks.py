@@ -1,4 +1,5 @@
-"""Kernels over many states: packing and unpacking blocks, comparing bounds, two leading axes, steps that follow one another."""
+"""Kernels over many states: packing and unpacking blocks, comparing bounds, two leading axes, steps
+that follow one another."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ def definitions(width: int) -> str:
 
 
 def offsets(width: int) -> str:
-    """@offset_of(j, ndim, dims, strides): the bytes from the first to the j-th number in row order."""
+    """@offset_of(j, ndim, dims, strides): the bytes from the first to the j-th number in row
+    order."""
     b = Code(width)
     rest, at = b.let("alloca i64"), b.let("alloca i64")
     b.store("i64", "%j", rest)
@@ -36,8 +38,8 @@ def offsets(width: int) -> str:
 
 
 def _moving(width: int) -> str:
-    """@runs: how the numbers of an operand are moved, all together or along the last axis; @move_pack, @move_unpack: between an operand's
-    states and a packed block."""
+    """@runs: how the numbers of an operand are moved, all together or along the last axis;
+    @move_pack, @move_unpack: between an operand's states and a packed block."""
     b = Code(width)
     ndim, dims, size = (
         b.word("%argument", ARGUMENT, x, k)
@@ -111,7 +113,8 @@ def _move(width: int, function: str) -> str:
 
 
 def bounds(width: int) -> str:
-    """@held(descriptor, target, lanes): whether every output with a bound keeps it in all lanes of a block."""
+    """@held(descriptor, target, lanes): whether every output with a bound keeps it in all lanes of
+    a block."""
     b, V = Code(width), vector_type(width)
     outputs, good = b.descriptor("outputs", "ptr"), b.let("alloca i1")
     b.store("i1", "true", good)
@@ -182,7 +185,8 @@ class Operands:
                 self.b.do(f"call void @runs(ptr {operand}, ptr {argument})")
 
     def data(self, operand: str, i: str, first: str) -> tuple[str, str]:
-        """Where the block of states lies that starts with this one of this line, and the bytes between them."""
+        """Where the block of states lies that starts with this one of this line, and the bytes
+        between them."""
         b = self.b
         line = b.offset(
             b.word(operand, OPERAND, "data", "ptr"),
@@ -201,8 +205,8 @@ class Operands:
 
 
 def _batch(width: int) -> str:
-    """@batch(descriptor, operands, outer, inner): the kernel over all states; whether all bounds were kept. An output without an address is
-    not written."""
+    """@batch(descriptor, operands, outer, inner): the kernel over all states; whether all bounds
+    were kept. An output without an address is not written."""
     b = Code(width)
     good, operands, kernel = b.let("alloca i1"), Operands(b), b.descriptor("kernel", "ptr")
     b.store("i1", "true", good)
@@ -232,8 +236,9 @@ def _batch(width: int) -> str:
 
 
 def _repeat(width: int) -> str:
-    """@repeat(descriptor, operands, outer, inner, rows, every): for each block of states all its steps, and a row of outputs after every
-    so many of them; the block stays packed from the first step to the last."""
+    """@repeat(descriptor, operands, outer, inner, rows, every): for each block of states all its
+    steps, and a row of outputs after every so many of them; the block stays packed from the first
+    step to the last."""
     b = Code(width)
     operands, kernel = Operands(b), b.descriptor("kernel", "ptr")
     states, varying = b.descriptor("states"), b.descriptor("varying")

@@ -1,4 +1,5 @@
-"""Calls from Python: the numbers of one state in whatever Python has, keywords, results, and @call itself."""
+"""Calls from Python: the numbers of one state in whatever Python has, keywords, results, and @call
+itself."""
 
 from __future__ import annotations
 
@@ -34,8 +35,8 @@ def definitions(width: int) -> str:
 
 
 def _reading(width: int) -> str:
-    """@row(thing, argument, row): where the numbers of one state's worth stand in a row: in the array itself, or copied into `row`;
-    null where only Python knows."""
+    """@row(thing, argument, row): where the numbers of one state's worth stand in a row: in the
+    array itself, or copied into `row`; null where only Python knows."""
     b = Code(width)
     ndim, dims, size = (
         b.word("%argument", ARGUMENT, x, k)
@@ -149,10 +150,12 @@ def _number(width: int) -> str:
 
 
 def _results(width: int) -> str:
-    """@results(descriptor, given, arrays, count): an array with a reference of its own for each wanted output, fresh ones of so many
-    states (or one, if the count is negative), or those given for one state. 1, or 0 where Python must look at what was given, or -1 where
-    memory ran out. @release(arrays, count) gives the first ones back. @answer(descriptor, arrays, scalars): one result by itself, several
-    as a tuple; and as NumPy's own functions do, a number for an array without axes, unless the caller gave it."""
+    """@results(descriptor, given, arrays, count): an array with a reference of its own for each
+    wanted output, fresh ones of so many states (or one, if the count is negative), or those given
+    for one state. 1, or 0 where Python must look at what was given, or -1 where memory ran out.
+    @release(arrays, count) gives the first ones back. @answer(descriptor, arrays, scalars): one
+    result by itself, several as a tuple; and as NumPy's own functions do, a number for an array
+    without axes, unless the caller gave it."""
     b = Code(width)
     outputs, wanted, made = (
         b.descriptor("outputs", "ptr"),
@@ -215,7 +218,8 @@ def _results(width: int) -> str:
 
 
 def _suits(width: int) -> str:
-    """@suits(thing, argument): whether one state's worth of an output can be written into it in row order."""
+    """@suits(thing, argument): whether one state's worth of an output can be written into it in row
+    order."""
     b = Code(width)
     b.require(b.is_service(b.member("%thing", TYPE), "array_type"))
     b.require(b.is_service(b.member("%thing", DTYPE), "float64"))
@@ -317,8 +321,8 @@ def _call(width: int) -> str:
 
 
 def _keywords(width: int) -> str:
-    """@keywords(args, nargs, names, slots, threads): what is not None, as `out` and the groups in their order; false for a word that is not
-    known, or a number of threads that makes no sense."""
+    """@keywords(args, nargs, names, slots, threads): what is not None, as `out` and the groups in
+    their order; false for a word that is not known, or a number of threads that makes no sense."""
     b = Code(width)
     overflow = b.let("alloca i32")
     with b.loop(b.member("%names", LENGTH, "i64")) as k:
@@ -349,8 +353,9 @@ def _keywords(width: int) -> str:
 
 
 def _things(width: int) -> str:
-    """@things(descriptor, args, nargs, slots, things): the object for each input, null for one that is bound: all by their places, or those
-    of groups from dictionaries that hold them and nothing else, and `t`."""
+    """@things(descriptor, args, nargs, slots, things): the object for each input, null for one that
+    is bound: all by their places, or those of groups from dictionaries that hold them and nothing
+    else, and `t`."""
     b = Code(width)
     inputs, free, own = b.descriptor("inputs", "ptr"), b.descriptor("free"), b.descriptor("own")
     by_name = "false"
@@ -413,8 +418,8 @@ def _things(width: int) -> str:
 
 
 def _operands_of(width: int) -> str:
-    """@operands_of(descriptor, things, operands, rows): where the numbers of every input are. -1 for one state, the number of states of a
-    batch, -2 where only Python knows."""
+    """@operands_of(descriptor, things, operands, rows): where the numbers of every input are. -1
+    for one state, the number of states of a batch, -2 where only Python knows."""
     b = Code(width)
     inputs, states, row = b.descriptor("inputs", "ptr"), b.let("alloca i64"), b.let("alloca ptr")
     b.store("i64", -1, states)
@@ -472,8 +477,9 @@ def _operands_of(width: int) -> str:
 
 
 def _leading(width: int) -> str:
-    """@has_more_axes(thing, ndim): whether it is an array of more axes than one state has; @leading(thing, argument): how many states an array
-    of doubles with one more axis has, -1 for all others."""
+    """@has_more_axes(thing, ndim): whether it is an array of more axes than one state has;
+    @leading(thing, argument): how many states an array of doubles with one more axis has, -1 for
+    all others."""
     b = Code(width)
     array, other = b.new_label("array"), b.new_label("other")
     b.branch(b.is_service(b.member("%thing", TYPE), "array_type"), array, other)
@@ -505,7 +511,8 @@ def _leading(width: int) -> str:
 
 
 def _one(width: int) -> str:
-    """@one(descriptor, operands, arrays, target): one state; the results go into the arrays if all bounds are kept."""
+    """@one(descriptor, operands, arrays, target): one state; the results go into the arrays if all
+    bounds are kept."""
     b = Code(width)
     lanes, kernel = b.descriptor("single_lanes"), b.descriptor("single", "ptr")
     operands, held, position = Operands(b), b.let("alloca i1"), b.let("alloca i64")
@@ -540,13 +547,14 @@ def _one(width: int) -> str:
 
 
 def _answered(width: int) -> str:
-    """@answered(descriptor, operands, arrays, given, states, threads): what @call returns; the descriptor's address where Python must see
-    to it, null where an exception is set."""
+    """@answered(descriptor, operands, arrays, given, states, threads): what @call returns; the
+    descriptor's address where Python must see to it, null where an exception is set."""
     b = Code(width)
     b.require(b.let("icmp ne i64 %states, -2"))
     single = b.let("icmp eq i64 %states, -1")
     absent = b.let("icmp eq ptr %given, null")
-    # A batch into given arrays may overlap its inputs, and a long one is shared among threads: both are Python's.
+    # A batch into given arrays may overlap its inputs, and a long one is shared among threads: both
+    # are Python's.
     short = b.either(
         b.let(f"icmp sle i64 %states, {b.descriptor('unshared')}"), b.let("icmp eq i64 %threads, 1")
     )

@@ -1,4 +1,5 @@
-"""The tables that the runtime reads, where Python's objects have their fields, and the words in which the runtime is written."""
+"""The tables that the runtime reads, where Python's objects have their fields, and the words in
+which the runtime is written."""
 
 from __future__ import annotations
 
@@ -40,16 +41,16 @@ GROUPS = (
 )  # keywords by which inputs may be given: two dictionaries and a value
 COMPARISONS = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge"}  # none of which holds for a NaN
 
-# What @call needs from its process, in this order, in the table @services; the loader fills it in (cpython.py), and @batch where
-# there is a first batch.
+# What @call needs from its process, in this order, in the table @services; the loader fills it in
+# (cpython.py), and @batch where there is a first batch.
 SERVICES = (
     "array_type", "float64", "float32", "int64", "new_array", "as_scalar", "vectorcall", "new_tuple", "set_item", "incref",
     "decref", "float_type", "number_type", "int_type", "list_type", "tuple_type", "as_long", "none", "dict_type", "dict_size",
     "dict_item", "batch", "out", "threads", *GROUPS,
 )  # fmt: skip
 
-# Offsets in bytes into CPython's and NumPy 2's objects (PyObject_HEAD; PyArrayObject_fields; PyFloatObject; PyTupleObject;
-# PyListObject); checked by cpython.py.
+# Offsets in bytes into CPython's and NumPy 2's objects (PyObject_HEAD; PyArrayObject_fields;
+# PyFloatObject; PyTupleObject; PyListObject); checked by cpython.py.
 TYPE, DATA, NDIM, DIMENSIONS, STRIDES, DTYPE, FLAGS = 8, 16, 24, 32, 40, 56, 64
 NUMBER, LENGTH, ITEMS, TABLE = (
     16,
@@ -162,7 +163,8 @@ class Code(Body):
     def workspace(
         self, start: str, lanes: str | int | None = None, scratch: str = "scratch_size"
     ) -> tuple[str, str, str]:
-        """The packed inputs, the scratch array and the packed outputs, the last all zeros: a kernel writes no zeros of the structure."""
+        """The packed inputs, the scratch array and the packed outputs, the last all zeros: a kernel
+        writes no zeros of the structure."""
         source = start
         middle = self.offset(source, self.bytes_of(self.descriptor("input_size"), lanes))
         target = self.offset(middle, self.bytes_of(self.descriptor(scratch), lanes))

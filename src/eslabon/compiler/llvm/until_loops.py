@@ -1,7 +1,8 @@
 """A step repeated until its flag is set (`compiler.until`), as an LLVM function.
 
-Lanes finish one by one. Which have finished stands in the scratch array, at FINISHED, and is known to every such loop:
-one inside the step of another has nothing to do for lanes that have finished with the step.
+Lanes finish one by one. Which have finished stands in the scratch array, at FINISHED, and is known
+to every such loop: one inside the step of another has nothing to do for lanes that have finished
+with the step.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def definition(name: str, step: str, program: Program, place: int, width: int) -
 
 
 class _Loop:
-    """The loop under construction: the step reads `arguments`, of which the state is the beginning."""
+    """The loop under construction: the step reads `arguments`, of which the state is the
+    beginning."""
 
     def __init__(self, step: str, program: Program, place: int, width: int) -> None:
         self.b, self.V, self.align = Body(width), vector_type(width), f"align {8 * width}"

@@ -1,11 +1,12 @@
 """Elementary functions on vectors of states, as LLVM functions with few branches.
 
-Sine and cosine reduce the angle by quarter turns in three fused steps (159 bits of pi/2), exact enough for every
+Sine and cosine reduce the angle by quarter turns in three fused steps (159 bits of pi/2), exact
+enough for every
 |angle| below 2^30; the few lanes beyond go to the C library one by one. Polynomials are those of fdlibm (Sun, 1993)
 and Cephes (Moshier, 1989). Errors measured against 200-bit arithmetic are in its tests.
 
-What is rare in rigid-body work (pow, fmod, hypot, ...) calls the C library lane by lane; and so does everything on a
-processor without fused multiply-add, where these schemes would not hold.
+What is rare in rigid-body work (pow, fmod, hypot, ...) calls the C library lane by lane; and so
+does everything on a processor without fused multiply-add, where these schemes would not hold.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ FAR_ANGLE = 2.0**30
 
 
 def _quarter_turns(b: Body, x: Vector) -> tuple[Vector, Vector, Vector]:
-    """Sine and cosine of the angle's rest within an eighth of a turn, and the number of quarter turns + ROUND."""
+    """Sine and cosine of the angle's rest within an eighth of a turn, and the number of quarter
+    turns + ROUND."""
     shifted = x.fma(2 / math.pi, ROUND)
     k = ROUND - shifted  # minus the number of quarter turns
     y = x
@@ -82,7 +84,8 @@ def _tan(b: Body, x: Vector) -> Vector:
 
 
 def _arctangent(b: Body, y: Vector, x: Vector) -> Vector:
-    """atan2 in all its cases: Cephes' reduction to |t| < 0.66, by one division of the right pair of numbers."""
+    """atan2 in all its cases: Cephes' reduction to |t| < 0.66, by one division of the right pair of
+    numbers."""
     up, along = y.absolute(), x.absolute()
     huge = b.select(up > along, up, along) > 2.0**1000
     up, along = (
@@ -243,7 +246,8 @@ def _lane_by_lane(operation: str, width: int, name: str) -> str:
 
 
 def _far_lanes(b: Body, x: Vector, results: list[Vector], operations: list[str]) -> list[Vector]:
-    """Lanes whose angle is too large for the reduction above (infinite ones too) are done by the C library."""
+    """Lanes whose angle is too large for the reduction above (infinite ones too) are done by the C
+    library."""
     far = x.absolute() > FAR_ANGLE
     slow, done, before = b.new_label("slow"), b.new_label("done"), b.label
     b.do(f"br i1 {far.anywhere()}, label %{slow}, label %{done}")
@@ -275,7 +279,8 @@ def _sincos_function(width: int, fused: bool) -> str:
 
 
 def definition(operation: str, width: int, fused: bool) -> str:
-    """The LLVM function of an operation on vectors; `fused` says that the processor multiplies and adds in one rounding."""
+    """The LLVM function of an operation on vectors; `fused` says that the processor multiplies and
+    adds in one rounding."""
     lanes = {"sincos": ("sin", "cos"), "tan": ("tan",)}.get(operation, ())
     text = [_lane_by_lane(o, width, _lanes(o, width)) for o in lanes]
     if operation == "sincos":

@@ -1,6 +1,8 @@
-"""Motion laws, curves in space, orientation along them, and the paths they make: pose, twist and acceleration in time.
+"""Motion laws, curves in space, orientation along them, and the paths they make: pose, twist and
+acceleration in time.
 
-A law says how far along a motion is at a time, a curve where that is, and an orientation how the frame stands there.
+A law says how far along a motion is at a time, a curve where that is, and an orientation how the
+frame stands there.
 
 >>> import numpy as np
 >>> path = along(arc([0, 0, 0], [1, 0, 0], [0, 0, 1], np.pi), cycloidal(2.0), orientation="minimal")

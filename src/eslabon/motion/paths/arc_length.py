@@ -1,4 +1,5 @@
-"""Integrals along a curve to the last bits: its length, and how far a frame spins about its tangent."""
+"""Integrals along a curve to the last bits: its length, and how far a frame spins about its
+tangent."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ import numpy as np
 
 from eslabon.motion.paths.path_arguments import Floats
 
-# Sixteen nodes on a panel over which the integrand changes by a third leave errors of the order of rounding.
+# Sixteen nodes on a panel over which the integrand changes by a third leave errors of the order of
+# rounding.
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2
 SMALL_CHANGE = 0.3
@@ -19,7 +21,8 @@ Indices = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
 
 
 class Primitive:
-    """The integral of f(s, panel) from the first knot, by Gauss-Legendre on the panels between the knots.
+    """The integral of f(s, panel) from the first knot, by Gauss-Legendre on the panels between the
+    knots.
 
     >>> sine = Primitive(lambda s, panel: np.cos(s), np.array([0.0, 1.0, 2.0]))
     >>> bool(abs(sine(np.array(1.7)) - np.sin(1.7)) < 1e-15)
@@ -43,15 +46,18 @@ class Primitive:
 
 
 def panel_of(knots: Floats, s: Floats) -> Indices:
-    """The panel in which each s lies; beyond the ends, the first or last. A knot belongs to the panel it starts."""
+    """The panel in which each s lies; beyond the ends, the first or last. A knot belongs to the
+    panel it starts."""
     return np.clip(np.searchsorted(knots, s, side="right") - 1, 0, len(knots) - 2)
 
 
 def panels(v: Vectors, slope: Vectors, breaks: Floats) -> tuple[Floats, Floats]:
-    """Knots from halving the intervals between breaks until a vector changes little in each, in length and direction.
+    """Knots from halving the intervals between breaks until a vector changes little in each, in
+    length and direction.
 
-    Its change is judged from its values and from its slope, for a vector that comes round is seen by its slope only,
-    and one that jumps by its values only. Where it jumps halving does not help; such places are given beside the knots.
+    Its change is judged from its values and from its slope, for a vector that comes round is seen
+    by its slope only, and one that jumps by its values only. Where it jumps halving does not help;
+    such places are given beside the knots.
 
     >>> turning = lambda s: np.stack([np.cos(s), np.sin(s)], axis=-1)
     >>> knots, jumps = panels(turning, lambda s: turning(s + np.pi / 2), np.array([0.0, 1.0]))

@@ -13,8 +13,8 @@ from eslabon.motion.paths.curve_kinds import arc, line
 from eslabon.motion.paths.path_arguments import SAME, Floats, PathError
 from eslabon.motion.paths.space_curve import Curve, as_curve, dot, smooth_panels
 
-# Newton's steps to the parameter of a length: they start a few per cent off and square their error each time, so one
-# that began this close ends at rounding.
+# Newton's steps to the parameter of a length: they start a few per cent off and square their error
+# each time, so one that began this close ends at rounding.
 STEPS, CLOSE = 8, 1e-9
 
 # Tangents that differ by more than this many radians make a corner.
@@ -25,7 +25,8 @@ CORNER = 1e-6
 
 
 def evenly(curve: Curve) -> Curve:
-    """The same curve p(u(s)) run at even speed: its parameter s is the part of its length that is behind.
+    """The same curve p(u(s)) run at even speed: its parameter s is the part of its length that is
+    behind.
 
     >>> from eslabon.motion.paths import curve
     >>> evenly(curve(lambda u: (u**2, 0, 0), 1, 3))(0.5).round(12)
@@ -69,7 +70,8 @@ def _parameter(curve: Curve, s: Floats) -> Floats:
 
 
 def _parameter_rates(p: list[Floats], length: float) -> tuple[Floats, Floats, Floats, Floats]:
-    """The derivatives of u by s, from u' = g(u) = L/√v with v = |dp/du|²; those the order does not need are wrong."""
+    """The derivatives of u by s, from u' = g(u) = L/√v with v = |dp/du|²; those the order does not
+    need are wrong."""
     p1, p2, p3, p4 = _four(p)
     v = dot(p1, p1)
     a, b, c = (
@@ -90,9 +92,10 @@ def _four(p: list[Floats]) -> list[Floats]:
 def chain(*curves: Curve) -> Curve:
     """Curves one after another as one, run at even speed.
 
-    Each must start where the one before ends, and in the same direction: at a corner a motion must stop, so there
-    join paths instead (`path.then`), or round the corner (`rounded`). Where the curvature jumps, as from a line to an
-    arc, so does the acceleration, and of a frame that follows the tangent the angular velocity.
+    Each must start where the one before ends, and in the same direction: at a corner a motion must
+    stop, so there join paths instead (`path.then`), or round the corner (`rounded`). Where the
+    curvature jumps, as from a line to an arc, so does the acceleration, and of a frame that follows
+    the tangent the angular velocity.
 
     >>> from eslabon.motion.paths import arc, line
     >>> bend = chain(line([0, -1, 0], [1, -1, 0]), arc([1, 0, 0], [1, -1, 0], [0, 0, 1], np.pi / 2))

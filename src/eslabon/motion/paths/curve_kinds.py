@@ -61,7 +61,8 @@ def point(position: ArrayLike) -> Curve:
 def helix(
     center: ArrayLike, start: ArrayLike, axis: ArrayLike, angle: float, pitch: float
 ) -> Curve:
-    """A helix about an axis; its curvature is r / (r² + pitch²) and its torsion pitch / (r² + pitch²).
+    """A helix about an axis; its curvature is r / (r² + pitch²) and its torsion pitch / (r² +
+    pitch²).
 
     Parameters
     ----------
@@ -83,7 +84,8 @@ def helix(
 
 
 def arc(center: ArrayLike, start: ArrayLike, normal: ArrayLike, angle: float) -> Curve:
-    """An arc of a circle about the axis through `center` along `normal`, from `start` through `angle` radians.
+    """An arc of a circle about the axis through `center` along `normal`, from `start` through
+    `angle` radians.
 
     The circle lies in the plane through `start`; an angle of 2π is the whole circle.
 
@@ -159,8 +161,8 @@ def spline(
         5, smooth to the fourth derivative, as a Frenet frame wants; or 3, smooth to the second.
     periodic : bool
         Whether the curve closes smoothly; the first point is added at the end unless it is there.
-    knots : array_like, n
-        The parameters of the points, increasing, scaled to 0 ... 1. Left out, they are apart as the points are.
+    knots : array_like, n The parameters of the points, increasing, scaled to 0 ... 1. Left out,
+        they are apart as the points are.
 
     >>> closed = spline([[1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0]], periodic=True)
     >>> closed.knots
@@ -192,9 +194,8 @@ def curve(
 
     Parameters
     ----------
-    function : callable
-        Gives the three components of p(u). It is called with a CasADi symbol and may use NumPy's functions
-        (`np.cos(u)`) or CasADi's; exact derivatives come from its graph.
+    function : callable Gives the three components of p(u). It is called with a CasADi symbol and
+        may use NumPy's functions (`np.cos(u)`) or CasADi's; exact derivatives come from its graph.
     start, end : float
         The range of u.
     name : str

@@ -1,8 +1,9 @@
-"""How a frame stands along a curve: fixed, turning between given orientations, or following the curve.
+"""How a frame stands along a curve: fixed, turning between given orientations, or following the
+curve.
 
-An orientation gives, at the parameter s, the rotation R, its rate w (the angular velocity for ds/dt = 1, in the ground's
-axes: R' = ŵ R) and the derivative w' of that rate. A law s(t) makes of them ω = w ds/dt and
-dω/dt = w' (ds/dt)² + w d²s/dt².
+An orientation gives, at the parameter s, the rotation R, its rate w (the angular velocity for ds/dt
+= 1, in the ground's axes: R' = ŵ R) and the derivative w' of that rate. A law s(t) makes of them ω
+= w ds/dt and dω/dt = w' (ds/dt)² + w d²s/dt².
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ from eslabon.numerics import rotation_about, rotation_from_invariants
 
 @displayed(line=True)
 class Attitude(NamedTuple):
-    """A rotation (..., 3, 3), its rate by s (..., 3) in the ground's axes, and the derivative of that rate by s.
+    """A rotation (..., 3, 3), its rate by s (..., 3) in the ground's axes, and the derivative of
+    that rate by s.
 
     >>> import numpy as np
     >>> import eslabon as es
@@ -69,7 +71,8 @@ class Orientation:
         return f"<Orientation: {self.name}>"
 
     def turned(self, rotation: ArrayLike) -> Orientation:
-        """The orientation of a tool that stands on this frame, turned by a fixed rotation: R(s) times it.
+        """The orientation of a tool that stands on this frame, turned by a fixed rotation: R(s)
+        times it.
 
         >>> from eslabon.numerics import rotation_y
         >>> from eslabon.motion.paths import line
@@ -109,15 +112,16 @@ def fixed(rotation: ArrayLike) -> Orientation:
 def turning(orientations: ArrayLike, knots: ArrayLike | None = None) -> Orientation:
     """Turning from orientation to orientation, the short way.
 
-    Two are joined by one turn at constant rate (slerp); more by a spline whose angular velocity and acceleration
-    are continuous; let each be well within half a turn of the next, or SciPy's spline settles only roughly.
+    Two are joined by one turn at constant rate (slerp); more by a spline whose angular velocity and
+    acceleration are continuous; let each be well within half a turn of the next, or SciPy's spline
+    settles only roughly.
 
     Parameters
     ----------
     orientations : array_like, n x 3 x 3
         The rotation matrices.
-    knots : array_like, n
-        The parameters at which they are met, increasing, scaled to 0 ... 1; evenly spaced if left out.
+    knots : array_like, n The parameters at which they are met, increasing, scaled to 0 ... 1;
+        evenly spaced if left out.
 
     >>> from eslabon.numerics import rotation_z
     >>> turning([np.eye(3), rotation_z(1.0)])(0.25).rate.round(12)
@@ -140,7 +144,8 @@ def turning(orientations: ArrayLike, knots: ArrayLike | None = None) -> Orientat
     def at(s: Floats) -> Attitude:
         flat = s.reshape(-1)
         R = spline(flat).as_matrix().reshape(*s.shape, 3, 3)
-        # SciPy's rates are in the turning axes; those of the acceleration carry over alike, for ω × ω = 0.
+        # SciPy's rates are in the turning axes; those of the acceleration carry over alike, for ω ×
+        # ω = 0.
         w, dw = ((R @ spline(flat, order).reshape(*s.shape, 3, 1))[..., 0] for order in (1, 2))
         return Attitude(R, w, dw)
 
@@ -149,7 +154,8 @@ def turning(orientations: ArrayLike, knots: ArrayLike | None = None) -> Orientat
 
 # --- the Frenet frame --------------------------------------------------------------------------------------------
 
-# How many places of each panel are looked at for a vanishing curvature, and what part of the greatest is none.
+# How many places of each panel are looked at for a vanishing curvature, and what part of the
+# greatest is none.
 PLACES = 17
 VANISHING = 1e-6
 
@@ -160,9 +166,9 @@ JUMP = 1e-5
 def frenet(curve: Curve) -> Orientation:
     """The frame R = [e_t, e_n, e_b] of tangent, normal and binormal (Rojas, 3.6).
 
-    With the Darboux vector δ = τ e_t + κ e_b its rate is w = |p'| δ, and w' = (e_t·p'') δ + |p'| (τ' e_t + κ' e_b); the
-    print swaps two components of ω and has γ̇ for γ̈. The frame does not exist where the curve is straight or has an
-    inflection: a PathError that names the place.
+    With the Darboux vector δ = τ e_t + κ e_b its rate is w = |p'| δ, and w' = (e_t·p'') δ + |p'|
+    (τ' e_t + κ' e_b); the print swaps two components of ω and has γ̇ for γ̈. The frame does not
+    exist where the curve is straight or has an inflection: a PathError that names the place.
 
     >>> from eslabon.motion.paths import helix
     >>> spring = helix([0, 0, 0], [1, 0, 0], [0, 0, 1], angle=2.0, pitch=1.0)
@@ -210,7 +216,8 @@ def _refuse_inflections(curve: Curve) -> None:
 
 
 def _refuse_jumps(curve: Curve) -> None:
-    """A PathError if the frame jumps from one piece to the next, as from an arc to one that bends the other way."""
+    """A PathError if the frame jumps from one piece to the next, as from an arc to one that bends
+    the other way."""
     for s in curve.breaks[1:-1]:
         before, after = apparatus(curve, np.array([s - 1e-9, s + 1e-9])).frame
         if np.abs(after - before).max() > JUMP:
@@ -224,10 +231,12 @@ def _refuse_jumps(curve: Curve) -> None:
 
 
 class MinimalFrame:
-    """R(s) = (turn about e_t by ψ) (shortest turn from the panel's first tangent to e_t) R(panel's first knot).
+    """R(s) = (turn about e_t by ψ) (shortest turn from the panel's first tangent to e_t) R(panel's
+    first knot).
 
-    The shortest turn from a unit vector a to e_t spins about e_t at -(a × e_t)·e_t' / (1 + a·e_t); ψ is the integral
-    of its opposite, so that nothing is left of the spin. Panels are short, so the two vectors never are opposite.
+    The shortest turn from a unit vector a to e_t spins about e_t at -(a × e_t)·e_t' / (1 + a·e_t);
+    ψ is the integral of its opposite, so that nothing is left of the spin. Panels are short, so the
+    two vectors never are opposite.
     """
 
     def __init__(self, curve: Curve, normal: Floats | None) -> None:
@@ -262,18 +271,19 @@ class MinimalFrame:
 
 
 def minimal(curve: Curve, normal: ArrayLike | None = None) -> Orientation:
-    """The rotation-minimising frame [e_t, n, b], which follows the tangent and never spins about it (Bishop, 1975).
+    """The rotation-minimising frame [e_t, n, b], which follows the tangent and never spins about it
+    (Bishop, 1975).
 
-    Its rate is w = p' × p'' / |p'|². Where the curve is straight the frame stands still, and an inflection does it no
-    harm. On a closed curve it comes back turned about the tangent.
+    Its rate is w = p' × p'' / |p'|². Where the curve is straight the frame stands still, and an
+    inflection does it no harm. On a closed curve it comes back turned about the tangent.
 
     Parameters
     ----------
     curve : Curve
         The curve to follow.
-    normal : array_like, 3, optional
-        Where the second axis points at the start, as nearly as the tangent lets it. Left out, it is the curve's own
-        normal if it has one there, and otherwise square to the coordinate axis farthest from the tangent.
+    normal : array_like, 3, optional Where the second axis points at the start, as nearly as the
+        tangent lets it. Left out, it is the curve's own normal if it has one there, and otherwise
+        square to the coordinate axis farthest from the tangent.
 
     >>> from eslabon.motion.paths import arc
     >>> minimal(arc([0, 0, 0], [1, 0, 0], [0, 0, 1], np.pi))(0.5).rotation.round(12) + 0.0
@@ -307,7 +317,8 @@ FOLLOWING = {"frenet": frenet, "minimal": minimal}
 
 
 def orientation_along(curve: Curve, given: Orientation | str | ArrayLike | None) -> Orientation:
-    """An orientation from its name, a rotation matrix, or a list of them; without any, the ground's own axes."""
+    """An orientation from its name, a rotation matrix, or a list of them; without any, the ground's
+    own axes."""
     if isinstance(given, Orientation):
         return given
     if isinstance(given, str):

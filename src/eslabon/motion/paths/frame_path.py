@@ -1,4 +1,5 @@
-"""Paths of a frame: pose, twist and acceleration in time, from a curve, an orientation and a law."""
+"""Paths of a frame: pose, twist and acceleration in time, from a curve, an orientation and a
+law."""
 
 from __future__ import annotations
 
@@ -39,10 +40,12 @@ class Samples(NamedTuple):
 
 
 class Path(Timed[Samples]):
-    """The motion of a frame: `path(t)` gives pose (..., 4, 4), twist (..., 6) and acceleration (..., 6).
+    """The motion of a frame: `path(t)` gives pose (..., 4, 4), twist (..., 6) and acceleration
+    (..., 6).
 
-    Twist and acceleration are angular part first, in the ground's axes at the frame's origin: angular velocity and
-    velocity of the origin, angular acceleration and acceleration of the origin (axes="aligned" of `m.velocity`).
+    Twist and acceleration are angular part first, in the ground's axes at the frame's origin:
+    angular velocity and velocity of the origin, angular acceleration and acceleration of the origin
+    (axes="aligned" of `m.velocity`).
 
     >>> from eslabon.motion.paths import cycloidal
     >>> along(line([0, 0, 0], [1, 0, 0]), cycloidal(2.0)).sample(dt=0.5).pose[:, 0, 3].round(6)
@@ -53,7 +56,8 @@ class Path(Timed[Samples]):
 
     @cached_property
     def _sizes(self) -> Triple:
-        """Of poses and twists the angular and the linear part are measured each by itself; a rotation by one."""
+        """Of poses and twists the angular and the linear part are measured each by itself; a
+        rotation by one."""
         pose, twist, acceleration = self(self._places)
         far = np.ones((4, 4))
         position = pose[:, :3, 3]
@@ -94,8 +98,8 @@ class Path(Timed[Samples]):
         return self(t)[2]
 
     def plot(self, theme: str | None = None, path: str | FilePath | None = None) -> Any:
-        """A matplotlib figure: where the origin goes, with the axes of the frame at some places, and its speed, acceleration,
-        angular speed and angular acceleration in time.
+        """A matplotlib figure: where the origin goes, with the axes of the frame at some places,
+        and its speed, acceleration, angular speed and angular acceleration in time.
 
         >>> import eslabon as es
         >>> path = es.paths.along(es.paths.line([0, 0, 0], [1, 0, 0]), es.paths.quintic(2.0))
@@ -111,7 +115,8 @@ class Path(Timed[Samples]):
         angular_speed: float | None = None,
         angular_acceleration: float | None = None,
     ) -> Path:
-        """The same motion over the shortest duration that keeps the given maxima, in m/s, m/s², rad/s and rad/s².
+        """The same motion over the shortest duration that keeps the given maxima, in m/s, m/s²,
+        rad/s and rad/s².
 
         >>> from eslabon.motion.paths import quintic
         >>> path = along(line([0, 0, 0], [2, 0, 0]), quintic(1.0)).within(speed=0.5)
@@ -133,15 +138,16 @@ class Path(Timed[Samples]):
         )
 
     def _size(self, k: int, part: slice, t: Floats) -> Floats:
-        """The length of the angular or linear part of the twist (k = 1) or the acceleration (k = 2)."""
+        """The length of the angular or linear part of the twist (k = 1) or the acceleration (k =
+        2)."""
         return np.linalg.norm(self(t)[k][..., part], axis=-1)
 
 
 def along(curve: Curve, law: Law, orientation: Orientation | str | ArrayLike | None = None) -> Path:
     """The path of a frame along a curve.
 
-    With s(t) from the law, the origin moves with p' ds/dt and p'' (ds/dt)² + p' d²s/dt², the axes with w ds/dt and
-    w' (ds/dt)² + w d²s/dt² (Rojas, 3.6).
+    With s(t) from the law, the origin moves with p' ds/dt and p'' (ds/dt)² + p' d²s/dt², the axes
+    with w ds/dt and w' (ds/dt)² + w d²s/dt² (Rojas, 3.6).
 
     Parameters
     ----------
@@ -149,9 +155,9 @@ def along(curve: Curve, law: Law, orientation: Orientation | str | ArrayLike | N
         Where the origin goes.
     law : Law
         When it is where; one that `rests` to start and stop without a jolt.
-    orientation : optional
-        "frenet" or "minimal", to follow the curve; a 3x3 rotation, to keep it; a list of them, to turn through them
-        evenly; an `Orientation`; or nothing, for the ground's axes.
+    orientation : optional "frenet" or "minimal", to follow the curve; a 3x3 rotation, to keep it; a
+        list of them, to turn through them evenly; an `Orientation`; or nothing, for the ground's
+        axes.
 
     >>> from eslabon.motion.paths import cycloidal, helix
     >>> path = along(helix([0, 0, 0], [1, 0, 0], [0, 0, 1], np.pi, 0.1), cycloidal(3.0), "frenet")
@@ -186,8 +192,9 @@ def _poses(rotation: Floats, position: Floats) -> Floats:
 def pose_path(poses: ArrayLike, law: Law, degree: int = 5) -> Path:
     """The path through given poses.
 
-    Two poses are joined by a straight line and one turn at constant rate, more by splines of position and of
-    orientation that meet each pose at the same time. Poses that share one position make a turn in place.
+    Two poses are joined by a straight line and one turn at constant rate, more by splines of
+    position and of orientation that meet each pose at the same time. Poses that share one position
+    make a turn in place.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Paths in joint coordinates: q, v and a in time, through points, by a law or by a spline in time."""
+"""Paths in joint coordinates: q, v and a in time, through points, by a law or by a spline in
+time."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ class JointSamples(NamedTuple):
 
 
 class JointPath(Timed[JointSamples]):
-    """The motion of joint coordinates that are plain numbers: `path(t)` gives q, v and a, each (..., n).
+    """The motion of joint coordinates that are plain numbers: `path(t)` gives q, v and a, each
+    (..., n).
 
     >>> import eslabon as es
     >>> path = es.paths.joint_path([[0, 0], [1, 2]], es.paths.quintic(2.0))
@@ -95,7 +97,8 @@ class JointPath(Timed[JointSamples]):
     def within(
         self, velocity: ArrayLike | None = None, acceleration: ArrayLike | None = None
     ) -> JointPath:
-        """The same motion over the shortest duration that keeps maxima, one number or one for each coordinate.
+        """The same motion over the shortest duration that keeps maxima, one number or one for each
+        coordinate.
 
         >>> from eslabon.motion.paths import cycloidal
         >>> path = joint_path([[0, 0], [1, 3]], cycloidal(1.0)).within(velocity=[1.0, 2.0])
@@ -114,7 +117,8 @@ class JointPath(Timed[JointSamples]):
         )
 
     def _part(self, k: int, limits: Floats, t: Floats) -> Floats:
-        """The largest part that any coordinate's rate (k = 1) or acceleration (k = 2) is of its limit."""
+        """The largest part that any coordinate's rate (k = 1) or acceleration (k = 2) is of its
+        limit."""
         return (np.abs(self(t)[k]) / limits).max(axis=-1)
 
 
@@ -132,15 +136,15 @@ def joint_path(
     ----------
     points : array_like, n x nq
         The coordinates, one point to a row.
-    law : Law
-        Two points are joined by a straight line, more by a spline, on which the law says when the motion is where.
+    law : Law Two points are joined by a straight line, more by a spline, on which the law says when
+        the motion is where.
     times : array_like, n
         The times of the points, increasing; the first is where the path's time starts.
     degree : int
         The spline's degree, 5 or 3.
-    ends : str
-        How the spline ends: "clamped" (at given times, unless told otherwise: zero velocity, and zero acceleration too
-        when the degree is 5), "periodic", or "free" (by a law, unless told otherwise).
+    ends : str How the spline ends: "clamped" (at given times, unless told otherwise: zero velocity,
+        and zero acceleration too when the degree is 5), "periodic", or "free" (by a law, unless
+        told otherwise).
     mechanism : Model, optional
         Whose coordinates these are; their number is then checked.
 
@@ -180,8 +184,8 @@ def joint_path(
 
 
 def _require_plain(mechanism: Model, count: int) -> None:
-    """A PathError unless `count` is the number of the mechanism's coordinates, or of its actuated ones, none of them
-    part of a quaternion."""
+    """A PathError unless `count` is the number of the mechanism's coordinates, or of its actuated
+    ones, none of them part of a quaternion."""
     names = [j.name for j in mechanism.joints]
     choices = {
         sum(mechanism.joint(n).nq for n in chosen): chosen

@@ -1,4 +1,5 @@
-"""What a path may be made of: numbers are finite, points differ, times increase. A fault is one sentence."""
+"""What a path may be made of: numbers are finite, points differ, times increase. A fault is one
+sentence."""
 
 from __future__ import annotations
 

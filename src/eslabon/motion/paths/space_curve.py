@@ -18,7 +18,8 @@ from eslabon.errors import format_value
 from eslabon.motion.paths.arc_length import Primitive, panels
 from eslabon.motion.paths.path_arguments import Floats, PathError, numbers, place, whole
 
-# A tangent that turns less than this many radians per unit of s does not turn: what rounding leaves of a straight line.
+# A tangent that turns less than this many radians per unit of s does not turn: what rounding leaves
+# of a straight line.
 STRAIGHT = 1e-9
 
 HIGHEST_ORDER = 4
@@ -28,11 +29,13 @@ WHOLE = np.array([0.0, 1.0])
 @displayed(also=("length",))
 @dataclass(frozen=True, eq=False, repr=False)
 class Curve:
-    """A curve p(s), 0 <= s <= 1: call it with parameters, and with the order of the derivative, up to the fourth.
+    """A curve p(s), 0 <= s <= 1: call it with parameters, and with the order of the derivative, up
+    to the fourth.
 
-    `derivative(s, order)` gives that derivative, the value for 0, at parameters of any shape. Between the parameters
-    `breaks`, from 0 to 1, all derivatives are continuous. `even` says that |p'| is the same everywhere. `knots`
-    are the parameters of a spline's points, or of the joints of a chain, which has its curves as `pieces`.
+    `derivative(s, order)` gives that derivative, the value for 0, at parameters of any shape.
+    Between the parameters `breaks`, from 0 to 1, all derivatives are continuous. `even` says that
+    |p'| is the same everywhere. `knots` are the parameters of a spline's points, or of the joints
+    of a chain, which has its curves as `pieces`.
 
     >>> import eslabon as es
     >>> line = es.paths.line([0, 0, 0], [3, 4, 0])
@@ -94,7 +97,8 @@ class Curve:
         return tangent(self, numbers(s, "s"))
 
     def curvature(self, s: ArrayLike) -> Floats:
-        """The curvature κ = |p' × p''| / |p'|³, in 1/m (Rojas, 3.6); zero where the curve is straight.
+        """The curvature κ = |p' × p''| / |p'|³, in 1/m (Rojas, 3.6); zero where the curve is
+        straight.
 
         >>> import numpy as np
         >>> from eslabon.motion.paths import arc
@@ -106,7 +110,8 @@ class Curve:
         return np.linalg.norm(np.cross(p1, p2), axis=-1) / np.linalg.norm(p1, axis=-1) ** 3
 
     def torsion(self, s: ArrayLike) -> Floats:
-        """The torsion τ = p'·(p'' × p''') / |p' × p''|², in 1/m (Rojas, 3.6); a PathError where the curve is straight."""
+        """The torsion τ = p'·(p'' × p''') / |p' × p''|², in 1/m (Rojas, 3.6); a PathError where the
+        curve is straight."""
         return apparatus(self, numbers(s, "s")).torsion
 
     def curvature_rate(self, s: ArrayLike) -> Floats:
@@ -200,7 +205,8 @@ def turn_rate(p1: Floats, p2: Floats) -> Floats:
 
 
 class Apparatus(NamedTuple):
-    """The frame [e_t, e_n, e_b] of a curve, |p'|, curvature and torsion, and the derivative of the curvature by s."""
+    """The frame [e_t, e_n, e_b] of a curve, |p'|, curvature and torsion, and the derivative of the
+    curvature by s."""
 
     frame: Floats
     speed: Floats
@@ -224,7 +230,8 @@ def apparatus(curve: Curve, s: Floats) -> Apparatus:
 
 
 def torsion_rate(curve: Curve, s: Floats, at: Apparatus) -> Floats:
-    """τ' = (p' × p'')·p'''' / (|p'|⁶ κ²) - 6 (p'·p'') τ / |p'|² - 2 κ' τ / κ; the print drops a τ and a prime (3.6)."""
+    """τ' = (p' × p'')·p'''' / (|p'|⁶ κ²) - 6 (p'·p'') τ / |p'|² - 2 κ' τ / κ; the print drops a τ
+    and a prime (3.6)."""
     p1, p2, p4 = (curve.derivative(s, order) for order in (1, 2, 4))
     return np.asarray(
         dot(np.cross(p1, p2), p4) / (at.speed**6 * at.curvature**2)

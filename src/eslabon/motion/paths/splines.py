@@ -1,4 +1,5 @@
-"""Interpolating splines, all from SciPy: laws, curves and joint paths choose among the same ends."""
+"""Interpolating splines, all from SciPy: laws, curves and joint paths choose among the same
+ends."""
 
 from __future__ import annotations
 
@@ -17,13 +18,15 @@ ENDS = ("clamped", "periodic", "free")
 
 
 def interpolate(knots: Floats, values: Floats, degree: int = 3, ends: str = "free") -> PPoly:
-    """The spline of degree 3 or 5 through values at knots, as a piecewise polynomial; axis 0 counts the knots.
+    """The spline of degree 3 or 5 through values at knots, as a piecewise polynomial; axis 0 counts
+    the knots.
 
     A cubic is smooth to the second derivative and a quintic to the fourth. `ends` is
 
     * "clamped": the first derivative is zero at both ends; for a quintic the second also;
     * "periodic": the end joins the start smoothly, and the last value must equal the first;
-    * "free": not-a-knot for a cubic; for a quintic the third and fourth derivatives are zero at both ends.
+    * "free": not-a-knot for a cubic; for a quintic the third and fourth derivatives are zero at
+      both ends.
 
     >>> spline = interpolate(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0]), ends="clamped")
     >>> float(spline(1.0)), float(spline(0.0, 1))
@@ -67,7 +70,8 @@ def _quintic_ends(ends: str, values: Floats) -> Any:
 
 
 def _polynomials(spline: BSpline, knots: Floats) -> PPoly:
-    """A B-spline as the polynomials between its knots, by their Taylor coefficients (PPoly.from_spline is for scalars)."""
+    """A B-spline as the polynomials between its knots, by their Taylor coefficients
+    (PPoly.from_spline is for scalars)."""
     from scipy.interpolate import PPoly
 
     orders = range(spline.k, -1, -1)

@@ -1,7 +1,7 @@
 """Motion laws: how far along its way a motion is, s(t) from 0 to 1, with exact derivatives.
 
-A law takes `duration` seconds and stays at its ends outside [0, duration]. Laws that start and end with zero velocity
-and acceleration say so: `law.rests` is true.
+A law takes `duration` seconds and stays at its ends outside [0, duration]. Laws that start and end
+with zero velocity and acceleration say so: `law.rests` is true.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Law:
         What the law is called.
     duration : float
         The time from the start to the end, rests included.
-    profile : Cycloid or Piecewise
-        The law over a duration of one: its derivatives, where they break, and their greatest values.
+    profile : Cycloid or Piecewise The law over a duration of one: its derivatives, where they
+        break, and their greatest values.
     before, after : float
         The rests at its two ends.
 
@@ -85,7 +85,8 @@ class Law:
 
     @cached_property
     def rests(self) -> bool:
-        """Whether velocity and acceleration are zero at both ends, so that the motion may start and stop there."""
+        """Whether velocity and acceleration are zero at both ends, so that the motion may start and
+        stop there."""
         ends = np.array([0.0, 1.0])
         return all(np.abs(self.profile(ends, order)).max() < AT_REST for order in (1, 2))
 
@@ -119,10 +120,12 @@ class Law:
         velocity: ArrayLike | None = None,
         acceleration: ArrayLike | None = None,
     ) -> Law:
-        """The law over the shortest duration in which a travel keeps given maxima; its rests stay as long as they are.
+        """The law over the shortest duration in which a travel keeps given maxima; its rests stay
+        as long as they are.
 
-        Velocity and acceleration grow as T⁻¹ and T⁻², so T = max(L max|s'| / v, √(L max|s''| / a)) with the maxima of
-        the law of duration one. Travels and limits may be arrays, a number for each joint.
+        Velocity and acceleration grow as T⁻¹ and T⁻², so T = max(L max|s'| / v, √(L max|s''| / a))
+        with the maxima of the law of duration one. Travels and limits may be arrays, a number for
+        each joint.
 
         >>> float(cycloidal(1.0).within(travel=3.0, velocity=2.0).duration)
         3.0
@@ -176,7 +179,8 @@ class Piecewise:
         return self.polynomial(tau, order)[()]
 
     def peak(self, order: int) -> float:
-        """The greatest |derivative|: at the ends of the pieces, from either side, or where the next derivative is 0."""
+        """The greatest |derivative|: at the ends of the pieces, from either side, or where the next
+        derivative is 0."""
         rate = self.polynomial.derivative(order)
         turns = rate.derivative().roots(discontinuity=False, extrapolate=False)
         turns = turns[np.isfinite(turns)]  # a piece that is constant has NaN for its roots
@@ -203,7 +207,8 @@ def integrated_polygon(knots: Floats, values: Floats, times: int) -> Piecewise:
 
 
 def cycloidal(duration: float) -> Law:
-    """The cycloid s = τ - sin(2πτ)/2π, τ = t/T, at rest at both ends; peak velocity 2/T, acceleration 2π/T².
+    """The cycloid s = τ - sin(2πτ)/2π, τ = t/T, at rest at both ends; peak velocity 2/T,
+    acceleration 2π/T².
 
     >>> float(cycloidal(1.0)(0.25, 2)) / np.pi
     2.0
@@ -212,7 +217,8 @@ def cycloidal(duration: float) -> Law:
 
 
 def quintic(duration: float) -> Law:
-    """The polynomial s = 10τ³ - 15τ⁴ + 6τ⁵, at rest at both ends; peak velocity 15/8T, acceleration 10/√3 T².
+    """The polynomial s = 10τ³ - 15τ⁴ + 6τ⁵, at rest at both ends; peak velocity 15/8T, acceleration
+    10/√3 T².
 
     >>> float(quintic(1.0)(0.5, 1))
     1.875
@@ -221,7 +227,8 @@ def quintic(duration: float) -> Law:
 
 
 def septic(duration: float) -> Law:
-    """The polynomial s = 35τ⁴ - 84τ⁵ + 70τ⁶ - 20τ⁷: at rest at both ends, and its jerk is zero there too.
+    """The polynomial s = 35τ⁴ - 84τ⁵ + 70τ⁶ - 20τ⁷: at rest at both ends, and its jerk is zero
+    there too.
 
     >>> float(septic(1.0)(1.0, 3))
     0.0
@@ -238,9 +245,8 @@ def trapezoidal(duration: float, fraction: float = 0.25) -> Law:
     ----------
     duration : float
         The time T.
-    fraction : float
-        The part of T spent accelerating, above 0 and up to 0.5 (a triangle of velocities); as much is spent braking.
-        The acceleration is 1 / (fraction (1 - fraction) T²).
+    fraction : float The part of T spent accelerating, above 0 and up to 0.5 (a triangle of
+        velocities); as much is spent braking. The acceleration is 1 / (fraction (1 - fraction) T²).
 
     >>> trapezoidal(1.0, fraction=0.5)([0.0, 0.5], 2)
     array([ 4., -4.])
@@ -266,8 +272,8 @@ def spline_law(times: ArrayLike, values: ArrayLike, degree: int = 3, ends: str =
         s at these times. A law that comes back, such as 0, 1, 0, is welcome.
     degree : int
         3 or 5.
-    ends : str
-        "clamped" (zero velocity at the ends, and zero acceleration too when quintic), "periodic" or "free".
+    ends : str "clamped" (zero velocity at the ends, and zero acceleration too when quintic),
+        "periodic" or "free".
 
     >>> law = spline_law([0, 1, 3], [0, 0.5, 1], degree=5)
     >>> law.rests, float(law(1.0)), float(law(0.0, 2))

@@ -1,7 +1,8 @@
-"""What every path in time does, in space or in joint coordinates: join, turn back, repeat, stretch, wait.
+"""What every path in time does, in space or in joint coordinates: join, turn back, repeat, stretch,
+wait.
 
-A path is a function of time that gives a value, its rate and its acceleration. Outside [0, duration] it stays at its
-ends.
+A path is a function of time that gives a value, its rate and its acceleration. Outside [0,
+duration] it stays at its ends.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ Size = Callable[[Floats], Floats]  # a number to be limited, of times
 # Joined paths may be this far apart, of how far and how fast they go.
 GAP = 1e-6
 
-# How densely the smooth parts of a path are searched for the greatest rate, before the search is refined.
+# How densely the smooth parts of a path are searched for the greatest rate, before the search is
+# refined.
 PLACES = 257
 INSIDE = np.linspace(1e-9, 1 - 1e-9, 17)  # of a smooth part, in which sizes are looked for
 
@@ -91,11 +93,13 @@ class Timed(Generic[S]):
 
     @property
     def _sizes(self) -> Triple:
-        """How far the path goes, and its largest rate and acceleration: what gaps are measured by."""
+        """How far the path goes, and its largest rate and acceleration: what gaps are measured
+        by."""
         raise NotImplementedError
 
     def sample(self, n: int | None = None, dt: float | None = None) -> S:
-        """The path at n evenly spaced times, or at steps of dt, the last of which may be shorter; both ends are among them."""
+        """The path at n evenly spaced times, or at steps of dt, the last of which may be shorter;
+        both ends are among them."""
         if (n is None) == (dt is None):
             raise PathError(
                 "sample a path by a number of points n or by a time step dt, one of the two."
@@ -117,7 +121,8 @@ class Timed(Generic[S]):
     # -- motions from motions -----------------------------------------------------------------------------------
 
     def then(self, *others: Self) -> Self:
-        """This path and others after it; each starts where and as fast as the one before it ends."""
+        """This path and others after it; each starts where and as fast as the one before it
+        ends."""
         paths = (self, *others)
         for first, second in pairwise(paths):
             self._check_join(first, second)
@@ -179,7 +184,8 @@ class Timed(Generic[S]):
         return self._joined((self,) * times, f"{self.title}, {times} times")
 
     def lasting(self, duration: float) -> Self:
-        """The same motion over another duration: rates scale with its inverse, accelerations with its square."""
+        """The same motion over another duration: rates scale with its inverse, accelerations with
+        its square."""
         ratio = duration_of(duration) / self.duration
 
         def motion(t: Floats) -> Triple:
@@ -203,7 +209,8 @@ class Timed(Generic[S]):
     # -- limits -------------------------------------------------------------------------------------------------
 
     def _fastest(self, limits: list[tuple[int, Size, float, str]]) -> Self:
-        """The same motion over the shortest duration that keeps limits, each on a size that goes as T^-order."""
+        """The same motion over the shortest duration that keeps limits, each on a size that goes as
+        T^-order."""
         needed = [
             (self._peak(size) / positive(limit, what)) ** (1 / order)
             for order, size, limit, what in limits
@@ -215,7 +222,8 @@ class Timed(Generic[S]):
         return self.lasting(self.duration * max(needed))
 
     def _peak(self, size: Size) -> float:
-        """The greatest size over time: looked for at many places of each smooth part, then refined around the best."""
+        """The greatest size over time: looked for at many places of each smooth part, then refined
+        around the best."""
         from scipy.optimize import minimize_scalar
 
         inside = np.linspace(1e-9, 1 - 1e-9, PLACES)  # not on the breaks, where a rate may jump
@@ -250,7 +258,8 @@ def _assembled(paths: tuple[Timed[Any], ...], starts: Floats, t: Floats) -> Trip
 
 
 def by_law(law: Law, course: Callable[[Floats], Triple]) -> Callable[[Floats], Triple]:
-    """A motion from its value and its first and second derivatives by s: rates p' ds/dt and p'' (ds/dt)² + p' d²s/dt²."""
+    """A motion from its value and its first and second derivatives by s: rates p' ds/dt and p''
+    (ds/dt)² + p' d²s/dt²."""
 
     def motion(t: Floats) -> Triple:
         rate, change = law(t, 1)[..., None], law(t, 2)[..., None]

@@ -4,10 +4,11 @@
     motion = m.simulate(Q0, V0, 10.0, traced(law), method="rk4", step=1e-3, every=10)   # thousands at once, native
     motion.plot(); motion.save("x.npz")
 
-`control` is what drives, `traced_laws`, `called` and `sampling` are its laws, and `memory` is what those remember.
-`motion_equations` says what is integrated, with `stops` at the joints' limits, `system` puts what acts in, `projection` keeps
-loops closed and drives followed, `step_formulas` and `fixed` take fixed steps,
-`adaptive` lets SciPy choose them, `singular_passages` watches the loops, `run` is the way in, `simulated_motion` what comes out.
+`control` is what drives, `traced_laws`, `called` and `sampling` are its laws, and `memory` is what
+those remember. `motion_equations` says what is integrated, with `stops` at the joints' limits,
+`system` puts what acts in, `projection` keeps loops closed and drives followed, `step_formulas` and
+`fixed` take fixed steps, `adaptive` lets SciPy choose them, `singular_passages` watches the loops,
+`run` is the way in, `simulated_motion` what comes out.
 
 >>> import eslabon as es
 >>> es.load("double_pendulum").simulate([0.5, 0.0], None, 1.0, method="rk4", step=1e-3, every=500)

@@ -1,7 +1,9 @@
-"""The forces that act on a mechanism besides its own, as one graph of the state: actuators, stops, sharp Coulomb friction.
+"""The forces that act on a mechanism besides its own, as one graph of the state: actuators, stops,
+sharp Coulomb friction.
 
-All that may jump or bend in a run stands here, so that `compiler.switching` finds it: the control law, effort limits,
-joint stops and Coulomb friction. The mechanics that carry these forces are smooth.
+All that may jump or bend in a run stands here, so that `compiler.switching` finds it: the control
+law, effort limits, joint stops and Coulomb friction. The mechanics that carry these forces are
+smooth.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from eslabon.numerics.scalars import Expression, casadi
 
 
 class Forces(NamedTuple):
-    """What a law commands, what the actuators give, forces along all velocities besides, and rates of the law's states."""
+    """What a law commands, what the actuators give, forces along all velocities besides, and rates
+    of the law's states."""
 
     commanded: Expression
     actuators: Expression
@@ -32,7 +35,8 @@ class Forces(NamedTuple):
 
 @dataclass(frozen=True)
 class Acting:
-    """What determines these forces, beside the forces `tau` that are known in time: options of formulas."""
+    """What determines these forces, beside the forces `tau` that are known in time: options of
+    formulas."""
 
     law: Law | None = None
     limit: tuple[float, ...] = ()
@@ -59,7 +63,8 @@ class Acting:
         return Forces(*(casadi.densify(casadi.SX(y)) for y in made))
 
     def switching(self, m: Model) -> tuple[Switching, list[Expression]]:
-        """Where they choose, as functions of t, q, v, the law's states, tau and the symbols among the parameters."""
+        """Where they choose, as functions of t, q, v, the law's states, tau and the symbols among
+        the parameters."""
         symbols = [casadi.SX.sym(name, size) for name, size in self._inputs(m)]
         t, *state, tau = symbols
         made = list(self.forces(m, t, casadi.vertcat(*state), tau))
@@ -67,7 +72,8 @@ class Acting:
         return switching(casadi.Function("forces", [*symbols, *free], made)), free
 
     def layout(self, m: Model, parameters: tuple[str, ...]) -> ModeLayout:
-        """The modes of these forces, from memory or beside the compiled code; parameters are symbols."""
+        """The modes of these forces, from memory or beside the compiled code; parameters are
+        symbols."""
         base, names = m.variant_of or m, (*parameters, *m.varied)
         request = requested(base, LAYOUT, {"acting": self}, tuple(dict.fromkeys(names)))
 

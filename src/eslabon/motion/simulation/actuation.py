@@ -1,7 +1,8 @@
-"""What drives the actuators: forces known in time, a law that becomes part of the graph, or a Python function; either law
-may be sampled.
+"""What drives the actuators: forces known in time, a law that becomes part of the graph, or a
+Python function; either law may be sampled.
 
-The first two stay in native code; a Python function is called again and again, which costs more than the mechanics.
+The first two stay in native code; a Python function is called again and again, which costs more
+than the mechanics.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class Table:
     ----------
     times : array_like, (samples,), increasing.
     values : array_like, (..., samples, nu); leading axes are those of the trajectories.
-    kind : "hold" (each sample holds until the next one, the last one for ever), "linear" or "cubic" (a spline).
+    kind : "hold" (each sample holds until the next one, the last one for ever), "linear" or "cubic"
+        (a spline).
 
     >>> Table([0.0, 1.0, 2.0], [[0.0], [10.0], [0.0]], "linear").at(0.25)
     array([2.5])
@@ -108,7 +110,8 @@ Control = Table | Law | Called | Sampler | None
 
 
 def as_control(m: Model, given: Any, start: float, end: float, hold: bool) -> Control:
-    """What the user gave, as one of the five: None is no force at all. With `hold` a law is asked once a step."""
+    """What the user gave, as one of the five: None is no force at all. With `hold` a law is asked
+    once a step."""
     if given is None or m.nu == 0:
         if given is not None:
             raise InputError(f"{m.name} has no actuators; leave control out.")

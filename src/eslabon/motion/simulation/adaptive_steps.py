@@ -1,8 +1,9 @@
 """Runs with adaptive methods (`integrate`): one trajectory, or many one after another.
 
-With loops the rates are those of the constraint manifold (`equations_of_motion.manifold_rates`), for which every method keeps
-its order and its error estimate; reported states are projected onto the manifold. Forces that jump (a table that holds, a
-sampled law) cut the run into intervals, so that no step crosses a jump.
+With loops the rates are those of the constraint manifold (`equations_of_motion.manifold_rates`),
+for which every method keeps its order and its error estimate; reported states are projected onto
+the manifold. Forces that jump (a table that holds, a sampled law) cut the run into intervals, so
+that no step crosses a jump.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ Event = Callable[[float, Floats, Floats], float]
 
 @dataclass(frozen=True)
 class Settings(StepSettings):
-    """The same with what is told of a run; `report` says whether its times are those to report, or only its two ends."""
+    """The same with what is told of a run; `report` says whether its times are those to report, or
+    only its two ends."""
 
     report: bool
     events: Mapping[str, Event]
@@ -53,7 +55,8 @@ class Settings(StepSettings):
 
 @dataclass
 class Run:
-    """One trajectory as it grows: states at the reported times, what the events found, and what it cost."""
+    """One trajectory as it grows: states at the reported times, what the events found, and what it
+    cost."""
 
     system: System
     control: Control
@@ -207,7 +210,8 @@ class Run:
     # -- after a step -------------------------------------------------------------------------------------------
 
     def _after(self, step: Step, events: list[_Event]) -> bool:
-        """Look for events in the step, report what is to be reported; whether an event ends the run."""
+        """Look for events in the step, report what is to be reported; whether an event ends the
+        run."""
         before, t = step.before, step.t
         if self.branch is not None:
             self.branch.step_done()
@@ -354,7 +358,8 @@ def _frozen_jacobian(modes: Modes, t: float, x: Floats) -> Floats:
 
 
 class Runs:
-    """Many trajectories, one after another, at common times; one that breaks down is NaN from there on."""
+    """Many trajectories, one after another, at common times; one that breaks down is NaN from there
+    on."""
 
     def __init__(
         self, system: System, control: Control, x0: Floats, span: Floats, settings: Settings, passages: Passages,

@@ -1,4 +1,5 @@
-"""What is integrated: a mechanism with all that is the same at all times, and its formulas as native functions."""
+"""What is integrated: a mechanism with all that is the same at all times, and its formulas as
+native functions."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """The mechanism, what acts on it, how its equations are written, and the limits of its actuators' forces."""
+    """The mechanism, what acts on it, how its equations are written, and the limits of its
+    actuators' forces."""
 
     m: Model
     loads: Loads = NO_LOADS
@@ -68,7 +70,8 @@ class System:
         return self.loads.function(self.m, formula, numbers, **options)
 
     def switched_forces(self, law: Law | None, limited: bool) -> SwitchedForces | None:
-        """The forces that act, if they have choices that may freeze; `limited`, if effort limits are among these."""
+        """The forces that act, if they have choices that may freeze; `limited`, if effort limits
+        are among these."""
         acting = Acting(law, self.limit if limited else (), self.loads.stops, self.friction)
         if acting == Acting():
             return None
@@ -76,8 +79,8 @@ class System:
         return SwitchedForces(self, acting, layout) if layout.names else None
 
     def pushed_rates(self) -> Callable[..., Any]:
-        """d(q, v)/dt of t, (q, v) and the forces of actuators and along all velocities; of a mechanism with loops also the
-        `rank_distance` of the constraints."""
+        """d(q, v)/dt of t, (q, v) and the forces of actuators and along all velocities; of a
+        mechanism with loops also the `rank_distance` of the constraints."""
         of, closed = equations_of_motion, self.m.closed
         if self.constraints != "elimination":
             return self.function(of.LOOP_PUSHED_RATES if closed else of.PUSHED_RATES)
@@ -96,7 +99,8 @@ class System:
     def loop_rates(
         self, law: Law | None = None, stages: bool = False
     ) -> Callable[..., tuple[Floats, Any]]:
-        """The same of a mechanism with loops, or at the stages of a fixed step, and the `rank_distance` of the constraints."""
+        """The same of a mechanism with loops, or at the stages of a fixed step, and the
+        `rank_distance` of the constraints."""
         if self.constraints != "elimination":
             of = equations_of_motion
             return self.function(of.LOOP_STAGE_RATES if stages else of.LOOP_RATES, law=law)
@@ -104,7 +108,8 @@ class System:
         return lambda t, x, tau: (rates(t, x, tau), branch.distance(t, x[: self.m.nq]))
 
     def _eliminated(self, law: Law | None) -> Callable[..., Floats]:
-        """dx/dt with the dependent coordinates eliminated, of which others are chosen where these go bad."""
+        """dx/dt with the dependent coordinates eliminated, of which others are chosen where these
+        go bad."""
         from eslabon.solve.constraints.state_checks import checked
 
         m, names = self.m, tuple(self.loads.external)
@@ -139,7 +144,8 @@ def law_numbers(law: Law | None, acting: Acting | None = None) -> list[Floats]:
 
 @dataclass(frozen=True, eq=False)
 class SwitchedForces:
-    """The forces that act on a system, with choices that are frozen: native functions of t, x, tau and modes."""
+    """The forces that act on a system, with choices that are frozen: native functions of t, x, tau
+    and modes."""
 
     system: System
     acting: Acting
@@ -166,8 +172,8 @@ class SwitchedForces:
         return self._function(equations_of_motion.FROZEN_JACOBIAN)
 
     def rates(self, branch: BranchRates | None) -> Callable[..., Floats]:
-        """dx/dt of t, x, tau and modes, of which there may be several (..., size); of a mechanism with loops by its rates
-        near rank loss."""
+        """dx/dt of t, x, tau and modes, of which there may be several (..., size); of a mechanism
+        with loops by its rates near rank loss."""
         if branch is None:
             made = self._function(equations_of_motion.SWITCHED_RATES)
             quick: Callable[..., Floats] = getattr(made, "native", made)
@@ -197,7 +203,8 @@ class SwitchedForces:
 def forces_along(
     m: Model, control: Table | Law | None, t: Floats, q: Floats, v: Floats, state: Floats
 ) -> Floats:
-    """What a control that is no Python function asks for at the states of a motion, (..., times, nu)."""
+    """What a control that is no Python function asks for at the states of a motion, (..., times,
+    nu)."""
     if isinstance(control, Law):
         return law_at(m, control, t, q, v, state, along=True)[0]
     given = np.zeros(m.nu) if control is None else control.at(t)

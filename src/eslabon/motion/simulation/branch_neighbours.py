@@ -1,13 +1,16 @@
 """Regular configurations beside one that nearly loses a rank, on the branch that a motion follows.
 
-Where branches of the loops meet, J loses ranks, and rates are 0/0: at a distance d from there round-off e in the closure grows to
-e/d^3 in the accelerations. Along a smooth branch they are smooth all the same, a removable singularity. So the rates at a
-configuration q near rank loss are interpolated from those at q + s z for some s on either side, where z is the tangent of the
-branch and each is moved onto the loops, within the plane through it that is orthogonal in M to the tangents z of the branch. So the
-neighbours are a smooth function of s; the nearest points of the loops would not be one, since near the crossing of two
-branches the gradient of a lost row turns from the one to the other. Newton's method finds the right branch, since q + s z misses
-it by its curvature times s^2/2 only, and the others by their angle times s. With P neighbours on a side, g apart, the error is about
-(P!)^2/(2P)! g^2P times a derivative of order 2P, and the round-off is that of the distance g.
+Where branches of the loops meet, J loses ranks, and rates are 0/0: at a distance d from there
+round-off e in the closure grows to e/d^3 in the accelerations. Along a smooth branch they are
+smooth all the same, a removable singularity. So the rates at a configuration q near rank loss are
+interpolated from those at q + s z for some s on either side, where z is the tangent of the branch
+and each is moved onto the loops, within the plane through it that is orthogonal in M to the
+tangents z of the branch. So the neighbours are a smooth function of s; the nearest points of the
+loops would not be one, since near the crossing of two branches the gradient of a lost row turns
+from the one to the other. Newton's method finds the right branch, since q + s z misses it by its
+curvature times s^2/2 only, and the others by their angle times s. With P neighbours on a side, g
+apart, the error is about (P!)^2/(2P)! g^2P times a derivative of order 2P, and the round-off is
+that of the distance g.
 """
 
 from __future__ import annotations
@@ -44,8 +47,8 @@ from eslabon.solve.designs import DESCRIBED, Designs
 
 @dataclass(frozen=True)
 class NeighbourSettings:
-    """When neighbours are asked, and where they stand. Distances are `rank_distance`s; arcs are in radians, or in metres over
-    the characteristic length, of the velocity that is largest.
+    """When neighbours are asked, and where they stand. Distances are `rank_distance`s; arcs are in
+    radians, or in metres over the characteristic length, of the velocity that is largest.
 
     Attributes
     ----------
@@ -57,12 +60,14 @@ class NeighbourSettings:
     reach : the farthest arc to the last neighbour.
     fewest : neighbours without which nothing is interpolated.
     first : the arc over which the slope of the distance is measured.
-    closes : the largest closure error of the interpolated configuration, in radians or over the characteristic length. A
-        mechanism that misses rank loss by more turns to another branch within the root of that, and has its plain rates; where
-        it turns that sharply, round-off spoils these.
+    closes : the largest closure error of the interpolated configuration, in radians or over the
+        characteristic length. A mechanism that misses rank loss by more turns to another branch
+        within the root of that, and has its plain rates; where it turns that sharply, round-off
+        spoils these.
     lost : a singular value of J, over the largest, below which a rank counts as lost nearby.
-    branching : the same below which the tangents of J at a configuration at rest are those of several branches; also the share
-        of a velocity that must lead along a branch to tell it from the others.
+    branching : the same below which the tangents of J at a configuration at rest are those of
+        several branches; also the share of a velocity that must lead along a branch to tell it from
+        the others.
     """
 
     near: float = 0.025
@@ -83,8 +88,8 @@ NEWTON = 8  # iterations at most
 
 
 class Neighbours(NamedTuple):
-    """States x (k, n) on the branch at times t (k,), the weights (k,) that interpolate between them, what they give for the
-    state among them, and by how much its loops do not close."""
+    """States x (k, n) on the branch at times t (k,), the weights (k,) that interpolate between
+    them, what they give for the state among them, and by how much its loops do not close."""
 
     weights: Floats
     t: Floats
@@ -125,8 +130,9 @@ RANK_DISTANCE = Formula("rank_distance", distance_at, (Q,), (DISTANCE,), rare=Tr
 
 
 class Branch:
-    """The branch that the motion of one design follows. Of a motion at rest it keeps the last direction that it had, or
-    takes the one that the loops leave, where these are not all but singular."""
+    """The branch that the motion of one design follows. Of a motion at rest it keeps the last
+    direction that it had, or takes the one that the loops leave, where these are not all but
+    singular."""
 
     def __init__(self, m: Model, designs: Designs = DESCRIBED) -> None:
         self._m, self._designs = m, designs
@@ -142,7 +148,8 @@ class Branch:
         return made
 
     def neighbours(self, t: float, x: Floats) -> Neighbours | None:
-        """Those of a state (n,); None where there are too few of them, or no direction can be told."""
+        """Those of a state (n,); None where there are too few of them, or no direction can be
+        told."""
         m, said = self._m, SETTINGS
         q, v = x[: m.nq], x[m.nq : m.nq + m.nv]
         found = self._direction(t, q, v)
@@ -173,7 +180,8 @@ class Branch:
         return Neighbours(weights, times, states, centre, float(np.abs(phi).max()))
 
     def _orthogonal(self, t: float, q: Floats, tangents: Floats) -> Floats:
-        """The rows T^T M by comparable velocities, of size one: zero along what moves to the nearest point of the branch."""
+        """The rows T^T M by comparable velocities, of size one: zero along what moves to the
+        nearest point of the branch."""
         if not len(tangents):
             return tangents
         own = np.broadcast_to(q, (len(tangents), len(q)))
@@ -181,7 +189,8 @@ class Branch:
         return np.asarray(rows / np.linalg.norm(rows, axis=-1, keepdims=True))
 
     def _on_branch(self, t: Floats, starts: Floats, across: Floats) -> Floats:
-        """The points of the branch at times whose differences from some starts are zero along rows."""
+        """The points of the branch at times whose differences from some starts are zero along
+        rows."""
         m, q = self._m, starts
         for _ in range(NEWTON):
             phi, J = at_time(m, CLOSURE, t, q, designs=self._designs)
@@ -201,8 +210,9 @@ class Branch:
         return self._direction(t, x[: m.nq], x[m.nq : m.nq + m.nv]) is not None
 
     def _direction(self, t: float, q: Floats, v: Floats) -> tuple[Floats, Floats, float] | None:
-        """The tangent of the branch along which the neighbours stand, its largest comparable velocity one; all of its tangents,
-        (freedoms, nv); and how the time goes on along it, which moves the constraints of a driven mechanism."""
+        """The tangent of the branch along which the neighbours stand, its largest comparable
+        velocity one; all of its tangents, (freedoms, nv); and how the time goes on along it, which
+        moves the constraints of a driven mechanism."""
         m = self._m
         speed = float(np.abs(v * self._scales).max(initial=0.0))
         z, freedoms = v / (speed or 1.0), m.nv - self._rank
@@ -220,11 +230,12 @@ class Branch:
         return None if self._last is None else (*self._last, 0.0)
 
     def _across(self, t: float, q: Floats, z: Floats) -> tuple[Floats, Floats] | None:
-        """Of several degrees of freedom the tangent that leads out of rank loss: it has no part that leaves the lost rows as
-        they are, such as the spinning of a joint that has nothing to do with them. And all tangents. None if z is such a motion.
+        """Of several degrees of freedom the tangent that leads out of rank loss: it has no part
+        that leaves the lost rows as they are, such as the spinning of a joint that has nothing to
+        do with them. And all tangents. None if z is such a motion.
 
-        The rows u lost here stay lost along K, what the other rows allow, up to first order: the branch of z has the tangents T
-        with u^T J'(z) T = 0, and W is what lies across it.
+        The rows u lost here stay lost along K, what the other rows allow, up to first order: the
+        branch of z has the tangents T with u^T J'(z) T = 0, and W is what lies across it.
         """
         U, size, V = self._jacobian(t, q)
         r = min(int(np.sum(size > SETTINGS.lost * size[0])), self._rank - 1)
@@ -240,8 +251,9 @@ class Branch:
         return self._comparable(way) if way.any() else z, T.T / self._scales
 
     def _at_rest(self, t: float, q: Floats) -> tuple[Floats, Floats] | None:
-        """Of the tangents at a configuration the one along which the nearly lost rows change most, and all of them; None where
-        a rank is lost, so that there are tangents of several branches."""
+        """Of the tangents at a configuration the one along which the nearly lost rows change most,
+        and all of them; None where a rank is lost, so that there are tangents of several
+        branches."""
         U, size, V = self._jacobian(t, q)
         if size[self._rank - 1] < SETTINGS.branching * size[0]:
             return None
@@ -275,7 +287,8 @@ def _weights(s: Floats) -> Floats:
 
 
 def project_along_branch(m: Model, x: Floats, t: Floats | float, designs: Designs) -> Floats:
-    """States (..., n) on the constraint manifold of their times and designs; near rank loss as their neighbours say."""
+    """States (..., n) on the constraint manifold of their times and designs; near rank loss as
+    their neighbours say."""
 
     def centre(at: tuple[int, ...], when: float) -> Floats | None:
         found = Branch(m, designs.over(*x.shape[:-1])[at]).neighbours(when, x[at])
@@ -291,7 +304,8 @@ def project_near_rank_loss(
     designs: Designs,
     centre: Callable[[tuple[int, ...], float], Floats | None],
 ) -> Floats:
-    """The same where `centre` tells a state near rank loss by its place and time; None for the plain projection."""
+    """The same where `centre` tells a state near rank loss by its place and time; None for the
+    plain projection."""
     made, distance = project_with_distance(m, x, t, designs)
     for at in map(tuple, np.argwhere(distance < SETTINGS.near)):
         found = centre(at, float(np.broadcast_to(t, distance.shape)[at]))

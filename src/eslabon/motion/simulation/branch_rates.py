@@ -1,4 +1,5 @@
-"""dx/dt of one trajectory of a mechanism with loops: f(P(x)), or near rank loss what regular neighbours on the branch say."""
+"""dx/dt of one trajectory of a mechanism with loops: f(P(x)), or near rank loss what regular
+neighbours on the branch say."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ MISSED = 1e-3  # of the characteristic length: a singular configuration that is 
 
 
 class Miss(NamedTuple):
-    """A singular configuration that the motion misses: when, within which time, and a configuration there that does not close by
-    a misfit."""
+    """A singular configuration that the motion misses: when, within which time, and a configuration
+    there that does not close by a misfit."""
 
     t: float
     within: float
@@ -40,8 +41,9 @@ class Miss(NamedTuple):
 class BranchRates:
     """Rates of one trajectory, called as rates(t, x, tau).
 
-    Whether the branch closes is decided once a passage: a mechanism that misses rank loss by about the tolerance would else be
-    taken now for the one, now for the other, and no step would be short enough.
+    Whether the branch closes is decided once a passage: a mechanism that misses rank loss by about
+    the tolerance would else be taken now for the one, now for the other, and no step would be short
+    enough.
     """
 
     def __init__(self, system: System, law: Law | None = None, stages: bool = False) -> None:
@@ -80,7 +82,8 @@ class BranchRates:
 
     @property
     def refuses(self) -> bool:
-        """Whether the last rates were near rank loss and not those of a branch: there a projection is hardly a small step."""
+        """Whether the last rates were near rank loss and not those of a branch: there a projection
+        is hardly a small step."""
         return bool(self._near) and not self._accepted
 
     @property
@@ -115,7 +118,8 @@ class BranchRates:
         self.step_done()
 
     def project(self, x: Floats, t: Floats | float) -> Floats:
-        """States (..., n) on the constraint manifold at times: along the branch where a passage was taken for one."""
+        """States (..., n) on the constraint manifold at times: along the branch where a passage was
+        taken for one."""
 
         def centre(at: tuple[int, ...], when: float) -> Floats | None:
             accepted = self._accepted_at(when)
@@ -132,7 +136,8 @@ class BranchRates:
         return next((yes for begin, end, yes in [*now, *self._decided] if begin <= t <= end), None)
 
     def beside(self, t: float, x: Floats, tau: Floats, plain: Floats, distance: float) -> Floats:
-        """The rates near rank loss, at a `rank_distance`; the plain ones where neighbours say nothing."""
+        """The rates near rank loss, at a `rank_distance`; the plain ones where neighbours say
+        nothing."""
         found = self._found(t, x)
         if found is None:
             return plain
@@ -146,7 +151,8 @@ class BranchRates:
         return np.concatenate([coordinate_velocities(m, q, v), a, own])
 
     def jacobian(self, function: Callable[..., Any], t: float, x: Floats, tau: Floats) -> Floats:
-        """The derivative of dx/dt by x where rates were asked last, of which `function` is the plain one."""
+        """The derivative of dx/dt by x where rates were asked last, of which `function` is the
+        plain one."""
         n, wanted = self.system.m.nq + self.system.m.nv, self._near and self._accepted is not False
         found = self._branch.neighbours(t, x) if wanted else None
         if found is None or not found.closed:
@@ -203,5 +209,6 @@ class BranchRates:
 
 
 def _closes(found: Neighbours, accepted: bool | None) -> bool:
-    """Whether the branch goes on through the centre; more is let pass where it did before in the same passage."""
+    """Whether the branch goes on through the centre; more is let pass where it did before in the
+    same passage."""
     return found.misfit < (STICKS if accepted else 1.0) * SETTINGS.closes

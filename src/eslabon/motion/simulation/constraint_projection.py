@@ -1,8 +1,9 @@
 """The constraint manifold of mechanisms with loops: projection onto it.
 
-The nearest closed state is meant in the metric of the mass matrix, in which a projection does the least to the energy:
-a step of Newton's method moves the coordinates along M^-1 J^T, and the velocities lose their part across the constraints
-the same way (Hairer, Lubich and Wanner, Geometric Numerical Integration, IV.4).
+The nearest closed state is meant in the metric of the mass matrix, in which a projection does the
+least to the energy: a step of Newton's method moves the coordinates along M^-1 J^T, and the
+velocities lose their part across the constraints the same way (Hairer, Lubich and Wanner, Geometric
+Numerical Integration, IV.4).
 """
 
 from __future__ import annotations
@@ -49,11 +50,12 @@ def regularization(m: Model) -> tuple[float, ...]:
 
 
 def rank_distance(m: Model, inverse_pivots: list[Expression]) -> Expression:
-    """How far the constraints are from losing a rank: the root of the least pivot of J M^-1 J^T, each
-    over the size that its row has at an ordinary configuration. About one is ordinary, zero is rank loss.
+    """How far the constraints are from losing a rank: the root of the least pivot of J M^-1 J^T,
+    each over the size that its row has at an ordinary configuration. About one is ordinary, zero is
+    rank loss.
 
-    The sizes are the mechanism's and not those of this configuration, where a whole row may vanish. Of
-    rows whose redundancy changes with the configuration pivots say nothing: then it is 1.
+    The sizes are the mechanism's and not those of this configuration, where a whole row may vanish.
+    Of rows whose redundancy changes with the configuration pivots say nothing: then it is 1.
     """
     if not inverse_pivots or not redundancy_is_constant(m.nominal):
         return casadi.SX(1)
@@ -66,17 +68,19 @@ def rank_distance(m: Model, inverse_pivots: list[Expression]) -> Expression:
 
 
 def projected(m: Model, x: Expression, corrections: int = CORRECTIONS) -> Expression:
-    """The state on the constraint manifold next to a symbolic one that is near it; quaternions of unit length."""
+    """The state on the constraint manifold next to a symbolic one that is near it; quaternions of
+    unit length."""
     return projection(m, x, corrections)[0]
 
 
 def projection(m: Model, x: Expression, corrections: int = CORRECTIONS) -> list[Expression]:
-    """The state on the constraint manifold next to a symbolic one that is near it, with quaternions of unit length, and the
-    `rank_distance` of the given one.
+    """The state on the constraint manifold next to a symbolic one that is near it, with quaternions
+    of unit length, and the `rank_distance` of the given one.
 
-    Positions keep Phi(q, t) = 0 and velocities J v + Phi_t = 0 at the model's time. What stands behind them stays. The factors
-    of the given state serve all corrections: a correction e of the coordinates changes them by about e, so that what is left
-    of an error of the velocities is e times as large after each of theirs.
+    Positions keep Phi(q, t) = 0 and velocities J v + Phi_t = 0 at the model's time. What stands
+    behind them stays. The factors of the given state serve all corrections: a correction e of the
+    coordinates changes them by about e, so that what is left of an error of the velocities is e
+    times as large after each of theirs.
     """
     q, v, others = normalize(m, x[: m.nq]), x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]
     if not m.closed:
@@ -96,7 +100,8 @@ def projection(m: Model, x: Expression, corrections: int = CORRECTIONS) -> list[
 
 @per_model
 def _closure(m: Model) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Functions of q and t that native code contains once: Phi, J and Phi_t of the retained rows, and Phi alone."""
+    """Functions of q and t that native code contains once: Phi, J and Phi_t of the retained rows,
+    and Phi alone."""
     rows = retained_rows(m.nominal)
 
     def closed(q: Expression, t: Expression) -> list[Expression]:
@@ -110,8 +115,8 @@ def _closure(m: Model) -> tuple[Callable[..., Any], Callable[..., Any]]:
 def _least_change(
     m: Model, q: Expression, J: Expression
 ) -> tuple[Callable[[Expression], Expression], Expression]:
-    """The least step of the velocities, in the metric of M, that makes a given change of the constraints; and the
-    `rank_distance`."""
+    """The least step of the velocities, in the metric of M, that makes a given change of the
+    constraints; and the `rank_distance`."""
     tree = factors(mass_matrix(MotionState.at_rest(m, q)) + stiffening(m.nominal) * (J.T @ J))
     across = tree.inward(J.T)
     square = symmetric(across.T @ tree.over_pivots(across))
@@ -142,7 +147,8 @@ def at_time(
     designs: Designs = DESCRIBED,
     **options: Any,
 ) -> Any:
-    """What a formula says of the constraints at times and in designs, which broadcast like everything else."""
+    """What a formula says of the constraints at times and in designs, which broadcast like
+    everything else."""
     if not m.rheonomic:
         return evaluate(m, formula, designs.names)(*arrays, *designs.inputs, **options)
     timed = evaluate(m, formula, (TIME, *designs.names))
@@ -150,7 +156,8 @@ def at_time(
 
 
 def project(m: Model, x: Floats, t: Any = 0.0, designs: Designs = DESCRIBED) -> Floats:
-    """States (..., n) on the constraint manifold of their times and designs; those that are not finite stay so."""
+    """States (..., n) on the constraint manifold of their times and designs; those that are not
+    finite stay so."""
     return project_with_distance(m, x, t, designs)[0]
 
 

@@ -1,7 +1,7 @@
 """What a digital controller remembers between samples, for numbers and symbols alike.
 
-A sample asks the law; its answer, within the limits of rate and effort, waits for the delay of computation and then acts until
-the next one does.
+A sample asks the law; its answer, within the limits of rate and effort, waits for the delay of
+computation and then acts until the next one does.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Speech = Callable[[Any], tuple[Any, Any]]  # from a law's states to forces and t
 
 
 class Sampling(NamedTuple):
-    """What native code knows of a sampled law: whether its forces act later than they are computed, how much they may change
-    from one sample to the next, and the increments of the encoders; () where there is no such thing. `noise` is how many
-    numbers are noisy."""
+    """What native code knows of a sampled law: whether its forces act later than they are computed,
+    how much they may change from one sample to the next, and the increments of the encoders; ()
+    where there is no such thing. `noise` is how many numbers are noisy."""
 
     delayed: bool = False
     slew: tuple[float, ...] = ()
@@ -31,7 +31,8 @@ class Sampling(NamedTuple):
     noise: Sizes = Sizes()
 
     def measured(self, m: Model, q: Any, v: Any, noise: Any) -> tuple[Any, Any]:
-        """Coordinates and velocities as the law sees them, with their noise; the coordinates as encoders count them."""
+        """Coordinates and velocities as the law sees them, with their noise; the coordinates as
+        encoders count them."""
         along_q, along_v, _ = split(self.noise, noise)
         q = integrate(m, q, along_q) if self.noise.coordinates else q
         return self._counted(q), v + along_v if self.noise.velocities else v
@@ -50,7 +51,8 @@ class Sampling(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The forces that act, those that wait for the delay, those that the law asked for, and its states."""
+    """The forces that act, those that wait for the delay, those that the law asked for, and its
+    states."""
 
     acting: Any
     pending: Any
@@ -76,8 +78,9 @@ class Memory(NamedTuple):
         limit: tuple[float, ...],
         disturbance: Any = 0,
     ) -> Memory:
-        """After an instant at which the law is sampled, what waited acts, or both. For numbers these are True or False, and
-        only a sample asks the law. Whatever begins to act is disturbed."""
+        """After an instant at which the law is sampled, what waited acts, or both. For numbers
+        these are True or False, and only a sample asks the law. Whatever begins to act is
+        disturbed."""
         memory = self
         if sampling.delayed:
             memory = _either(release, memory._replace(acting=memory.pending + disturbance), memory)
@@ -97,7 +100,8 @@ class Memory(NamedTuple):
 
 
 def within(x: Any, bound: tuple[float, ...]) -> Any:
-    """Each number not larger than its bound, whatever its sign; what is no number stays none. () is no bound at all."""
+    """Each number not larger than its bound, whatever its sign; what is no number stays none. () is
+    no bound at all."""
     if not bound:
         return x
     most = np.array(bound)

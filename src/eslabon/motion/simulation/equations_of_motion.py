@@ -1,9 +1,10 @@
 """How the state of a mechanism changes: the one place that says what is integrated.
 
-The state is x = (q, v), with the states of a control law behind it if it has some; the symplectic method's is y = (q, p) with
-the momenta p = M v. Everything here is a formula of CasADi symbols for the one evaluator. `law` is a control law that was
-traced (`control.Law`); its forces add to `tau`, and the sum stays within `limit`. `stops` are those of `stops.Stop`. Where
-constraints depend on the time, the mechanism is that of the time.
+The state is x = (q, v), with the states of a control law behind it if it has some; the symplectic
+method's is y = (q, p) with the momenta p = M v. Everything here is a formula of CasADi symbols for
+the one evaluator. `law` is a control law that was traced (`control.Law`); its forces add to `tau`,
+and the sum stays within `limit`. `stops` are those of `stops.Stop`. Where constraints depend on the
+time, the mechanism is that of the time.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ def accelerations(
 ) -> Expression:
     """Forward dynamics, regularized where the constraints are dependent.
 
-    Elimination needs other independent coordinates on the way (`System.rates`); what it gives are the same accelerations.
+    Elimination needs other independent coordinates on the way (`System.rates`); what it gives are
+    the same accelerations.
     """
     push = stop_forces(m, q, v, stops)
     return pushed_accelerations(m, t, q, v, tau, push, external, formulation, constraints)[0]
@@ -85,7 +87,8 @@ def pushed_accelerations(
     constraints: str | None = None,
     friction: str = "smooth",
 ) -> list[Expression]:
-    """Forward dynamics under forces along all velocities besides, and the `rank_distance` of the constraints.
+    """Forward dynamics under forces along all velocities besides, and the `rank_distance` of the
+    constraints.
 
     Where friction is sharp, that of the joints is among these forces, and left out here.
     """
@@ -103,7 +106,8 @@ def rates(
     m: Model, t: Expression, x: Expression, tau: Expression, law: Any = None, limit: tuple[float, ...] = (),
     external: External = None, stops: Stops = (), **options: Any,
 ) -> list[Expression]:  # fmt: skip
-    """dx/dt = (N v, accelerations, rates of the law's states), and the `rank_distance` of the constraints."""
+    """dx/dt = (N v, accelerations, rates of the law's states), and the `rank_distance` of the
+    constraints."""
     q, v, own = x[: m.nq], x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]
     given, own = (0, own) if law is None else law(t, q, v, own)
     forces, push = within(tau + given, limit), stop_forces(m, q, v, stops)
@@ -114,11 +118,13 @@ def rates(
 def manifold_rates(
     m: Model, t: Expression, x: Expression, tau: Expression, **options: Any
 ) -> list[Expression]:
-    """dx/dt at the state that x is projected to, f(P(x)); and the `rank_distance` there or at x, the lesser one.
+    """dx/dt at the state that x is projected to, f(P(x)); and the `rank_distance` there or at x,
+    the lesser one.
 
-    On the constraint manifold this is dx/dt itself. Beside it, where f grows without end what is there of constraint
-    violation, f(P(x)) neither feeds nor fights it: an integrator sees the smooth equations of the manifold, and its error
-    estimate speaks of them alone. One correction is enough for that, since what it leaves is of second order.
+    On the constraint manifold this is dx/dt itself. Beside it, where f grows without end what is
+    there of constraint violation, f(P(x)) neither feeds nor fights it: an integrator sees the
+    smooth equations of the manifold, and its error estimate speaks of them alone. One correction is
+    enough for that, since what it leaves is of second order.
     """
     f = subroutine("rates", lambda t, x, tau: rates(m, t, x, tau, **options), 1, x.numel(), m.nu)
     if not m.closed:
@@ -153,7 +159,8 @@ def switched_rates(
 def pushed_rates(
     m: Model, t: Expression, x: Expression, tau: Expression, push: Expression, **options: Any
 ) -> list[Expression]:
-    """d(q, v)/dt as in `manifold_rates`, under given forces of actuators and along all velocities."""
+    """d(q, v)/dt as in `manifold_rates`, under given forces of actuators and along all
+    velocities."""
 
     def moving(t: Expression, x: Expression, tau: Expression, push: Expression) -> list[Expression]:
         q, v = x[: m.nq], x[m.nq :]
@@ -191,7 +198,8 @@ def surfaces(
     acting: Acting,
     size: int = 0,
 ) -> list[Expression]:
-    """The functions whose signs are the modes, and their rates along those of the state, on the constraint manifold."""
+    """The functions whose signs are the modes, and their rates along those of the state, on the
+    constraint manifold."""
     if m.closed:
         x = constraint_projection.projection(m.with_time(t), x, corrections=1)[0]
     return acting.surfaces(m, t, x, tau, modes, rates)
@@ -208,10 +216,11 @@ def rates_jacobian(
     m: Model, t: Expression, x: Expression, tau: Expression, law: Any = None, limit: tuple[float, ...] = (), external: External = None,
     stops: Stops = (),
 ) -> Expression:  # fmt: skip
-    """The derivative of dx/dt by x, for implicit methods, whose iterations do not need that of the projection.
+    """The derivative of dx/dt by x, for implicit methods, whose iterations do not need that of the
+    projection.
 
-    The accelerations' own are those of `formulas.derivatives`, along the velocities; with dq/dt = N v a change of q is
-    one of N^+ dq, since a quaternion's length changes nothing.
+    The accelerations' own are those of `formulas.derivatives`, along the velocities; with dq/dt = N
+    v a change of q is one of N^+ dq, since a quaternion's length changes nothing.
     """
     q, v, own = x[: m.nq], x[m.nq : m.nq + m.nv], x[m.nq + m.nv :, :]
     given, own_rates = (0, own) if law is None else inlined(law(t, q, v, own))
@@ -272,7 +281,8 @@ def momentum_rates(
 ) -> Expression:
     """dp/dt = forces + (dM/dt) v - (joint forces that hold the accelerations at zero).
 
-    Where velocities are rates of coordinates this is -dH/dq plus the applied forces: Hamilton's equation.
+    Where velocities are rates of coordinates this is -dH/dq plus the applied forces: Hamilton's
+    equation.
     """
     s = MotionState(m, q, v, external=external or {})
     force = s.actuation(tau) + stop_forces(m, q, v, stops)

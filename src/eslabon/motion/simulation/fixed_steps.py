@@ -1,7 +1,9 @@
-"""Runs with a fixed step: the loop over steps in machine code, or in Python where a Python function drives.
+"""Runs with a fixed step: the loop over steps in machine code, or in Python where a Python function
+drives.
 
-Either fills rows of states little by little, so that a run can be stopped between, and nothing is lost. A row is x = (q, v) and,
-behind it, the states of a law, or what a law that is sampled or written in Python remembers (`sampling.Memory`).
+Either fills rows of states little by little, so that a run can be stopped between, and nothing is
+lost. A row is x = (q, v) and, behind it, the states of a law, or what a law that is sampled or
+written in Python remembers (`sampling.Memory`).
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ Advance = Callable[[float, bool, Floats, Floats, Floats, Floats, Floats], None]
 
 @dataclass
 class Run:
-    """Trajectories from rows x0, (..., width), with rows at the times `t`, `every` steps apart; the first `done` are there."""
+    """Trajectories from rows x0, (..., width), with rows at the times `t`, `every` steps apart; the
+    first `done` are there."""
 
     system: System
     method: step_formulas.Method
@@ -105,7 +108,8 @@ class Run:
         return made._replace(state=rows[..., self.n :])
 
     def _times(self, first: int, count: int) -> tuple[Floats, Floats]:
-        """When some steps begin, and how long they are; steps are counted from the start of the run."""
+        """When some steps begin, and how long they are; steps are counted from the start of the
+        run."""
         row, part = np.divmod(np.arange(first, first + count), self.every)
         length = (self.t[row + 1] - self.t[row]) / self.every
         return self.t[row] + part * length, length
@@ -152,8 +156,9 @@ class Run:
             yield position
 
     def _portion(self, first: int, pace: int, x: Floats) -> tuple[int, int]:
-        """About as many steps as the pace says, and how many to a row of what is made: a part of a row to report where loops
-        may pass singularities; else whole rows, or a part of one as one row."""
+        """About as many steps as the pace says, and how many to a row of what is made: a part of a
+        row to report where loops may pass singularities; else whole rows, or a part of one as one
+        row."""
         inside, every = first % self.every, self.every
         if self.passages.wanted:
             stride = self.passages.stride(x, np.diff(self.t).max() / every)
@@ -166,8 +171,8 @@ class Run:
         return min(max(every, pace - pace % every), self.steps - first), every
 
     def _states(self, run: Callable[..., Any]) -> list[Floats]:
-        """The states of the method's formula: x, or coordinates with momenta and the largest miss so far. What a sampled law says
-        at the start is what a step without length says."""
+        """The states of the method's formula: x, or coordinates with momenta and the largest miss
+        so far. What a sampled law says at the start is what a step without length says."""
         states = [self.x0]
         if self.method is step_formulas.RK4:
             states += [np.ones(self.x0.shape[:-1])] * self.system.m.closed
@@ -207,9 +212,11 @@ class Run:
     def _in_python(
         self, advance: Advance, last: Callable[[float, Floats], Floats]
     ) -> Iterator[int]:
-        """Fill the rows by rk4 under a Python function, which is called with the states of all trajectories at once.
+        """Fill the rows by rk4 under a Python function, which is called with the states of all
+        trajectories at once.
 
-        What acted from a state on stands in the row after it; what acts at the last time comes from `last`.
+        What acted from a state on stands in the row after it; what acts at the last time comes from
+        `last`.
         """
         shape, nq, n = self.x0.shape, self.system.m.nq, self.n
         block = int(np.clip(NUMBERS // math.prod(shape), 1, BLOCK))
@@ -348,7 +355,8 @@ class Run:
 
 
 def _varying(control: Control, stages: tuple[float, ...], t: Floats, h: Floats) -> Floats:
-    """A row for each step: its time, its length, and forces known in time at the method's stages, or what is due at its end."""
+    """A row for each step: its time, its length, and forces known in time at the method's stages,
+    or what is due at its end."""
     if isinstance(control, Sampler):
         return _beside(t, h, control.rows(t + h, h))
     return _beside(
@@ -357,5 +365,6 @@ def _varying(control: Control, stages: tuple[float, ...], t: Floats, h: Floats) 
 
 
 def _beside(t: Floats, h: Floats, *columns: Floats) -> Floats:
-    """Times and lengths of steps, and beside them what else there is for each, (..., steps, width)."""
+    """Times and lengths of steps, and beside them what else there is for each, (..., steps,
+    width)."""
     return concatenate(np.stack([t, h], axis=-1), *columns)

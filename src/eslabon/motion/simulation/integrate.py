@@ -1,8 +1,9 @@
-"""Steps of SciPy's adaptive methods, by their public interface: a solver is made, steps, and tells where it is.
+"""Steps of SciPy's adaptive methods, by their public interface: a solver is made, steps, and tells
+where it is.
 
-What is integrated is a `Problem`, of a mechanism, a bond graph or anything else: rates, and if there are such things their
-Jacobian, modes that choose between smooth rates, and a constraint manifold. A new solver begins where a mode changes, and where
-one has drifted off the manifold.
+What is integrated is a `Problem`, of a mechanism, a bond graph or anything else: rates, and if
+there are such things their Jacobian, modes that choose between smooth rates, and a constraint
+manifold. A new solver begins where a mode changes, and where one has drifted off the manifold.
 """
 
 from __future__ import annotations
@@ -105,7 +106,8 @@ class Stepper:
         return counted
 
     def integrate(self, problem: Problem, x: Floats, begin: float, end: float) -> Iterator[Step]:
-        """From a state at a time to another time, step by step. A `StuckError` or a `SwitchingError` says why not."""
+        """From a state at a time to another time, step by step. A `StuckError` or a
+        `SwitchingError` says why not."""
         modes, t = problem.modes, begin
         if modes is not None:
             modes.start(begin, x)
@@ -141,7 +143,8 @@ class Stepper:
         return True
 
     def _first_switch(self, modes: Modes, problem: Problem, step: Step) -> int | None:
-        """End the step where a mode changes first, and tell its surface; one that changes nothing is made without notice."""
+        """End the step where a mode changes first, and tell its surface; one that changes nothing
+        is made without notice."""
         begin, end = step.before, step.end
         while (found := modes.first_switch(begin, end, step.state)) is not None:
             t, surface = found

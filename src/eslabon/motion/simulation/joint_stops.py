@@ -1,7 +1,8 @@
 """Joint stops: springs with dampers that push a joint back where it is beyond its limits.
 
-Beyond a limit by p the stop pushes with max(0, k p + c dp/dt): it never pulls. The energy of the mechanism and of its stops,
-with k p^2 / 2 in each, changes by -c (dp/dt)^2 while a stop pushes, and falls with p where it lets go: no impact gains any.
+Beyond a limit by p the stop pushes with max(0, k p + c dp/dt): it never pulls. The energy of the
+mechanism and of its stops, with k p^2 / 2 in each, changes by -c (dp/dt)^2 while a stop pushes, and
+falls with p where it lets go: no impact gains any.
 """
 
 from __future__ import annotations
@@ -39,10 +40,11 @@ class Stops:
 
     Parameters
     ----------
-    stiffness : N m/rad or N/m, one number or one for each velocity; None: that with which the joint swings by 0.3 rad a step (a
-        millisecond where there is no step), stiff but well resolved. Its inertia is that which it shows in the home
-        configuration while the other joints are free, 1 / (M^-1)_ii. Large forces at light joints need more. Many designs of one
-        run have one stiffness: where their inertia differs, it is given.
+    stiffness : N m/rad or N/m, one number or one for each velocity; None: that with which the joint
+        swings by 0.3 rad a step (a millisecond where there is no step), stiff but well resolved.
+        Its inertia is that which it shows in the home configuration while the other joints are
+        free, 1 / (M^-1)_ii. Large forces at light joints need more. Many designs of one run have
+        one stiffness: where their inertia differs, it is given.
     damping : N m s/rad or N s/m likewise; None: half of critical with the same inertia.
 
     >>> import eslabon as es
@@ -58,8 +60,8 @@ class Stops:
 
 
 class Stop(NamedTuple):
-    """Of one coordinate: its place in q and in v, which of its limits there are, stiffness and damping. Where the limits are, the
-    model says."""
+    """Of one coordinate: its place in q and in v, which of its limits there are, stiffness and
+    damping. Where the limits are, the model says."""
 
     coordinate: int
     velocity: int
@@ -142,7 +144,8 @@ def _by_velocity(m: Model, name: str, given: ArrayLike | None, default: Floats) 
 
 
 def _beyond(m: Model, q: Expression, stop: Stop) -> list[tuple[int, Expression]]:
-    """By how much a coordinate is beyond its limits, and which way that is; less than zero where it is not."""
+    """By how much a coordinate is beyond its limits, and which way that is; less than zero where it
+    is not."""
     joint = next(
         j
         for j in m.joints

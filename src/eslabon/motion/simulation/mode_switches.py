@@ -1,11 +1,12 @@
-"""Non-smooth rates under adaptive methods: modes that are frozen within a step and change where a surface is reached.
+"""Non-smooth rates under adaptive methods: modes that are frozen within a step and change where a
+surface is reached.
 
     x' = f(t, x, sigma),        sigma_i = sign g_i(t, x, sigma)              (`compiler.switching`)
 
-Between switches f is smooth. Where a g_i changes its sign, or a held surface lets go, the modes of all surfaces through
-that state are found anew: a surface is crossed if g_i goes on in the direction of its mode, and held where both sides push
-back. Held surfaces slide: their modes, between -1 and 1, solve the linear system dg_i/dt = 0 for all of them at once
-(Filippov's convex combination).
+Between switches f is smooth. Where a g_i changes its sign, or a held surface lets go, the modes of
+all surfaces through that state are found anew: a surface is crossed if g_i goes on in the direction
+of its mode, and held where both sides push back. Held surfaces slide: their modes, between -1 and
+1, solve the linear system dg_i/dt = 0 for all of them at once (Filippov's convex combination).
 """
 
 from __future__ import annotations
@@ -90,8 +91,9 @@ class Change(NamedTuple):
 def sign_changes(looks: Sequence[Look], value: Callable[[float], Floats]) -> list[Change]:
     """Which of the values change their sign in a step, and the times between which each does so.
 
-    Values are looked at `PARTS` + 1 times a step, and once more where the polynomial through these has an extremum beyond
-    zero: what changes its sign twice between two looks is seen if it is as smooth as that polynomial.
+    Values are looked at `PARTS` + 1 times a step, and once more where the polynomial through these
+    has an extremum beyond zero: what changes its sign twice between two looks is seen if it is as
+    smooth as that polynomial.
     """
     looks = list(looks)
     if len(looks) == PARTS + 1:
@@ -127,8 +129,9 @@ def _with_extrema(looks: list[Look], value: Callable[[float], Floats]) -> list[L
 
 
 def zero_between(function: Callable[[float], float], before: float, after: float) -> float:
-    """The time at which a function is zero that has different signs at both ends; or that leaves zero at the first one, where
-    it has the sign of the last one by round-off. The first one if it does not."""
+    """The time at which a function is zero that has different signs at both ends; or that leaves
+    zero at the first one, where it has the sign of the last one by round-off. The first one if it
+    does not."""
     from scipy.optimize import brentq
 
     first, last = function(before), function(after)
@@ -161,7 +164,8 @@ class Modes:
     # -- rates --------------------------------------------------------------------------------------------------
 
     def rates(self, t: float, x: Floats) -> Floats:
-        """dx/dt with the present modes; where a frozen choice has no number beyond its surface, with those of the state."""
+        """dx/dt with the present modes; where a frozen choice has no number beyond its surface,
+        with those of the state."""
         if self.held:
             return self._sliding(t, x, self.modes, self.held)[1]
         made = self.system.rates(t, x, self.modes)
@@ -196,7 +200,8 @@ class Modes:
         return rates, self.system.surfaces(t, x, modes, rates)[1]
 
     def _slopes(self, t: float, x: Floats, modes: Floats, which: Sequence[int]) -> Floats:
-        """How the rates of surfaces depend on the modes of some: exact, since they are affine in each."""
+        """How the rates of surfaces depend on the modes of some: exact, since they are affine in
+        each."""
         return _differences(self._along(t, x, _beside(modes, which))[1])
 
     # -- looking ------------------------------------------------------------------------------------------------
@@ -204,7 +209,8 @@ class Modes:
     def first_switch(
         self, begin: float, end: float, state: Callable[[Any], Floats]
     ) -> tuple[float, int] | None:
-        """When the first mode changes along a step, and which; None if none does. `state` gives the state, or several."""
+        """When the first mode changes along a step, and which; None if none does. `state` gives the
+        state, or several."""
 
         def value(t: float) -> Floats:
             return self._margins(t, state(t))
@@ -237,8 +243,8 @@ class Modes:
     def keeps_clear(
         self, begin: float, x: Floats, rates: Floats, end: float, x_end: Floats, rates_end: Floats
     ) -> bool:
-        """Whether all surfaces are far from a step, as cubic polynomials through its ends tell: farther than a part of what
-        they change by."""
+        """Whether all surfaces are far from a step, as cubic polynomials through its ends tell:
+        farther than a part of what they change by."""
         if self.held or self._fresh:
             return False
         h = end - begin
@@ -247,7 +253,8 @@ class Modes:
         return _is_clear(margins, FAR)
 
     def _margins(self, t: Any, x: Floats) -> Floats:
-        """Positive as long as the modes hold: sigma g of surfaces, and of held ones what their modes have left."""
+        """Positive as long as the modes hold: sigma g of surfaces, and of held ones what their
+        modes have left."""
         modes = self.at(t, x)
         g = self.system.surfaces(t, x, modes, np.zeros(x.shape[-1]))[0]
         sigma = modes[: self._count]
@@ -260,7 +267,8 @@ class Modes:
         return margins
 
     def _neutral(self, sigma: Floats) -> set[int]:
-        """Surfaces on which the state rests without being held: nothing there moves it to either side."""
+        """Surfaces on which the state rests without being held: nothing there moves it to either
+        side."""
         return set(np.flatnonzero(sigma == 0).tolist()) - set(self.held)
 
     def step_done(self) -> None:
@@ -270,7 +278,8 @@ class Modes:
     # -- switching ----------------------------------------------------------------------------------------------
 
     def start(self, t: float, x: Floats) -> None:
-        """Choose the modes where an interval begins, and hold what was held before if both sides still push back."""
+        """Choose the modes where an interval begins, and hold what was held before if both sides
+        still push back."""
         own, self._zero = self.system.choices(t, x), np.zeros(len(x))
         g = self.system.surfaces(t, x, own, np.zeros_like(x))[0]
         on_surface = sorted({*np.flatnonzero(g == 0).tolist(), *self.held})
@@ -278,7 +287,8 @@ class Modes:
         self._choose(t, x, on_surface, hold=on_surface)
 
     def is_idle(self, t: float, x: Floats, end: float, x_end: Floats, k: int) -> bool:
-        """Whether a surface may be crossed without notice: another choice leaves out what it chooses between."""
+        """Whether a surface may be crossed without notice: another choice leaves out what it
+        chooses between."""
         if k in self.held:
             return False
         other = self.system.settled(self._flipped(k))
@@ -301,7 +311,8 @@ class Modes:
         )
 
     def switch(self, t: float, x: Floats, k: int, size: Floats) -> None:
-        """Change the modes at a state on surface k; `size` is the largest |g| of each surface in the step."""
+        """Change the modes at a state on surface k; `size` is the largest |g| of each surface in
+        the step."""
         g = self.system.surfaces(t, x, self.at(t, x), np.zeros_like(x))[0]
         near = np.flatnonzero(np.abs(g) <= ON_SURFACE * size).tolist()
         on_surface, held = sorted({k, *near, *self.held}), list(self.held)
@@ -343,7 +354,8 @@ class Modes:
     def _complementary(
         self, t: float, x: Floats, modes: Floats, on_surface: list[int], hold: list[int]
     ) -> tuple[Floats, list[int]]:
-        """Free surfaces left in the direction of their modes, held ones with modes within [-1, 1]: by least-index pivots."""
+        """Free surfaces left in the direction of their modes, held ones with modes within [-1, 1]:
+        by least-index pivots."""
         modes, held = modes.copy(), sorted(hold)
         if not on_surface:
             return modes, held
@@ -379,7 +391,8 @@ class Modes:
     def _without_influence(
         self, t: float, x: Floats, modes: Floats, held: list[int]
     ) -> tuple[int, float] | None:
-        """A surface that its own mode does not hold, and the side it goes to: zero if nothing moves it."""
+        """A surface that its own mode does not hold, and the side it goes to: zero if nothing moves
+        it."""
         for k in held:
             slope = self._slopes(t, x, modes, [k])[:, 0]
             along = self._along(t, x, modes)[1]
@@ -433,8 +446,8 @@ def _solution(S: Floats, b: Floats) -> Floats:
 
 
 def _is_clear(values: Floats, share: float = 0.0) -> bool:
-    """Whether values at `PARTS` + 1 times stay above zero, by a share of what they change by, and so does the polynomial
-    through them."""
+    """Whether values at `PARTS` + 1 times stay above zero, by a share of what they change by, and
+    so does the polynomial through them."""
     least = values.min(axis=0)
     if not (least > 0).all():
         return False

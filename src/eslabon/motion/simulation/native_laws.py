@@ -1,4 +1,5 @@
-"""Control laws that become a part of the graph: traced once a run with symbols, and native from then on."""
+"""Control laws that become a part of the graph: traced once a run with symbols, and native from
+then on."""
 
 from __future__ import annotations
 
@@ -51,8 +52,9 @@ class Traced:
     def graph(self, m: Model) -> Law:
         """The law as it is now, for a mechanism.
 
-        One of this package is known by what its formula closes over, and is called with symbols when a graph that contains
-        it is made. One of a user's own is called at once, and known by what it gives then.
+        One of this package is known by what its formula closes over, and is called with symbols
+        when a graph that contains it is made. One of a user's own is called at once, and known by
+        what it gives then.
         """
         return self._graph(m, NO_NUMBERS)
 
@@ -66,8 +68,8 @@ class Traced:
 
 @dataclass(frozen=True, eq=False)
 class LawGraph:
-    """A law in symbols: made, and looked at, when it is first needed. `states` is how many it has, or None. A law with numbers
-    takes these first."""
+    """A law in symbols: made, and looked at, when it is first needed. `states` is how many it has,
+    or None. A law with numbers takes these first."""
 
     law: Callable[..., Any]
     m: Model
@@ -136,8 +138,9 @@ def _size(x: Any) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Law:
-    """A traced law: from t, q, v and its states, if it has some, to forces and the rates of the states (or, if it is sampled,
-    their next values). Its digest stands for its formula wherever graphs are kept; its numbers go into these as data."""
+    """A traced law: from t, q, v and its states, if it has some, to forces and the rates of the
+    states (or, if it is sampled, their next values). Its digest stands for its formula wherever
+    graphs are kept; its numbers go into these as data."""
 
     digest: str
     graph: LawGraph = field(compare=False)
@@ -175,7 +178,8 @@ class Law:
 
 
 def symbolic_state(m: Model, size: int, t: Any, q: Any, v: Any, x: Any) -> list[Any]:
-    """What a law is called with, each a column of CasADi's: t, q and v, and the law's states if it has some."""
+    """What a law is called with, each a column of CasADi's: t, q and v, and the law's states if it
+    has some."""
     given = [
         (t, "t", 1, "a law is asked at one time"),
         (q, "q", m.nq, f"{m.name} has {m.nq} coordinates"),
@@ -200,7 +204,8 @@ def _symbolic_column(value: Any, name: str, size: int, wanted: str) -> Any:
 
 
 def columns(law: Callable[..., Any], symbols: Sequence[Any], states: bool) -> list[Any]:
-    """What a law gives for symbols, each a column, a list or an array of them: forces, or forces and states."""
+    """What a law gives for symbols, each a column, a list or an array of them: forces, or forces
+    and states."""
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore", FutureWarning
@@ -214,16 +219,18 @@ def columns(law: Callable[..., Any], symbols: Sequence[Any], states: bool) -> li
 
 
 def traced(law: Callable[..., Any], state: ArrayLike | None = None) -> Traced:
-    """Mark a control law tau = law(t, q, v) as one that may be called with symbols, once a run, and stays native then.
+    """Mark a control law tau = law(t, q, v) as one that may be called with symbols, once a run, and
+    stays native then.
 
-    It is written with arithmetic, functions of `casadi` or NumPy, and the mechanism's own terms, such as
-    `m.inverse_dynamics(q, v, a)` or `m.pose(q, frame)`, which become a part of the same native graph; numbers it closes over
-    become constants. q and v are columns. What it does with `if` is decided when it is traced: choose by `casadi.if_else`
-    instead. The terms are not checked as verbs of numbers are: with loops take the actuators' forces of desired accelerations
-    from `m.hybrid_dynamics`, which needs those of the actuated joints only.
+    It is written with arithmetic, functions of `casadi` or NumPy, and the mechanism's own terms,
+    such as `m.inverse_dynamics(q, v, a)` or `m.pose(q, frame)`, which become a part of the same
+    native graph; numbers it closes over become constants. q and v are columns. What it does with
+    `if` is decided when it is traced: choose by `casadi.if_else` instead. The terms are not checked
+    as verbs of numbers are: with loops take the actuators' forces of desired accelerations from
+    `m.hybrid_dynamics`, which needs those of the actuated joints only.
 
-    With a `state`, its values at the start, `(..., states)`, the law is (tau, dx/dt) = law(t, q, v, x): integrators, filters and
-    observers are integrated with the motion.
+    With a `state`, its values at the start, `(..., states)`, the law is (tau, dx/dt) = law(t, q, v,
+    x): integrators, filters and observers are integrated with the motion.
 
     >>> traced(lambda t, q, v: 10 * (1 - q) - v)
     Traced(law=<function ...>, state=None)
@@ -271,8 +278,8 @@ FORCES = Formula(
 def law_at(
     m: Model, law: Law, t: ArrayLike, q: Floats, v: Floats, x: Floats, along: bool = False
 ) -> tuple[Floats, Floats]:
-    """The numbers of a traced law: forces, and rates or next values of its states; `along` the times of motions, the last
-    leading axis."""
+    """The numbers of a traced law: forces, and rates or next values of its states; `along` the
+    times of motions, the last leading axis."""
     own = law.numbers.data
     own = own[..., None, :] if along and own.ndim > 1 else own
     numbers = [own] if law.data_size else []

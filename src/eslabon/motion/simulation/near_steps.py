@@ -1,7 +1,9 @@
-"""Fixed steps of mechanisms with loops that come near rank loss: taken anew, trajectory by trajectory, with `BranchRates`.
+"""Fixed steps of mechanisms with loops that come near rank loss: taken anew, trajectory by
+trajectory, with `BranchRates`.
 
-Native code takes all steps and says how near each came. Whether a step is taken anew is decided by itself, so that neither
-the other trajectories of a batch nor where a run is cut into chunks changes it.
+Native code takes all steps and says how near each came. Whether a step is taken anew is decided by
+itself, so that neither the other trajectories of a batch nor where a run is cut into chunks changes
+it.
 """
 
 from __future__ import annotations
@@ -46,8 +48,8 @@ class NearSteps:
         self, formula: Formula, options: Mapping[str, Any], first: int, start: Floats, rows: Floats,
         made: tuple[Floats, ...], every: int,
     ) -> None:  # fmt: skip
-        """Take the steps near rank loss anew in what native code made from `start` on, a row for `every` steps with varying
-        `rows`; `first` is the number of the first step."""
+        """Take the steps near rank loss anew in what native code made from `start` on, a row for
+        `every` steps with varying `rows`; `first` is the number of the first step."""
         for at in map(tuple, np.argwhere(made[1][..., -1] < SETTINGS.near)):
             own = np.broadcast_to(rows, (*self._batch, *rows.shape[-2:]))[at]
             k = int(np.argmax(made[1][at] < SETTINGS.near))
@@ -70,7 +72,8 @@ class NearSteps:
                         made[0][at][place // every - 1] = x
 
     def repair_called(self, t: float, h: float, x: Floats, made: Floats, distance: Floats) -> None:
-        """Take steps under a held force anew where the step that made the next states and memories came near rank loss."""
+        """Take steps under a held force anew where the step that made the next states and memories
+        came near rank loss."""
         n, nu = self._system.m.nq + self._system.m.nv, self._system.m.nu
         for at in map(tuple, np.argwhere(np.asarray(distance) < SETTINGS.near)):
             made[at][:n] = self.branch(at).rk4_step(t, h, x[at][:n], _held(made[at][n:], nu))

@@ -1,7 +1,7 @@
 """Noise of sensors and of forces: normal numbers that belong to a seed, a sample and a trajectory.
 
-However a run is cut into pieces, and whichever method takes its steps, the same seed gives the same numbers to the same samples
-of the same trajectories.
+However a run is cut into pieces, and whichever method takes its steps, the same seed gives the same
+numbers to the same samples of the same trajectories.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ BLOCK, NUMBERS = 64, 2**20  # samples that are drawn at once, and the numbers th
 
 
 class Sizes(NamedTuple):
-    """How many noisy numbers a sample has: of the coordinates and the velocities that are measured, and of the forces."""
+    """How many noisy numbers a sample has: of the coordinates and the velocities that are measured,
+    and of the forces."""
 
     coordinates: int = 0
     velocities: int = 0
@@ -36,8 +37,8 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True)
 class Noise:
-    """Standard deviations, one for each noisy number, and which numbers are drawn: by a seed, for a batch of trajectories of
-    which one may be picked."""
+    """Standard deviations, one for each noisy number, and which numbers are drawn: by a seed, for a
+    batch of trajectories of which one may be picked."""
 
     deviations: Floats
     seed: int
@@ -53,7 +54,8 @@ class Noise:
         return replace(self, index=index, _drawn={})
 
     def at(self, samples: np.ndarray) -> Floats:
-        """The noise of samples by their numbers, (..., samples, width); zeros for a number less than zero.
+        """The noise of samples by their numbers, (..., samples, width); zeros for a number less
+        than zero.
 
         >>> noise = Noise(np.array([1.0, 0.1]), seed=0, batch=(3,))
         >>> bool((noise.at(np.array([5]))[2] == noise.pick((2,)).at(np.array([4, 5]))[1]).all())
@@ -80,7 +82,8 @@ class Noise:
 
 
 def split(sizes: Sizes, noise: Any) -> tuple[Any, Any, Any]:
-    """What a column of noise, or a row of numbers, has for coordinates, velocities and forces; zero where there is none."""
+    """What a column of noise, or a row of numbers, has for coordinates, velocities and forces; zero
+    where there is none."""
 
     def part(first: int, size: int) -> Any:
         own = slice(first, first + size)

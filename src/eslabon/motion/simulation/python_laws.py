@@ -34,7 +34,8 @@ def told(error: Exception, noun: str) -> Exception:
 
 
 def fitted(given: Any, noun: str, shape: tuple[int, ...], q: Floats) -> Floats:
-    """The real numbers that a user's function gave for configurations q, copied, whose last axes are `shape`."""
+    """The real numbers that a user's function gave for configurations q, copied, whose last axes
+    are `shape`."""
     values, batch = np.array(floats(given, f"what {noun} gives")), q.shape[:-1]
     rows = values.shape[: max(0, values.ndim - len(shape))]
     fits = len(rows) <= len(batch) and all(
@@ -47,8 +48,8 @@ def fitted(given: Any, noun: str, shape: tuple[int, ...], q: Floats) -> Floats:
 
 
 def asked(function: Callable[..., Any], noun: str, t: float, q: Floats, v: Floats) -> Any:
-    """What a user's function gives, or what it raised as a sentence. It sees copies of the states, so that nothing it does to
-    them changes the run."""
+    """What a user's function gives, or what it raised as a sentence. It sees copies of the states,
+    so that nothing it does to them changes the run."""
     q, v = q.copy(), v.copy()
     q.setflags(write=False)
     v.setflags(write=False)
@@ -67,7 +68,8 @@ def ask(
 
 @dataclass(frozen=True)
 class Called:
-    """A Python function of numbers, watched over: tau = law(t, q, v), or with states (tau, next x) = law(t, q, v, x)."""
+    """A Python function of numbers, watched over: tau = law(t, q, v), or with states (tau, next x)
+    = law(t, q, v, x)."""
 
     law: Callable[..., Any]
     nu: int

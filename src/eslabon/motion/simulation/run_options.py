@@ -1,4 +1,5 @@
-"""A run's arguments as plain data: shapes, times, steps and events; a sentence for what cannot be."""
+"""A run's arguments as plain data: shapes, times, steps and events; a sentence for what cannot
+be."""
 
 from __future__ import annotations
 
@@ -81,7 +82,8 @@ def times_of(t: ArrayLike) -> tuple[Floats, bool]:
 
 
 def tolerances(rtol: Any, atol: Any, size: int) -> tuple[float, Floats]:
-    """Check the relative and the absolute tolerance, which may be one for each number of a state."""
+    """Check the relative and the absolute tolerance, which may be one for each number of a
+    state."""
     relative, absolute = positive(rtol, "rtol"), frozen(finite(atol, "atol"))
     refuse(not 1e-15 <= relative < 1, f"rtol lies between 1e-15 and 1; it is {format_value(rtol)}.")
     refuse(bool((absolute < 0).any()), f"atol is not less than zero; it is {format_value(atol)}.")
@@ -91,7 +93,8 @@ def tolerances(rtol: Any, atol: Any, size: int) -> tuple[float, Floats]:
 
 
 def default_atol(m: Model, size: int) -> Floats:
-    """The absolute tolerance where none is given: `ATOL` for angles and what a law remembers, for lengths times the characteristic length."""
+    """The absolute tolerance where none is given: `ATOL` for angles and what a law remembers, for
+    lengths times the characteristic length."""
     lengths = [unit in ("m", "m/s") for unit in (*coordinate_units(m), *velocity_units(m))]
     if not any(lengths):
         return np.array(ATOL)
@@ -147,7 +150,8 @@ def refuse_for_fixed(method: step_formulas.Method, control: Control) -> None:
 def refuse_for_adaptive(
     settings: adaptive_steps.Settings, every: Any, hold: bool, many: bool
 ) -> None:
-    """Refuse options of the fixed-step methods, and for many trajectories what can be done for one only."""
+    """Refuse options of the fixed-step methods, and for many trajectories what can be done for one
+    only."""
     own = f"{settings.method} chooses its own steps"
     refuse(
         count(every, "every", 1) != 1, f"{own}; say when to report by an array t instead of every."
@@ -172,7 +176,8 @@ def wrenches(m: Model, external: Any) -> dict[str, Floats]:
 
 
 def parameters_of(m: Model, parameters: Any) -> dict[str, Floats]:
-    """Values of parameters by name, such as the mechanism can have and with which every motion moves some mass."""
+    """Values of parameters by name, such as the mechanism can have and with which every motion
+    moves some mass."""
     designs_of(m, parameters)
     given = mapping(parameters, "parameters")
     made = {name: frozen(finite(p, f"parameter '{name}'")) for name, p in sorted(given.items())}
@@ -186,8 +191,8 @@ def parameters_of(m: Model, parameters: Any) -> dict[str, Floats]:
 def formulation_of(
     m: Model, formulation: Any, constraints: Any, independent: Any, method: str, stops: bool
 ) -> tuple[Formulation | None, str | None, Partition | None]:
-    """How the equations are written and the loops imposed, and which coordinates are independent by the caller's choice, if
-    there is such a way for this mechanism and method."""
+    """How the equations are written and the loops imposed, and which coordinates are independent by
+    the caller's choice, if there is such a way for this mechanism and method."""
     refuse(
         isinstance(formulation, str) and formulation == "bond_graph",
         "formulation 'bond_graph' is a word of the mechanism's own method: call m.simulate(..., formulation='bond_graph'), "
@@ -216,7 +221,8 @@ def formulation_of(
 
 
 def effort_limits(m: Model, saturate: Any, designs: Designs = DESCRIBED) -> tuple[float, ...]:
-    """The largest forces of the actuators, if they are to be kept: their joints' effort limits, the same in all designs."""
+    """The largest forces of the actuators, if they are to be kept: their joints' effort limits, the
+    same in all designs."""
     if not flag(saturate, "saturate"):
         return ()
     own = m if designs.lead else designs.mechanism(m)
@@ -231,7 +237,8 @@ def effort_limits(m: Model, saturate: Any, designs: Designs = DESCRIBED) -> tupl
 
 
 def friction_of(m: Model, friction: Any, method: str, constraints: Any) -> str:
-    """How Coulomb friction is written; refused where the choice would change nothing, or cannot be kept."""
+    """How Coulomb friction is written; refused where the choice would change nothing, or cannot be
+    kept."""
     chosen = choice(friction, "friction", ("smooth", "sharp"))
     if chosen == "sharp":
         refuse(all(j.coulomb is None for j in m.joints), f"no joint of {m.name} has Coulomb friction; give one with "
@@ -251,8 +258,8 @@ def _efforts(m: Model) -> Any:
 def start(
     system: System, control: Control, q0: ArrayLike, v0: ArrayLike | None, t: float
 ) -> Floats:
-    """The state at the start, (..., n), and behind it the states of a law, or what it remembers. Rest, where constraints drive
-    the mechanism, is as little motion as they allow."""
+    """The state at the start, (..., n), and behind it the states of a law, or what it remembers.
+    Rest, where constraints drive the mechanism, is as little motion as they allow."""
     m = system.m
     q = states(q0, "q0", m.nq, m.name)
     v = states(np.zeros(m.nv) if v0 is None else v0, "v0", m.nv, m.name, "velocities")

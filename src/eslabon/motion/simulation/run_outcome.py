@@ -10,9 +10,10 @@ from eslabon.motion.simulation.controller_memory import Memory
 
 
 class Outcome(NamedTuple):
-    """What a run made: times, states (..., times, n), what it took, for each event the times and states of its occurrences; of
-    what a law that is sampled or written in Python drove it with, the forces that acted and those asked for; the states
-    of a law; and the accelerations, where modes decide about them."""
+    """What a run made: times, states (..., times, n), what it took, for each event the times and
+    states of its occurrences; of what a law that is sampled or written in Python drove it with, the
+    forces that acted and those asked for; the states of a law; and the accelerations, where modes
+    decide about them."""
 
     t: Floats
     x: Floats

@@ -48,23 +48,28 @@ def sampled(
     quantisation: ArrayLike = 0.0, rate_limit: ArrayLike | None = None, noise: ArrayLike = 0.0,
     velocity_noise: ArrayLike = 0.0, force_noise: ArrayLike = 0.0, seed: int = 0,
 ) -> Sampled:  # fmt: skip
-    """A control law as a digital controller runs it: asked once a period from the start of the run on, its forces held between.
+    """A control law as a digital controller runs it: asked once a period from the start of the run
+    on, its forces held between.
 
     Parameters
     ----------
-    law : tau = law(t, q, v), or (tau, next x) = law(t, q, v, x) if it has a state; a Python function, or one marked with
-        `traced`, which stays native. A law in Python is called once a period and sees read-only arrays.
+    law : tau = law(t, q, v), or (tau, next x) = law(t, q, v, x) if it has a state; a Python
+        function, or one marked with `traced`, which stays native. A law in Python is called once a
+        period and sees read-only arrays.
     period : seconds. Fixed steps must divide it.
-    delay : of computation, in seconds, at most a period: after it the forces act. Until the first do, there are none.
+    delay : of computation, in seconds, at most a period: after it the forces act. Until the first
+        do, there are none.
     state : the law's states at the start, `(..., states)`.
     quantisation : the increment of the encoders, one number or one for each coordinate; 0 is none.
-    rate_limit : the largest rate of the forces a second, one number or one for each actuator: how much they may change from a
-        sample to the next.
-    noise, velocity_noise : the standard deviations of what the law sees of coordinates and velocities: one number, or one for
-        each velocity (a quaternion is turned by three small angles). Each sample of each trajectory has noise of its own, which
-        is normal and independent of all other; coordinates have it before encoders count them.
-    force_noise : the standard deviation of a random force on each actuator, one number or one for each, which changes whenever
-        new forces begin to act. `motion.tau` has it, `motion.tau_commanded` has not.
+    rate_limit : the largest rate of the forces a second, one number or one for each actuator: how
+        much they may change from a sample to the next.
+    noise, velocity_noise : the standard deviations of what the law sees of coordinates and
+        velocities: one number, or one for each velocity (a quaternion is turned by three small
+        angles). Each sample of each trajectory has noise of its own, which is normal and
+        independent of all other; coordinates have it before encoders count them.
+    force_noise : the standard deviation of a random force on each actuator, one number or one for
+        each, which changes whenever new forces begin to act. `motion.tau` has it,
+        `motion.tau_commanded` has not.
     seed : of the noise. The same seed gives the same noise to the same number of trajectories.
 
     >>> import eslabon as es
@@ -116,7 +121,8 @@ def _deviations(given: ArrayLike, name: str) -> Floats:
 
 @dataclass(frozen=True)
 class Sampler:
-    """A law that is asked at times: once a period from the start on, or at every step if the period is zero."""
+    """A law that is asked at times: once a period from the start on, or at every step if the period
+    is zero."""
 
     law: Law | Called
     period: float
@@ -145,7 +151,8 @@ class Sampler:
         return {t: (t in samples, t in releases) for t in sorted({*samples, *releases})}
 
     def due(self, t: Floats, h: Floats) -> tuple[np.ndarray, np.ndarray]:
-        """Which of the ends of steps of lengths h are samples, and at which what was delayed acts."""
+        """Which of the ends of steps of lengths h are samples, and at which what was delayed
+        acts."""
         if not self.period:
             return np.ones(len(t), bool), np.zeros(len(t), bool)
 
@@ -156,7 +163,8 @@ class Sampler:
         return hit(self.start), hit(self.start + self.delay) & self.sampling.delayed
 
     def noise_at(self, t: Floats, sample: Any, release: Any) -> Floats:
-        """The noise of what is measured, and of what begins to act, at times: (..., times, width)."""
+        """The noise of what is measured, and of what begins to act, at times: (..., times,
+        width)."""
         if self.noise is None:
             return np.zeros((len(t), 0))
 
@@ -188,7 +196,8 @@ class Sampler:
         )
 
     def check(self, t: Floats, every: int) -> None:
-        """Refuse steps, `every` of them between two of the times t, that do not end where the law is sampled or acts."""
+        """Refuse steps, `every` of them between two of the times t, that do not end where the law
+        is sampled or acts."""
         if not self.period:
             return
         times = np.array([x for x in self.agenda(t[-1]) if x < t[-1]])

@@ -77,42 +77,49 @@ def simulate(
 
     Parameters
     ----------
-    q0, v0 : array_like, (..., nq) and (..., nv)
-        Where the motion starts; None for v0 is rest, or as little motion as constraints that depend on the time allow.
-        Leading axes are trajectories, and broadcast.
+    q0, v0 : array_like, (..., nq) and (..., nv) Where the motion starts; None for v0 is rest, or as
+        little motion as constraints that depend on the time allow. Leading axes are trajectories,
+        and broadcast.
     t : a duration, (start, end), or three or more times at which to report.
-    control : the actuators' forces: None; an array (..., nu); forces in time, as arrays (times, values) that hold from one time
-        to the next, or as a `Table`; a law marked with `traced`, which becomes native; any Python function
-        tau = control(t, q, v), which is called at every evaluation (once a step with `hold`) and so is slower; or either
-        law `sampled` with a period of its own. A Python function sees read-only arrays, and what it gives is copied.
-    method : "DOP853", "RK45" (explicit), "LSODA", "Radau", "BDF" (stiff, with exact Jacobians) are SciPy's, and choose
-        their steps. "rk4" (order 4) and "symplectic" (order 2, without energy drift; see `step_formulas.midpoint`) take fixed
-        ones in native code, thousands of trajectories at once.
-    formulation : of the tree's equations, a word as in `forward_dynamics` or a `Formulation`; the word "bond_graph" is known to
-        `m.simulate` alone.
-    constraints : how loops are imposed: "multipliers", "udwadia_kalaba", or "elimination" of dependent coordinates
-        (adaptive methods only), which re-selects the independent ones where they go bad.
-    independent : names of the coordinates that elimination keeps throughout, as in `forward_dynamics`.
-    step : the step of the fixed methods, shortened where it does not divide an interval; the longest one of the others.
+    control : the actuators' forces: None; an array (..., nu); forces in time, as arrays (times,
+        values) that hold from one time to the next, or as a `Table`; a law marked with `traced`,
+        which becomes native; any Python function tau = control(t, q, v), which is called at every
+        evaluation (once a step with `hold`) and so is slower; or either law `sampled` with a period
+        of its own. A Python function sees read-only arrays, and what it gives is copied.
+    method : "DOP853", "RK45" (explicit), "LSODA", "Radau", "BDF" (stiff, with exact Jacobians) are
+        SciPy's, and choose their steps. "rk4" (order 4) and "symplectic" (order 2, without energy
+        drift; see `step_formulas.midpoint`) take fixed ones in native code, thousands of
+        trajectories at once.
+    formulation : of the tree's equations, a word as in `forward_dynamics` or a `Formulation`; the
+        word "bond_graph" is known to `m.simulate` alone.
+    constraints : how loops are imposed: "multipliers", "udwadia_kalaba", or "elimination" of
+        dependent coordinates (adaptive methods only), which re-selects the independent ones where
+        they go bad.
+    independent : names of the coordinates that elimination keeps throughout, as in
+        `forward_dynamics`.
+    step : the step of the fixed methods, shortened where it does not divide an interval; the
+        longest one of the others.
     every : how many fixed steps from one report to the next, if t does not say it.
-    hold : whether the control is asked once a step and held, as a digital controller does; for fixed steps. `sampled` does it
-        with a period, a delay and more.
-    saturate : whether the actuators' forces stay within the effort limits of their joints; `motion.tau_commanded` is what the
-        control asked for, `motion.tau` what acted.
+    hold : whether the control is asked once a step and held, as a digital controller does; for
+        fixed steps. `sampled` does it with a period, a delay and more.
+    saturate : whether the actuators' forces stay within the effort limits of their joints;
+        `motion.tau_commanded` is what the control asked for, `motion.tau` what acted.
     stops : whether joints bounce off their limits: True, or `Stops(stiffness, damping)`.
-    friction : "smooth" takes the joints' Coulomb friction as F tanh(v / 0.001), which creeps where a joint would stick; "sharp"
-        as F sign(v), so that joints stick (adaptive methods only).
-    rtol, atol : tolerances of the adaptive methods; atol is one number or one for each of the state. Left out it is 1e-10, for
-        lengths times the characteristic length of the mechanism.
-    events : functions of t, q and v whose zeros are looked for, by name or not, with `terminal` and `direction` as in
-        SciPy; for one trajectory by an adaptive method. They are looked at four times a step, and once more where these values
-        bend towards zero; a function that oscillates faster needs a shorter `step`.
+    friction : "smooth" takes the joints' Coulomb friction as F tanh(v / 0.001), which creeps where
+        a joint would stick; "sharp" as F sign(v), so that joints stick (adaptive methods only).
+    rtol, atol : tolerances of the adaptive methods; atol is one number or one for each of the
+        state. Left out it is 1e-10, for lengths times the characteristic length of the mechanism.
+    events : functions of t, q and v whose zeros are looked for, by name or not, with `terminal` and
+        `direction` as in SciPy; for one trajectory by an adaptive method. They are looked at four
+        times a step, and once more where these values bend towards zero; a function that oscillates
+        faster needs a shorter `step`.
     external : wrenches (..., 6) on bodies or frames in their own axes, constant in time.
-    parameters : values in place of the model's own, by name, lengths too; arrays are many designs, each with a trajectory of its
-        own, which starts from a configuration that closes in it (`m.assemble(..., parameters=...)`).
-    singular : what becomes of a motion that passes a singular configuration, where branches of the loops meet: "warn",
-        "error" or "ignore". It goes on along its tangent; another branch would be as good. `motion.statistics.passages` lists
-        them.
+    parameters : values in place of the model's own, by name, lengths too; arrays are many designs,
+        each with a trajectory of its own, which starts from a configuration that closes in it
+        (`m.assemble(..., parameters=...)`).
+    singular : what becomes of a motion that passes a singular configuration, where branches of the
+        loops meet: "warn", "error" or "ignore". It goes on along its tangent; another branch would
+        be as good. `motion.statistics.passages` lists them.
     progress : whether to show a bar; if left out, on a terminal and after two seconds.
     threads : how many threads share many trajectories.
 
@@ -181,7 +188,8 @@ def simulate(
 
 
 def _integrated(run: Any, motion: Callable[[], Trajectory]) -> Trajectory:
-    """The motion that a run makes; what there is of it is in the exception if something stops it."""
+    """The motion that a run makes; what there is of it is in the exception if something stops
+    it."""
     try:
         run.integrate()
     except KeyboardInterrupt:
@@ -257,7 +265,8 @@ def _past_singularities(motion: Trajectory, passages: Passages, singular: str) -
 
 
 def _warn_of_misses(m: Model, run: Run) -> None:
-    """Say which lengths decide where a motion turns to another branch, since a singular configuration is missed by little."""
+    """Say which lengths decide where a motion turns to another branch, since a singular
+    configuration is missed by little."""
     misses = [(miss, branch) for branch in run.branches.values() for miss in branch.misses]
     if not misses:
         return
@@ -271,7 +280,8 @@ def _warn_of_misses(m: Model, run: Run) -> None:
 
 
 def _unbroken(motion: Trajectory) -> Trajectory:
-    """The motion, with a warning if some of many trajectories broke down, or an error if all did."""
+    """The motion, with a warning if some of many trajectories broke down, or an error if all
+    did."""
     good: Any = np.isfinite(motion.q).all(axis=-1) & np.isfinite(motion.v).all(axis=-1)
     broken = ~good[..., -1]  # what is no number stays none
     if not broken.any():

@@ -1,4 +1,5 @@
-"""What can go wrong in a run. Nothing computed is lost: the motion up to the trouble is in the exception."""
+"""What can go wrong in a run. Nothing computed is lost: the motion up to the trouble is in the
+exception."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ class SimulationError(EslabonError, RuntimeError):
 
 
 class SingularMotionError(SimulationError, SingularityError):
-    """A motion that passed a singular configuration, where that was to be an error; `motion` is the part before it."""
+    """A motion that passed a singular configuration, where that was to be an error; `motion` is the
+    part before it."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -47,7 +49,8 @@ class Interrupted(KeyboardInterrupt):
 
 
 class SimulationWarning(UserWarning):
-    """A run that ended, but with less than was asked for: trajectories that broke down, a step or a tolerance that failed.
+    """A run that ended, but with less than was asked for: trajectories that broke down, a step or a
+    tolerance that failed.
 
     >>> import eslabon as es
     >>> issubclass(es.simulate.SimulationWarning, UserWarning)

@@ -1,5 +1,6 @@
-"""Singular configurations that a motion passes, where branches of the loops meet: looked for on the way from step to
-step, whatever is reported, and told to the user. Nothing of a motion depends on it."""
+"""Singular configurations that a motion passes, where branches of the loops meet: looked for on the
+way from step to step, whatever is reported, and told to the user. Nothing of a motion depends on
+it."""
 
 from __future__ import annotations
 
@@ -37,10 +38,12 @@ TAKES_PART = 0.02  # the share of a row in the lost ones with which its loop is 
 
 
 def turn(m: Model, before: Expression, after: Expression) -> Expression:
-    """Less than zero if the loops may have lost a constraint for an instant between two configurations.
+    """Less than zero if the loops may have lost a constraint for an instant between two
+    configurations.
 
-    Rows that span those of J, each orthogonal to the others, are L^-T J by the pivots of J J^T. The one whose pivot goes
-    through zero is turned over: its scalar product with itself after the step is negative. Of configurations far apart nothing is known.
+    Rows that span those of J, each orthogonal to the others, are L^-T J by the pivots of J J^T. The
+    one whose pivot goes through zero is turned over: its scalar product with itself after the step
+    is negative. Of configurations far apart nothing is known.
     """
 
     def rows(q: Expression, t: Expression) -> Expression:
@@ -57,8 +60,9 @@ TURN = Formula("turn", turn, _ENDS, (Argument("turn", ()),), rare=True)
 
 
 class Passages:
-    """Where the trajectories of a run passed singular configurations: all of them of one trajectory, the first ones of many.
-    `first` is when they did first, (...,), infinite where they did not.
+    """Where the trajectories of a run passed singular configurations: all of them of one
+    trajectory, the first ones of many. `first` is when they did first, (...,), infinite where they
+    did not.
 
     States come step by step with `add`, or many at once with `look`.
     """
@@ -91,7 +95,8 @@ class Passages:
         return int(np.clip(AIM / max(speed * step, 1e-300), 1, 64))
 
     def look(self, t: Floats, x: Floats, threads: int | None = None) -> None:
-        """Look at the states (..., steps, n) at times (steps,), each some steps after the one before."""
+        """Look at the states (..., steps, n) at times (steps,), each some steps after the one
+        before."""
         q = x[..., : self._m.nq]
         ends = q[..., :-1, :], q[..., 1:, :]
         suspect = at_time(self._m, TURN, t[1:], *ends, designs=self._designs, threads=threads) < 0
@@ -110,7 +115,8 @@ class Passages:
                     self.found.append(Passage(when, *lost, 1.0, 0, at))
 
     def told(self, branches: Mapping[tuple[int, ...], BranchRates]) -> tuple[Passage, ...]:
-        """The passages, with what the rates of each trajectory tell of those near them; without those that they refused."""
+        """The passages, with what the rates of each trajectory tell of those near them; without
+        those that they refused."""
         for branch in branches.values():
             branch.finish()
         self.found = [p for p in self.found if not _missed(p, branches.get(p.trajectory))]
@@ -131,7 +137,8 @@ def _missed(p: Passage, branch: BranchRates | None) -> bool:
 
 
 def _with_evaluations(p: Passage, every: list[Passage], branch: BranchRates | None) -> Passage:
-    """A passage with the interpolated evaluations that are nearer to it than to any other of its trajectory."""
+    """A passage with the interpolated evaluations that are nearer to it than to any other of its
+    trajectory."""
     if branch is None:
         return p
     times = np.array([other.t for other in every if other.trajectory == p.trajectory])
@@ -142,8 +149,9 @@ def _with_evaluations(p: Passage, every: list[Passage], branch: BranchRates | No
 def _passages(
     m: Model, t: Floats, x: Floats, designs: Designs
 ) -> list[tuple[int, float, Floats, Designs]]:
-    """The first singular configurations that are passed between pairs of states (2, pairs, n) at times (2, pairs), each with the
-    number of its pair, its time and its design. Between near states a motion is nearly a cubic."""
+    """The first singular configurations that are passed between pairs of states (2, pairs, n) at
+    times (2, pairs), each with the number of its pair, its time and its design. Between near states
+    a motion is nearly a cubic."""
     from scipy.interpolate import CubicHermiteSpline
 
     q, h = x[..., : m.nq], t[1] - t[0]
@@ -172,7 +180,8 @@ def _passages(
 
 
 def lost_ranks(m: Model, t: float, q: Floats, design: Designs) -> tuple[tuple[str, ...], int]:
-    """The loops whose rows of J depend on one another at a singular configuration, and how many ranks are lost."""
+    """The loops whose rows of J depend on one another at a singular configuration, and how many
+    ranks are lost."""
     rows = partition(m.nominal).rows  # without those that are dependent everywhere
     U, size, _ = np.linalg.svd(at_time(m, CLOSURE, t, q, designs=design)[1][list(rows)])
     ranks = max(int(np.sum(size < LOST * size[0])), 1)
@@ -182,7 +191,8 @@ def lost_ranks(m: Model, t: float, q: Floats, design: Designs) -> tuple[tuple[st
 
 
 def refuse_undetermined(system: System, x: Floats, t: float) -> None:
-    """Refuse starts (..., n) where branches meet and the velocities do not tell along which of them they go."""
+    """Refuse starts (..., n) where branches meet and the velocities do not tell along which of them
+    they go."""
     m, designs = system.m, system.designs.over(*x.shape[:-1])
     near = at_time(m, RANK_DISTANCE, t, x[..., : m.nq], designs=designs) < SETTINGS.near
     for at in map(tuple, np.argwhere(near)):
@@ -205,8 +215,9 @@ def list_names(names: tuple[str, ...]) -> str:
 def _turned(m: Model, t: Floats, before: Floats, after: Floats, designs: Designs) -> Floats:
     """Whether a singular value of J goes through zero between configurations (pairs, nq).
 
-    On the other side the directions that J = U S V^T takes for its rows, P = U V^T, are turned over, and P P'^T, else near
-    one, has an eigenvalue near -1. Of redundant rows only the rank counts.
+    On the other side the directions that J = U S V^T takes for its rows, P = U V^T, are turned
+    over, and P P'^T, else near one, has an eigenvalue near -1. Of redundant rows only the rank
+    counts.
     """
     J = at_time(m, CLOSURE, t, np.stack([before, after]), designs=designs)[1]
     U, _, V = np.linalg.svd(J, full_matrices=False)

@@ -1,8 +1,9 @@
 """One step of the fixed-step methods, as formulas that native code loops over.
 
-What varies from step to step is a row u: the time and the length of the step, then forces known in time, in as many
-columns as the method has stages, or for a sampled law whether it is asked, whether what it asked before begins to act, and noise.
-`rk4` serves numbers as well, where a Python function drives the mechanism at every stage.
+What varies from step to step is a row u: the time and the length of the step, then forces known in
+time, in as many columns as the method has stages, or for a sampled law whether it is asked, whether
+what it asked before begins to act, and noise. `rk4` serves numbers as well, where a Python function
+drives the mechanism at every stage.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ Limit = tuple[float, ...]  # of the actuators' forces; () is none
 
 @dataclass(frozen=True)
 class Method:
-    """A fixed-step method: at which parts of a step it wants the actuators' forces, how often it evaluates, its formula, and
-    that of mechanisms with loops, which also says how near a step came to rank loss."""
+    """A fixed-step method: at which parts of a step it wants the actuators' forces, how often it
+    evaluates, its formula, and that of mechanisms with loops, which also says how near a step came
+    to rank loss."""
 
     name: str
     stages: tuple[float, ...]
@@ -51,7 +53,8 @@ class Method:
     def columns(self, control: Control, hold: bool) -> tuple[float, ...]:
         """The parts of a step at which forces known in time are handed to it.
 
-        A table that holds is asked once, in the middle of the step, where round-off cannot mistake the sample.
+        A table that holds is asked once, in the middle of the step, where round-off cannot mistake
+        the sample.
         """
         if not isinstance(control, Table):
             return ()
@@ -60,7 +63,8 @@ class Method:
         return (0.0,) if hold else self.stages
 
 
-# Methods -------------------------------------------------------------------------------------------------------------
+# Methods
+# -------------------------------------------------------------------------------------------------------------
 
 
 def rk4(f: Callable[[int, State], State], x: State, h: Any) -> State:
@@ -85,15 +89,17 @@ def midpoint(
     p: State,
     h: Any,
 ) -> tuple[State, State, State]:
-    """The implicit midpoint rule in coordinates and momenta, of order 2; and how much its last sweep changed v.
+    """The implicit midpoint rule in coordinates and momenta, of order 2; and how much its last
+    sweep changed v.
 
-    With a mass matrix that depends on q no explicit method in these variables is symplectic. This one is (for joints
-    whose velocities are rates of coordinates), it is its own mirror image in time, and it keeps every quadratic
-    invariant: the length of quaternions, energy and angular momentum of a free body. The energy of a conservative
-    mechanism swings by O(h^2) about its value and does not drift.
+    With a mass matrix that depends on q no explicit method in these variables is symplectic. This
+    one is (for joints whose velocities are rates of coordinates), it is its own mirror image in
+    time, and it keeps every quadratic invariant: the length of quaternions, energy and angular
+    momentum of a free body. The energy of a conservative mechanism swings by O(h^2) about its value
+    and does not drift.
 
-    Hairer, Lubich and Wanner, Geometric Numerical Integration, IV.2 and VI.4. The equations for the middle are solved
-    by sweeps, q before p.
+    Hairer, Lubich and Wanner, Geometric Numerical Integration, IV.2 and VI.4. The equations for the
+    middle are solved by sweeps, q before p.
     """
     middle_q, middle_p, before = q, p, 0
     for _ in range(SWEEPS):
@@ -104,15 +110,16 @@ def midpoint(
     return 2 * middle_q - q, 2 * middle_p - p, change
 
 
-# Formulas ------------------------------------------------------------------------------------------------------------
+# Formulas
+# ------------------------------------------------------------------------------------------------------------
 
 
 def rk4_step(
     m: Model, x: Any, u: Any, law: Law | None = None, sampling: Sampling | None = None, columns: int = 0,
     limit: Limit = (), **options: Any,
 ) -> list[Any]:  # fmt: skip
-    """A step of `rk4`, projected onto the constraint manifold, and the least `rank_distance` on the way; a sampled law is
-    asked at its end."""
+    """A step of `rk4`, projected onto the constraint manifold, and the least `rank_distance` on the
+    way; a sampled law is asked at its end."""
     if sampling is None:
         found, distance = _rk4(
             m, x, u, lambda stage: _given(m, u, columns, stage), law=law, limit=limit, **options
@@ -126,7 +133,8 @@ def rk4_step(
 
 
 def loop_rk4_step(m: Model, x: Any, nearest: Any, u: Any, **options: Any) -> list[Any]:
-    """The same for a mechanism with loops: how near the steps so far came to rank loss is a part of the state."""
+    """The same for a mechanism with loops: how near the steps so far came to rank loss is a part of
+    the state."""
     found, distance = rk4_step(m, x, u, **options)
     return [found, casadi.fmin(nearest, distance)]
 
@@ -134,8 +142,8 @@ def loop_rk4_step(m: Model, x: Any, nearest: Any, u: Any, **options: Any) -> lis
 def called_step(
     m: Model, x: Any, u: Any, tau: Any, sampling: Sampling, limit: Limit = (), **options: Any
 ) -> list[Any]:
-    """A step of `rk4` under the forces of a Python function, which was asked, if it was, where the step begins; and the least
-    `rank_distance` on the way."""
+    """A step of `rk4` under the forces of a Python function, which was asked, if it was, where the
+    step begins; and the least `rank_distance` on the way."""
     n = m.nq + m.nv
     memory = Memory.of(x[n:, :], m.nu)
     disturbance = sampling.disturbance(u[NOISE:, :])
@@ -169,7 +177,8 @@ def _rk4(m: Model, x: Any, u: Any, forces: Callable[[int], Any], **options: Any)
 def _asked(
     m: Model, memory: Memory, law: Any, u: Any, sampling: Sampling, q: Any, v: Any, limit: Limit
 ) -> Memory:
-    """The memory after a sampled law was asked, if it is due, at the state (q, v) at the end of a step."""
+    """The memory after a sampled law was asked, if it is due, at the state (q, v) at the end of a
+    step."""
     t, noise = u[TIME] + u[LENGTH], u[NOISE:, :]
     seen = sampling.measured(m, q, v, noise)
     disturbance = sampling.disturbance(noise)
@@ -182,7 +191,8 @@ def midpoint_step(
     m: Model, y: Any, worst: Any, u: Any, law: Law | None = None, sampling: Sampling | None = None, columns: int = 0,
     limit: Limit = (), stops: Any = (), external: Any = None,
 ) -> list[Any]:  # fmt: skip
-    """A step of `midpoint` for y = (q, p), and the largest miss of the implicit equations so far, in units of q."""
+    """A step of `midpoint` for y = (q, p), and the largest miss of the implicit equations so far,
+    in units of q."""
     velocity = subroutine(
         "velocities", lambda q, p: equations_of_motion.momentum_velocities(m, q, p), m.nq, m.nv
     )

@@ -1,1 +1,2 @@
-"""What numbers alone say of a model's equations: closed configurations, independent coordinates, massless motions, checks of states."""
+"""What numbers alone say of a model's equations: closed configurations, independent coordinates,
+massless motions, checks of states."""

@@ -1,4 +1,5 @@
-"""Closed configurations of a mechanism that everything else starts from: home, and others around it."""
+"""Closed configurations of a mechanism that everything else starts from: home, and others around
+it."""
 
 from __future__ import annotations
 
@@ -96,7 +97,8 @@ CLOSURE = Formula(
 
 
 def closure_at(m: Model, q: Floats, designs: Designs = DESCRIBED) -> tuple[Floats, Floats]:
-    """Phi and J at configurations (..., nq), as numbers, in radians or metres over L; for designs, of each at its own."""
+    """Phi and J at configurations (..., nq), as numbers, in radians or metres over L; for designs,
+    of each at its own."""
     if not _rows(m) or not m.nv:
         return _rigid_closure(m, q, designs)
     phi, J = evaluate(m, CLOSURE, designs.names)(q, *designs.inputs)
@@ -216,10 +218,11 @@ def violation_text(
 def close_each(
     m: Model, start: Floats, designs: Designs = DESCRIBED, restarts: int = SETTINGS.restarts
 ) -> tuple[Floats, Floats]:
-    """Configurations near starts (k, nq) that close every loop, each in its own design, and the errors |Phi|^2 left there.
+    """Configurations near starts (k, nq) that close every loop, each in its own design, and the
+    errors |Phi|^2 left there.
 
-    From the starts themselves first, then from others ever farther around them, always the same ones, as long as they come
-    nearer to closing.
+    From the starts themselves first, then from others ever farther around them, always the same
+    ones, as long as they come nearer to closing.
     """
     rng, fruitless = np.random.default_rng(0), np.zeros(len(start), dtype=np.int64)
     best, error = close_from(m, start, designs)
@@ -270,7 +273,8 @@ class _Closing:
 
 @per_model
 def generic(m: Model) -> np.ndarray:
-    """A closed configuration near home at which the constraints have their full rank: home itself, or one beside it."""
+    """A closed configuration near home at which the constraints have their full rank: home itself,
+    or one beside it."""
     rng, best = np.random.default_rng(1), close(m)
     most = rank_at(m, best)
     for _ in range(SURROUNDINGS.trials):

@@ -1,6 +1,7 @@
 """Whether a state that a caller gives keeps the loops closed: one measure, one tolerance.
 
-Verbs of dynamics measure it by the same formula in their native code (`formulas/kinematics/closure.py`).
+Verbs of dynamics measure it by the same formula in their native code
+(`formulas/kinematics/closure.py`).
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ VIOLATIONS = Formula(
 
 
 def violation_of(phi: Floats) -> Floats:
-    """By how much configurations violate loop closure, from their comparable residuals (..., rows)."""
+    """By how much configurations violate loop closure, from their comparable residuals (...,
+    rows)."""
     return np.linalg.norm(phi, axis=-1)
 
 

@@ -1,4 +1,5 @@
-"""Which formula gives a derivative: by an argument, by a parameter or by several; frozen, or along the closed configuration."""
+"""Which formula gives a derivative: by an argument, by a parameter or by several; frozen, or along
+the closed configuration."""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ ALONG = (
 def derived(
     m: Model, formula: Formula, by: Any, along: str, held: Any
 ) -> tuple[Formula, str | None]:
-    """The formula of a derivative, and what is left to differentiate it by: by an argument or one parameter the graph is
-    differentiated as it is; along the closed configuration, and by several parameters, there is a formula for it."""
+    """The formula of a derivative, and what is left to differentiate it by: by an argument or one
+    parameter the graph is differentiated as it is; along the closed configuration, and by several
+    parameters, there is a formula for it."""
     choice(along, "along", ALONG)
     if along == "frozen" and held is not None:
         raise ModelError('held says what does not follow along="closed"; give along="closed" too.')
@@ -40,7 +42,8 @@ def derived(
 
 
 def _parameters(m: Model, formula: Formula, by: Any, along: str) -> str | tuple[str, ...]:
-    """One parameter, or several, which are no arguments; a parameter may have the name of an argument."""
+    """One parameter, or several, which are no arguments; a parameter may have the name of an
+    argument."""
     for name in names(by, "by"):
         if name in formula.input_names and name not in m.parameters:
             said = (

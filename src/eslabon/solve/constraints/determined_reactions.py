@@ -1,5 +1,5 @@
-"""Which reactions motion determines: where constraints are redundant, loads can be locked in that no
-motion shows.
+"""Which reactions motion determines: where constraints are redundant, loads can be locked in that
+no motion shows.
 
 A change z of the constraint forces with J^T z = 0 moves nothing. Each such z loads the joints; a
 component of a reaction is determined if none of them changes it.

@@ -1,5 +1,5 @@
-"""What is held where a parameter of a mechanism changes: joints, frames or parts of their poses; whether that determines how
-all else follows, and whether the mechanism can hold so much."""
+"""What is held where a parameter of a mechanism changes: joints, frames or parts of their poses;
+whether that determines how all else follows, and whether the mechanism can hold so much."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ ROWS = ("rx", "ry", "rz", "x", "y", "z")
 
 
 def held_motion(m: Model, held: Any) -> HeldMotion:
-    """What stays, as users say it: names of joints or of their velocities, of frames, or {frame: part}; left out, the actuated
-    joints."""
+    """What stays, as users say it: names of joints or of their velocities, of frames, or {frame:
+    part}; left out, the actuated joints."""
     if held is None:
         return _actuated(m)
     named = _named(m, held)
@@ -62,7 +62,8 @@ def _actuated(m: Model) -> HeldMotion:
 
 
 def _named(m: Model, held: Any) -> list[tuple[str, Any]]:
-    """Each name with what is held of it; of a joint and a frame of one name it is the joint, unless a part is given."""
+    """Each name with what is held of it; of a joint and a frame of one name it is the joint, unless
+    a part is given."""
     if isinstance(held, Mapping):
         return [
             (name, part)
@@ -80,7 +81,8 @@ def _named(m: Model, held: Any) -> list[tuple[str, Any]]:
 
 
 def _directions(m: Model, frame: str, part: Any) -> Directions:
-    """The rows of a frame's twist that a part of its pose has, in the ground's axes at its origin."""
+    """The rows of a frame's twist that a part of its pose has, in the ground's axes at its
+    origin."""
     m.frame(frame)
     one = np.eye(6)
     if part == "planar":
@@ -106,7 +108,8 @@ def _directions(m: Model, frame: str, part: Any) -> Directions:
 def _with_frames(
     m: Model, joints: tuple[str, ...], frames: tuple[tuple[str, Directions], ...]
 ) -> HeldMotion:
-    """Held joints and frames, refused where they leave something open, or are more than the mechanism can hold."""
+    """Held joints and frames, refused where they leave something open, or are more than the
+    mechanism can hold."""
     held = velocities_of(m, joints, "held")
     others = tuple(k for k in range(m.nv) if k not in held)
     given = HeldMotion((), held, others, frames=frames)
@@ -133,8 +136,8 @@ def _with_frames(
 
 
 class Determined(NamedTuple):
-    """How many independent motions what is held has at a time, how many in all, how many degrees of freedom there are, and a
-    velocity that is left open."""
+    """How many independent motions what is held has at a time, how many in all, how many degrees of
+    freedom there are, and a velocity that is left open."""
 
     rank: int
     span: int
@@ -182,8 +185,8 @@ def _frame_rows(m: Model, q: Floats, given: HeldMotion, design: Designs = DESCRI
 def held_at(
     m: Model, q: Floats, given: HeldMotion, design: Designs = DESCRIBED
 ) -> HeldMotion | None:
-    """The same held, by the rows that suit a configuration of a design best; None where it does not determine the others
-    there."""
+    """The same held, by the rows that suit a configuration of a design best; None where it does not
+    determine the others there."""
     if not given.frames:
         p = partition_at(m, q, given.independent, design)
         same = set(p.independent) == set(given.independent)

@@ -35,10 +35,11 @@ class PartitionSettings:
     Attributes
     ----------
     sound : a reciprocal condition number that is good enough for a choice.
-    lengths : how much comparable rows in metres count beside those in radians where independent ones
-        are taken, the largest first. The number is not derived: any from 0.001 to 0.5 gives the same
-        partitions of the library's mechanisms, 1 gives others of bennett, bricard and rojas_hexiflex,
-        whose rows depend on one another in a way that changes with the configuration.
+    lengths : how much comparable rows in metres count beside those in radians where independent
+        ones are taken, the largest first. The number is not derived: any from 0.001 to 0.5 gives
+        the same partitions of the library's mechanisms, 1 gives others of bennett, bricard and
+        rojas_hexiflex, whose rows depend on one another in a way that changes with the
+        configuration.
     """
 
     sound: float = 10 * POORLY_CONDITIONED
@@ -50,8 +51,8 @@ SETTINGS = PartitionSettings()
 
 @per_model
 def partition(m: Model, preferred: tuple[int, ...] | None = None) -> Partition:
-    """A partition of rows and velocities that is sound near the home configuration, with `preferred`
-    velocities (by default the actuated ones) among the independent as far as that goes.
+    """A partition of rows and velocities that is sound near the home configuration, with
+    `preferred` velocities (by default the actuated ones) among the independent as far as that goes.
 
     It is meant for the mechanism and not for one configuration: where home is singular for the
     preferred ones, configurations farther off say what they can do.
@@ -73,9 +74,9 @@ def partition(m: Model, preferred: tuple[int, ...] | None = None) -> Partition:
 
 @per_model
 def redundancy_is_constant(m: Model) -> bool:
-    """Whether the redundancy of the constraints is configuration-independent, as across the plane of
-    a planar loop; then the rows of the partition serve everywhere. In overconstrained loops such as
-    Bennett's the dependence changes with the configuration."""
+    """Whether the redundancy of the constraints is configuration-independent, as across the plane
+    of a planar loop; then the rows of the partition serve everywhere. In overconstrained loops such
+    as Bennett's the dependence changes with the configuration."""
     hidden = None
     for q in around(m):
         J = comparable_jacobian_at(m, q)
@@ -116,8 +117,8 @@ def partition_at(
 
 
 def partition_by(m: Model, independent: Any, constraints: str | None) -> Partition:
-    """The partition of elimination with the velocities of these names independent: joints, or single
-    velocities such as 'ball.wx'."""
+    """The partition of elimination with the velocities of these names independent: joints, or
+    single velocities such as 'ball.wx'."""
     if constraints != "elimination":
         raise ModelError(
             'independent says which coordinates elimination keeps; give constraints="elimination" too.'

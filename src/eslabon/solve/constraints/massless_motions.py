@@ -1,5 +1,5 @@
-"""The mass matrix by numbers: motions that move no mass, which are legal until something needs its inverse, and how much
-the rows of the constraints weigh."""
+"""The mass matrix by numbers: motions that move no mass, which are legal until something needs its
+inverse, and how much the rows of the constraints weigh."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class PenaltySettings:
 
     Attributes
     ----------
-    light : of the total mass, times L^2 where a joint turns: a motion with less inertia is better held by the loops.
+    light : of the total mass, times L^2 where a joint turns: a motion with less inertia is better
+        held by the loops.
     least_row : of the largest row of J M^-1 J^T: what a row of zeros counts as.
     """
 
@@ -57,7 +58,8 @@ MASSES = Formula(
 
 @per_model
 def stiffening(m: Model) -> float:
-    """A rho for which M + rho J^T J is as well conditioned as the loops can make it: zero where M alone is.
+    """A rho for which M + rho J^T J is as well conditioned as the loops can make it: zero where M
+    alone is.
 
     Loops may hold what moves no mass in the tree, such as a slender rod between hinges.
     """
@@ -74,21 +76,23 @@ def _rho(M: np.ndarray, J: np.ndarray) -> float:
 
 
 def comparable_mass(m: Model, M: np.ndarray) -> np.ndarray:
-    """Mass matrices (..., nv, nv) for velocities in rad/s or L/s: all entries are moments of inertia."""
+    """Mass matrices (..., nv, nv) for velocities in rad/s or L/s: all entries are moments of
+    inertia."""
     scale = velocity_scales(m)
     return np.asarray(M / np.outer(scale, scale))
 
 
 def largest_inertia(m: Model) -> float:
-    """The total mass times L^2, what inertia is measured by; without mass the least there is, so that zero is less."""
+    """The total mass times L^2, what inertia is measured by; without mass the least there is, so
+    that zero is less."""
     total = float(sum(b.mass for b in m.bodies)) * float(characteristic_length(m)) ** 2
     return max(total, float(np.finfo(float).tiny))
 
 
 @per_model
 def row_sizes(m: Model) -> tuple[float, ...]:
-    """The diagonal of J M^-1 J^T at an ordinary configuration, for all rows of the loops: what is small is measured by
-    it."""
+    """The diagonal of J M^-1 J^T at an ordinary configuration, for all rows of the loops: what is
+    small is measured by it."""
     q = generic(m)
     M, J = comparable_mass(m, evaluate(m, MASSES)(q)), comparable_jacobian_at(m, q)
     sizes = np.einsum(
@@ -101,7 +105,8 @@ def row_sizes(m: Model) -> tuple[float, ...]:
 
 @per_model
 def refuse_massless(m: Model) -> None:
-    """Refuse a mechanism with a motion that moves no mass in any configuration, where an inverse of M is needed."""
+    """Refuse a mechanism with a motion that moves no mass in any configuration, where an inverse of
+    M is needed."""
     near = [generic(m)] if m.closed else _beside_home(m)
     M = np.sum([evaluate(m, MASSES)(q) for q in near], axis=0)
     name = unresisted(m, M, jacobian_at(m, near[0]) if m.closed else np.zeros((0, m.nv)))
@@ -144,7 +149,8 @@ def massless(m: Model, name: str, verb: str = "forward dynamics", where: str = "
 
 
 def unresisted(m: Model, M: np.ndarray, J: np.ndarray) -> str | None:
-    """The joint that moves most in a motion which the constraints J leave free and the mass matrix M does not resist."""
+    """The joint that moves most in a motion which the constraints J leave free and the mass matrix
+    M does not resist."""
     M, J = comparable_mass(m, M), J / velocity_scales(m)
     M = M + _rho(M, J) * J.T @ J if len(J) else M
     if np.all(np.diag(M) > MASSLESS * largest_inertia(m)):

@@ -1,9 +1,9 @@
 """Passive spins: motions that no actuator drives and that move no other body.
 
 A rod between two ball joints turns about its own axis and moves nothing else, so that the actuators
-of a 6-SPS platform, or of a delta robot with such rods, determine all that matters. The spins are found
-by numbers: of the motions that the loops leave free while all actuators stand still, those in which
-bodies held at two joints or more move as one, and all others rest.
+of a 6-SPS platform, or of a delta robot with such rods, determine all that matters. The spins are
+found by numbers: of the motions that the loops leave free while all actuators stand still, those in
+which bodies held at two joints or more move as one, and all others rest.
 """
 
 from __future__ import annotations

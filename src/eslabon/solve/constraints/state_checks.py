@@ -1,8 +1,9 @@
-"""Checks of states in the verbs of dynamics: closed loops, regular configurations, motions with mass.
+"""Checks of states in the verbs of dynamics: closed loops, regular configurations, motions with
+mass.
 
-The native code compares its own checks with their bounds; the handler here gets the states that do not
-keep them. A state that violates loop closure is refused. Where the independent coordinates have become
-a poor choice, others are selected by pivoting. A motion without mass is named. At a singular
+The native code compares its own checks with their bounds; the handler here gets the states that do
+not keep them. A state that violates loop closure is refused. Where the independent coordinates have
+become a poor choice, others are selected by pivoting. A motion without mass is named. At a singular
 configuration there is an error, or, on request, the minimum-norm solution and a warning.
 """
 
@@ -96,7 +97,8 @@ EQUATIONS = Formula(
 def checked(
     m: Model, request: Request, tolerance: float | None = None, singular: str | None = None
 ) -> Function:
-    """The request as a call, with the caller's tolerance and treatment of singular configurations."""
+    """The request as a call, with the caller's tolerance and treatment of singular
+    configurations."""
     name = request.formula.name
     if tolerance is not None and not m.closed:
         raise ModelError(f"{m.name} has no loops that {name} could violate; leave tolerance out.")
@@ -136,7 +138,8 @@ class BoundViolationHandler:
         return "linearize" if self.name.startswith(("linear", "holding_forces")) else self.name
 
     def __call__(self, arrays: list[Any], results: list[Floats]) -> list[Floats]:
-        """The values of all states of a call, of which some do not keep the bounds. What is given no number has none."""
+        """The values of all states of a call, of which some do not keep the bounds. What is given
+        no number has none."""
         m, count = self.m, self.request.values
         found = refuse_guards(m, self.request, arrays, results)
         values, residual, condition = found[:count], np.array(found[count]), np.array(found[-1])
@@ -163,7 +166,8 @@ class BoundViolationHandler:
         return values
 
     def _improve(self, states: list[Floats], values: list[Floats], conditions: Floats) -> None:
-        """Better values, in their place, where the mass matrix, the partitioning or the configuration is poor."""
+        """Better values, in their place, where the mass matrix, the partitioning or the
+        configuration is poor."""
         if self.name in OF_MASS:
             self._refuse_massless(states, conditions)
         if not self.m.closed and not self._frames:
@@ -195,7 +199,8 @@ class BoundViolationHandler:
         return Designs(names, np.array([float(x[k]) for x in states[len(states) - len(names) :]]))
 
     def _refuse_choice(self, q: Floats, design: Designs, given: Partition) -> None:
-        """Refuse a state at which the caller's independent coordinates do not determine the others, but different ones do."""
+        """Refuse a state at which the caller's independent coordinates do not determine the others,
+        but different ones do."""
         suited = partition_at(self.m, q, given.independent, design).independent
         if set(suited) != set(given.independent):
             names = velocity_names(self.m)
@@ -290,7 +295,8 @@ class BoundViolationHandler:
 
     @cached_property
     def reselects(self) -> bool:
-        """Whether the answer depends on which rows or velocities count as independent, so that others may do better."""
+        """Whether the answer depends on which rows or velocities count as independent, so that
+        others may do better."""
         if self.name in (*LINEAR, "holding_forces") or self._chosen == "held":
             return (
                 self.given is not None
@@ -302,8 +308,8 @@ class BoundViolationHandler:
         return dict(self.request.options).get("constraints") == "elimination"
 
     def _reselect(self, states: list[Floats], values: list[Floats], conditions: Floats) -> None:
-        """Better values, and their condition, where the independent coordinates are a poor choice; each partitioning
-        serves all states that it suits, and is compiled once."""
+        """Better values, and their condition, where the independent coordinates are a poor choice;
+        each partitioning serves all states that it suits, and is compiled once."""
         # The hybrid problem is of the actuated velocities, and no others.
         preferred = self.m.actuated_velocities if self.name == "hybrid_dynamics" else ()
         preferred = preferred if self.given is None else self.given.independent
@@ -329,7 +335,8 @@ class BoundViolationHandler:
     def _choices(
         self, q: Floats, design: Designs, preferred: tuple[int, ...]
     ) -> dict[str, Any] | None:
-        """The request's options with a partitioning that suits a configuration; None where the caller's does not."""
+        """The request's options with a partitioning that suits a configuration; None where the
+        caller's does not."""
         options = dict(self.request.options)
         if self._chosen == "held":
             if (held := held_at(self.m, q, options["held"], design)) is None:
@@ -382,8 +389,8 @@ class BoundViolationHandler:
         return a
 
     def _forces(self, needed: Floats, J: Floats) -> Floats:
-        """The least actuator forces that do the work of `needed` in every motion that keeps the loops
-        closed."""
+        """The least actuator forces that do the work of `needed` in every motion that keeps the
+        loops closed."""
         scale, places = velocity_scales(self.m), list(self.m.actuated_velocities)
         motions = null_space(J / scale, np.sqrt(RANK)).T
         work, A = motions @ (needed / scale), motions[:, places] / scale[places]

@@ -70,8 +70,8 @@ class BranchSearchSettings:
 SETTINGS = BranchSearchSettings()
 TINY = 1e-300  # keeps the quotient of zeros finite
 
-# Squares of extreme lengths (1e155 m) overflow on the way to a closed configuration. Such a way ends
-# as one that does not close, which is reported; NumPy need not warn of it as well.
+# Squares of extreme lengths (1e155 m) overflow on the way to a closed configuration. Such a way
+# ends as one that does not close, which is reported; NumPy need not warn of it as well.
 _tolerates_overflow = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 

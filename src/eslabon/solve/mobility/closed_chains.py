@@ -29,8 +29,8 @@ from eslabon.answers import Answer, Block, Message
 from eslabon.model import GROUND, Joint, Loop, Model
 from eslabon.solve.mobility.subgroups import algebra, classified, intersection, span
 
-# Shortest loops cost a search from every body for every loop; with more loops than this those of the
-# spanning tree serve.
+# Shortest loops cost a search from every body for every loop; with more loops than this those of
+# the spanning tree serve.
 MAX_SHORTEST_LOOPS = 40
 
 
@@ -81,7 +81,8 @@ class Network:
         return [[self.joints[k].name for k in part] for part in sorted(parts) if len(part) > 1]
 
     def between(self, first: str, second: str) -> tuple[str, ...]:
-        """The bodies that two joints of one loop hold between them, on the side without the ground."""
+        """The bodies that two joints of one loop hold between them, on the side without the
+        ground."""
         rest = self.graph.copy()
         rest.remove_nodes_from(
             [k for k, joint in self.joints.items() if joint.name in (first, second)]
@@ -104,7 +105,8 @@ def _in_order(cycle: nx.Graph[int]) -> list[int]:
 
 @dataclass(frozen=True)
 class ChainBond:
-    """A chain of joints and the algebra of the subgroup its motions lie in, by an orthonormal basis."""
+    """A chain of joints and the algebra of the subgroup its motions lie in, by an orthonormal
+    basis."""
 
     joints: tuple[str, ...]
     basis: np.ndarray = field(repr=False, compare=False)
@@ -181,7 +183,8 @@ class Counting:
 
     @property
     def count(self) -> int:
-        """The mobility found, and all that the remaining bonds would allow if no loop bound them."""
+        """The mobility found, and all that the remaining bonds would allow if no loop bound
+        them."""
         return self.dof + sum(self.graph.edges[edge]["bond"].dimension for edge in self.graph.edges)
 
     def _drop_a_leaf(self) -> bool:
@@ -217,7 +220,8 @@ def _branches(graph: nx.Graph[int]) -> Iterator[list[int]]:
 
 
 def bonds_of(network: Network, names: Sequence[str], screws: Mapping[str, np.ndarray]) -> Counting:
-    """The bonds of some joints. A joint that is no subgroup, the universal one, is two in series."""
+    """The bonds of some joints. A joint that is no subgroup, the universal one, is two in
+    series."""
     counting = Counting()
     spare = -1  # numbers for the bodies without a name between the two halves of a joint
     for joint in network.joints.values():

@@ -151,8 +151,8 @@ def joint_screws(m: Model, q: Floats) -> JointScrews:
 
 
 def active_screws(configurations: Sequence[JointScrews], at: JointScrews) -> dict[str, Floats]:
-    """The screws at one configuration of those degrees of freedom alone that move at any of several:
-    an inactive one is as good as welded."""
+    """The screws at one configuration of those degrees of freedom alone that move at any of
+    several: an inactive one is as good as welded."""
     working = {}
     for name, screws in at.screws.items():
         if name in at.speeds:

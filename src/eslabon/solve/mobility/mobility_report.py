@@ -54,9 +54,8 @@ class ClosedChain(Answer):
         The number of independent loops among them.
     dof : int, optional
         Its mobility by the rank of the closure Jacobian; None where it cannot be assembled.
-    trivial : int
-        Its mobility by the smallest subgroup of each loop: the joints' degrees of freedom less these
-        dimensions.
+    trivial : int Its mobility by the smallest subgroup of each loop: the joints' degrees of freedom
+        less these dimensions.
     groups : int
         Its mobility as far as subgroups and their intersections explain it.
     infinitesimal : int
@@ -177,7 +176,8 @@ class Mobility(Answer):
 
     @property
     def infinitesimal(self) -> int:
-        """Its infinitesimal mobility: the degrees of freedom that are motions of first order only."""
+        """Its infinitesimal mobility: the degrees of freedom that are motions of first order
+        only."""
         return sum(c.infinitesimal for c in self.chains)
 
     @property

@@ -54,8 +54,8 @@ class ActuatedMotions(NamedTuple):
 
     Attributes
     ----------
-    velocities : of all joints by unit rates of the inputs, (k, nv, inputs); surplus inputs share a motion in the sense of
-        least squares.
+    velocities : of all joints by unit rates of the inputs, (k, nv, inputs); surplus inputs share a
+        motion in the sense of least squares.
     scales : what makes the rates of the inputs comparable, (k, inputs).
     parallel, mobility, sign : of the parallel kind, see `Conditions`.
     """
@@ -70,7 +70,8 @@ class ActuatedMotions(NamedTuple):
 def actuated_motions(
     m: Model, q: Floats, designs: Designs = DESCRIBED, length: Any = None
 ) -> ActuatedMotions:
-    """How all joints move with the actuated ones, at configurations (k, nq), and how well these hold the rest."""
+    """How all joints move with the actuated ones, at configurations (k, nq), and how well these
+    hold the rest."""
     inputs, k = list(input_velocities(m)), len(q)
     unit = np.broadcast_to(lengths_of_units(m, designs, length), (k,))
     scales = input_scales(m, unit)
@@ -99,8 +100,8 @@ def actuated_motions(
 
 
 def _following(m: Model, J: Floats, inverse: Floats, unit: Floats) -> Floats:
-    """The velocities of all joints by those of the inputs, for the constraint Jacobian in rad and m and J_p^+ in units of a
-    length."""
+    """The velocities of all joints by those of the inputs, for the constraint Jacobian in rad and m
+    and J_p^+ in units of a length."""
     inputs, passive = list(input_velocities(m)), list(measured_bodies(m).passive)
     is_length = np.array([x == "m" for x in row_units(m)], dtype=bool)
     rows = np.where(is_length, unit[:, None], 1.0)[..., None]
@@ -112,8 +113,9 @@ def _following(m: Model, J: Floats, inverse: Floats, unit: Floats) -> Floats:
 
 
 def _by_null_spaces(m: Model, J: Floats, speeds: Floats, scales: Floats) -> tuple[Floats, Floats]:
-    """The mobility, and the velocities of all joints by those of the inputs as far as these determine them: where locked
-    actuators do not hold the mechanism, or where there are more of them than degrees of freedom."""
+    """The mobility, and the velocities of all joints by those of the inputs as far as these
+    determine them: where locked actuators do not hold the mechanism, or where there are more of
+    them than degrees of freedom."""
     inputs = list(input_velocities(m))
     mobility, free, V = _null_spaces(J, passive_velocities(m))
     V, velocities = V / speeds[..., None], np.zeros((len(J), m.nv, len(inputs)))
@@ -139,8 +141,8 @@ def speed_units(m: Model, unit: Floats) -> Floats:
 
 
 def _null_spaces(J: Floats, held: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
-    """The mobility, the number of motions that leave some velocities at rest, and a matrix whose last columns are an
-    orthonormal basis of these."""
+    """The mobility, the number of motions that leave some velocities at rest, and a matrix whose
+    last columns are an orthonormal basis of these."""
     nv = J.shape[-1]
     sizes, Vt = np.linalg.svd(J)[1:]
     mobility = nv - count_nonzero_values(sizes)
@@ -157,7 +159,8 @@ def input_velocities(m: Model) -> tuple[int, ...]:
 
 
 def input_scales(m: Model, unit: Floats) -> Floats:
-    """What makes the rates of the inputs comparable, (..., inputs): one over the unit of length for slides."""
+    """What makes the rates of the inputs comparable, (..., inputs): one over the unit of length for
+    slides."""
     return np.asarray(1 / speed_units(m, unit)[..., list(input_velocities(m))])
 
 
@@ -167,7 +170,8 @@ def inputs_count(m: Model) -> int:
 
 
 def passive_velocities(m: Model) -> tuple[int, ...]:
-    """The independent velocities that nothing drives, such as the spin of a rod, where something drives others."""
+    """The independent velocities that nothing drives, such as the spin of a rod, where something
+    drives others."""
     independent = partition(m).independent
     loose = tuple(k for k in independent if k not in m.actuated_velocities)
     return loose if len(loose) < len(independent) else ()
@@ -175,7 +179,8 @@ def passive_velocities(m: Model) -> tuple[int, ...]:
 
 @per_model
 def measured_bodies(m: Model) -> Measured:
-    """What the parallel condition measures: joint centres, or, where actuators move without these, all bodies."""
+    """What the parallel condition measures: joint centres, or, where actuators move without these,
+    all bodies."""
     if not m.closed:
         return Measured()
     inputs, held = input_velocities(m), passive_velocities(m)
@@ -223,8 +228,8 @@ def _sees_the_actuators(m: Model, measured: Measured) -> bool:
 
 
 def lengths_of_units(m: Model, designs: Designs, length: Any = None) -> Floats:
-    """The characteristic length, by which translations are compared with rotations: one that is given, or that of each
-    design."""
+    """The characteristic length, by which translations are compared with rotations: one that is
+    given, or that of each design."""
     return np.asarray(
         characteristic_lengths(m, designs) if length is None else positive(length, "length")
     )

@@ -16,7 +16,8 @@ STEPS = 8  # of Newton's method, at most: what is near closes in three or four
 
 
 def closed_near(m: Model, q: Floats) -> Floats:
-    """The nearest closed configurations to (k, nq), by Newton's method; NaN where a loop does not close."""
+    """The nearest closed configurations to (k, nq), by Newton's method; NaN where a loop does not
+    close."""
     if not m.closed or not len(q):
         return q
     if not redundancy_is_constant(m):

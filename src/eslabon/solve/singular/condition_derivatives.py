@@ -1,5 +1,6 @@
-"""How reciprocal condition numbers change with parameters of a mechanism: from singular vectors, d sigma = u^T dA v, where dA is
-the derivative of the Jacobian, frozen or along the closed configuration."""
+"""How reciprocal condition numbers change with parameters of a mechanism: from singular vectors, d
+sigma = u^T dA v, where dA is the derivative of the Jacobian, frozen or along the closed
+configuration."""
 
 from __future__ import annotations
 
@@ -43,10 +44,11 @@ from eslabon.solve.singular.parallel_condition import PassiveInverse, parallel_d
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConditionDerivatives(Answer):
-    """How the reciprocal condition numbers of `m.conditions` change, one for each configuration; by several parameters these are
-    the last axis.
+    """How the reciprocal condition numbers of `m.conditions` change, one for each configuration; by
+    several parameters these are the last axis.
 
-    The unit of lengths stays: that of `m.conditions` where it is given as `length`, else the size of the design as it is.
+    The unit of lengths stays: that of `m.conditions` where it is given as `length`, else the size
+    of the design as it is.
 
     >>> import eslabon as es
     >>> m = es.load("five_bar")
@@ -76,7 +78,8 @@ class ConditionDerivatives(Answer):
 
 @dataclass(frozen=True)
 class Jacobians:
-    """A mechanism's Jacobians at configurations (k, nq), and their derivatives by parameters, with one more axis."""
+    """A mechanism's Jacobians at configurations (k, nq), and their derivatives by parameters, with
+    one more axis."""
 
     m: Model
     q: Floats
@@ -107,10 +110,11 @@ def condition_derivatives(
     singular: str | None = None,
     length: float | None = None,
 ) -> ConditionDerivatives:
-    """The derivatives of the conditions of configurations `(..., nq)`; arguments as in `m.conditions` and `m.derivative`.
+    """The derivatives of the conditions of configurations `(..., nq)`; arguments as in
+    `m.conditions` and `m.derivative`.
 
-    At a singular configuration, and where singular values meet that part, there is none: an error, or NaN with
-    `singular` "warn" or "ignore".
+    At a singular configuration, and where singular values meet that part, there is none: an error,
+    or NaN with `singular` "warn" or "ignore".
     """
     how = choice("error" if singular is None else singular, "singular", SINGULAR_CHOICES)
     choice(part, "part", PARTS)
@@ -130,7 +134,8 @@ def condition_derivatives(
 
 
 class Motions(NamedTuple):
-    """N with v = N times the driven independent velocities, (k, nv, n), and its derivatives, (k, nv, n, parameters)."""
+    """N with v = N times the driven independent velocities, (k, nv, n), and its derivatives, (k,
+    nv, n, parameters)."""
 
     N: Floats
     dN: Floats
@@ -184,7 +189,8 @@ def _parallel(known: Jacobians, unit: Floats, how: str) -> Floats:
 def _serial(
     known: Jacobians, motions: Motions, frame: str, part: str, unit: Floats, how: str
 ) -> Floats:
-    """Those of the serial one: of the matrix J N A^+, where A^+ gives the motion for rates of the inputs. Its derivative is
+    """Those of the serial one: of the matrix J N A^+, where A^+ gives the motion for rates of the
+    inputs. Its derivative is
     -A^+ dA A^+ + (A^T A)^-1 dA^T (1 - A A^+)."""
     m, rows = known.m, PARTS[part]
     lengths = np.ones((len(known.q), 6, 1))
@@ -207,7 +213,8 @@ def _serial(
 def _slopes(
     m: Model, kind: str, A: Floats, dA: Floats, number: int, size: Floats, how: str
 ) -> Floats:
-    """The derivatives of least over largest singular value, of the `number` that are other than zero in general."""
+    """The derivatives of least over largest singular value, of the `number` that are other than
+    zero in general."""
     U, sizes, Vt = np.linalg.svd(A, full_matrices=False)
     sizes = sizes[:, :number]
     if not sizes.shape[-1]:
@@ -239,7 +246,8 @@ def _report(m: Model, kind: str, made: Floats, singular: Any, finite: Any, how: 
 
 
 def _of_value(sizes: Floats, inner: Floats, place: int) -> Floats:
-    """The derivatives of the singular value at a place; where others are the same, the one derivative that all have, or NaN."""
+    """The derivatives of the singular value at a place; where others are the same, the one
+    derivative that all have, or NaN."""
     made = inner[:, place, place].copy()
     same = np.abs(sizes - sizes[:, place, None]) <= COINCIDENT * sizes[:, :1]
     for k in np.flatnonzero(same.sum(axis=-1) > 1):

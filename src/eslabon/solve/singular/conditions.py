@@ -46,19 +46,24 @@ PARTS = {"all": slice(0, 6), "rotation": slice(0, 3), "translation": slice(3, 6)
 
 @dataclass(frozen=True, eq=False)
 class Conditions(Answer):
-    """Reciprocal condition numbers, one for each configuration, the mobility there, and the signs of two determinants.
+    """Reciprocal condition numbers, one for each configuration, the mobility there, and the signs
+    of two determinants.
 
     Attributes
     ----------
-    parallel : the least share that the actuators' rates have in a motion of the mechanism, from 1 at best to 0 where a
-        motion leaves them all at rest (`eslabon.solve.singular.parallel_condition`). It does not depend on how loops are
-        cut, nor on whether rods can spin; a tree has 1.
-    serial : least over largest singular value of the matrix from the actuators' rates to the frame's twist.
+    parallel : the least share that the actuators' rates have in a motion of the mechanism, from 1
+        at best to 0 where a motion leaves them all at rest
+        (`eslabon.solve.singular.parallel_condition`). It does not depend on how loops are cut, nor
+        on whether rods can spin; a tree has 1.
+    serial : least over largest singular value of the matrix from the actuators' rates to the
+        frame's twist.
     mobility : degrees of freedom of the configuration, to first order.
-    sign : of the determinant of the passive columns of the closure Jacobian: 1 or -1 on either side of the parallel singular
-        configurations, 0 at one; 1 where there are more actuators than degrees of freedom.
+    sign : of the determinant of the passive columns of the closure Jacobian: 1 or -1 on either side
+        of the parallel singular configurations, 0 at one; 1 where there are more actuators than
+        degrees of freedom.
     serial_sign : of the determinant of the serial matrix, where it is square (else 1).
-    steps : how far the joints move from row to row of a motion: rad, lengths in units of the mechanism's size.
+    steps : how far the joints move from row to row of a motion: rad, lengths in units of the
+        mechanism's size.
     generic_mobility : degrees of freedom of the mechanism in general.
 
     >>> import eslabon as es
@@ -96,20 +101,23 @@ class Conditions(Answer):
 
     @property
     def singular(self) -> Floats:
-        """Where either is zero to working precision, or the mobility is not that of the mechanism in general."""
+        """Where either is zero to working precision, or the mobility is not that of the mechanism
+        in general."""
         zero = np.minimum(self.parallel, self.serial) < RANK
         return np.asarray(zero | (self.mobility != self.generic_mobility))[()]
 
     @property
     def crossings(self) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """For configurations along a motion, the rows k such that a parallel singular one lies between rows k and k + 1."""
+        """For configurations along a motion, the rows k such that a parallel singular one lies
+        between rows k and k + 1."""
         self._check_motion("crossings are")
         return _sign_changes(self.sign)
 
     @property
     def passages(self) -> tuple[Passage, ...]:
-        """For configurations along a motion, where it passes singular ones of either kind, in the order of the motion: where
-        a determinant changes its sign, by linear interpolation of the signed reciprocal condition number."""
+        """For configurations along a motion, where it passes singular ones of either kind, in the
+        order of the motion: where a determinant changes its sign, by linear interpolation of the
+        signed reciprocal condition number."""
         self._check_motion("passages are")
         found = []
         for kind, value, sign in self._kinds():
@@ -121,11 +129,11 @@ class Conditions(Answer):
 
     @property
     def closest(self) -> Passage:
-        """Where a motion comes nearest to a singular configuration: the first passage through one, else the least reciprocal
-        condition number of either kind.
+        """Where a motion comes nearest to a singular configuration: the first passage through one,
+        else the least reciprocal condition number of either kind.
 
-        Between rows its square is taken as a parabola, which it is next to a singular configuration, whether that is passed
-        or only touched.
+        Between rows its square is taken as a parabola, which it is next to a singular
+        configuration, whether that is passed or only touched.
         """
         self._check_motion("the closest is")
         if passages := self.passages:
@@ -137,8 +145,9 @@ class Conditions(Answer):
 
     @property
     def distance(self) -> Floats:
-        """For each row of a motion how far the joints go until the next passage through a singular configuration (rad, lengths
-        in units of the mechanism's size); infinite where none is ahead."""
+        """For each row of a motion how far the joints go until the next passage through a singular
+        configuration (rad, lengths in units of the mechanism's size); infinite where none is
+        ahead."""
         self._check_motion("the distance is")
         ahead = np.array([p.distance for p in self.passages] + [np.inf])
         path = np.concatenate([[0.0], np.cumsum(self.steps)])[: len(self.sign)]
@@ -148,7 +157,8 @@ class Conditions(Answer):
         return ("parallel", self.parallel, self.sign), ("serial", self.serial, self.serial_sign)
 
     def _least(self, kind: str, value: Floats) -> Passage:
-        """The row of least value, and the lowest point of the parabola through the squares there and at its neighbours."""
+        """The row of least value, and the lowest point of the parabola through the squares there
+        and at its neighbours."""
         k = int(np.argmin(value))
         at, least = float(k), float(value[k])
         if 0 < k < len(value) - 1:
@@ -182,8 +192,10 @@ class Passage(NamedTuple):
     kind : "parallel" or "serial".
     row : the row before a passage, or the nearest row.
     value : the estimated reciprocal condition number: 0 where a singular configuration is passed.
-    at : the estimated place, in rows: 12.5 is midway from row 12 to row 13, so that np.interp(at, range(len(t)), t) is the time.
-    distance : how far the joints move from the first row to there: rad, lengths in units of the mechanism's size.
+    at : the estimated place, in rows: 12.5 is midway from row 12 to row 13, so that np.interp(at,
+        range(len(t)), t) is the time.
+    distance : how far the joints move from the first row to there: rad, lengths in units of the
+        mechanism's size.
     """
 
     kind: str
@@ -194,7 +206,8 @@ class Passage(NamedTuple):
 
 
 def _sign_changes(sign: Floats) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """The rows after which a sign is another; a row on the very configuration counts as the side it came from."""
+    """The rows after which a sign is another; a row on the very configuration counts as the side it
+    came from."""
     last = np.maximum.accumulate(np.where(sign != 0, np.arange(len(sign)), 0))
     return np.flatnonzero(np.diff(sign[last]) != 0)
 
@@ -208,11 +221,13 @@ def conditions(
     parameters: Any = None,
     length: Any = None,
 ) -> Conditions:
-    """The conditions of configurations `(..., nq)`, with `parameters` each in its own design; `part` of the frame's twist:
-    "all", "translation" or "rotation"; `length` the characteristic length, by which both kinds compare lengths with angles.
+    """The conditions of configurations `(..., nq)`, with `parameters` each in its own design;
+    `part` of the frame's twist: "all", "translation" or "rotation"; `length` the characteristic
+    length, by which both kinds compare lengths with angles.
 
-    `serial` judges the way from the actuators to the twist, which goes to pieces at a parallel singular configuration too:
-    where `parallel` is near zero, `m.singularity` tells what is lost and what is gained.
+    `serial` judges the way from the actuators to the twist, which goes to pieces at a parallel
+    singular configuration too: where `parallel` is near zero, `m.singularity` tells what is lost
+    and what is gained.
     """
     chosen, rows = frame_if_any(m, frame), PARTS[choice(part, "part", PARTS)]
     lead, flat, designs = in_designs(m, q, parameters)
@@ -244,7 +259,8 @@ def _by_comparable_rates(made: ActuatedMotions) -> Floats:
 
 
 def in_designs(m: Model, q: Any, parameters: Any) -> tuple[tuple[int, ...], Floats, Designs]:
-    """The leading axes that configurations and designs have together, configurations (k, nq), and the design of each."""
+    """The leading axes that configurations and designs have together, configurations (k, nq), and
+    the design of each."""
     designs = designs_of(m, parameters)
     lead, (flat, own) = flattened(
         q=(states(q, "q", m.nq, m.name), 1), parameters=(designs.values, 1)
@@ -253,7 +269,8 @@ def in_designs(m: Model, q: Any, parameters: Any) -> tuple[tuple[int, ...], Floa
 
 
 def frame_if_any(m: Model, frame: str | None) -> str | None:
-    """The frame that is asked for; without a name, in a mechanism with named frames, the only one that can be meant."""
+    """The frame that is asked for; without a name, in a mechanism with named frames, the only one
+    that can be meant."""
     if frame is not None:
         return chosen_frame(m, text(frame, "frame")).name
     with suppress(ModelError):
@@ -262,7 +279,8 @@ def frame_if_any(m: Model, frame: str | None) -> str | None:
 
 
 class Span(NamedTuple):
-    """The twists that a frame makes near home: an orthonormal basis of them all, and how many are independent at a time."""
+    """The twists that a frame makes near home: an orthonormal basis of them all, and how many are
+    independent at a time."""
 
     basis: Floats
     rank: int
@@ -270,7 +288,8 @@ class Span(NamedTuple):
 
 @per_model
 def reachable_twists(m: Model, frame: str, part: str) -> Span:
-    """What a frame can do in general, for what it cannot do in a singular configuration to be told from it."""
+    """What a frame can do in general, for what it cannot do in a singular configuration to be told
+    from it."""
     q = np.stack(list(around(m)))
     J = scaled_twists(m, q, frame)[:, PARTS[part]]
     twists = J @ _by_comparable_rates(actuated_motions(m, q))
@@ -284,8 +303,8 @@ def reachable_twists(m: Model, frame: str, part: str) -> Span:
 
 
 def _oriented(basis: Floats) -> Floats:
-    """The basis with the orientation of those components of a twist that tell its vectors apart best,
-    in their order: singular vectors have signs that round-off decides."""
+    """The basis with the orientation of those components of a twist that tell its vectors apart
+    best, in their order: singular vectors have signs that round-off decides."""
     rows = sorted(pivot_columns(basis.T)[0][: basis.shape[1]])
     return basis * np.where(
         np.arange(basis.shape[1]) == 0, np.sign(np.linalg.det(basis[rows])), 1.0
@@ -295,7 +314,8 @@ def _oriented(basis: Floats) -> Floats:
 def scaled_twists(
     m: Model, q: Floats, frame: str, designs: Designs = DESCRIBED, length: Any = None
 ) -> Floats:
-    """The frame's Jacobian in the ground's axes at its origin, lengths in units of the characteristic length."""
+    """The frame's Jacobian in the ground's axes at its origin, lengths in units of the
+    characteristic length."""
     J = np.array(
         evaluate(m, quantity(m, "jacobian"), parameters=designs.names, frame=frame, axes="aligned")(
             q, *designs.inputs
@@ -306,7 +326,8 @@ def scaled_twists(
 
 
 def independent_coordinates(m: Model, q: Any = None) -> tuple[str, ...]:
-    """The velocities that elimination takes as independent: near home, or those that suit a configuration best."""
+    """The velocities that elimination takes as independent: near home, or those that suit a
+    configuration best."""
     p = (
         partition(m)
         if q is None
@@ -327,8 +348,8 @@ def one_configuration(m: Model, q: Any, verb: str) -> Floats:
 
 
 def _reciprocal_condition(A: Floats, number: int, size: Floats) -> Floats:
-    """Least over largest of the `number` singular values that are other than zero in general; zero where all are round-off
-    of matrices of that size, so that nothing moves at all."""
+    """Least over largest of the `number` singular values that are other than zero in general; zero
+    where all are round-off of matrices of that size, so that nothing moves at all."""
     values = np.linalg.svd(A, compute_uv=False)[:, :number]
     if values.shape[-1] == 0:
         return np.ones(len(A))

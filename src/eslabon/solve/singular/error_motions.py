@@ -23,8 +23,8 @@ from eslabon.solve.singular.joint_centres import Ends, Measured, Place
 
 
 class ErrorMotions(NamedTuple):
-    """T v + T_e e, the measured motion, and J_e e, what errors add to the constraints J v: T (rows, nv), T_e (rows, errors),
-    J_e (constraints, errors), all in rad and m."""
+    """T v + T_e e, the measured motion, and J_e e, what errors add to the constraints J v: T (rows,
+    nv), T_e (rows, errors), J_e (constraints, errors), all in rad and m."""
 
     twists: Any
     twists_by_errors: Any
@@ -56,8 +56,8 @@ def _loop_ends(m: Model) -> Iterator[Place]:
 
 
 class _Moving:
-    """Where bodies are, and the matrices of their angular velocities and of their origins' velocities by velocities and errors
-    of joints, in the ground's axes."""
+    """Where bodies are, and the matrices of their angular velocities and of their origins'
+    velocities by velocities and errors of joints, in the ground's axes."""
 
     def __init__(self, m: Model, q: Expression, bodies: set[str], measured: Measured) -> None:
         self.m, self.own = m, casadi.SX(measured.errors)
@@ -103,7 +103,8 @@ class _Moving:
         return sum(map(self.velocity, places), casadi.SX(3, self.columns)) / len(places)
 
     def opening(self, name: str) -> Expression:
-        """The rates of the rows of a closed loop: its covectors times the twist of the second frame against the first."""
+        """The rates of the rows of a closed loop: its covectors times the twist of the second frame
+        against the first."""
         loop = self.m.loop(name)
         first, second = (x.body for x in (loop.first, loop.second))
         one, other = (on_body(self.placed, x.body, x.at) for x in (loop.first, loop.second))
@@ -148,8 +149,8 @@ ERROR_MOTIONS = Formula(
 
 
 class ErrorTerms(NamedTuple):
-    """T_p, T_e, J_p and J_e of the passive velocities and of all errors, in radians and in units of length; or their
-    derivatives."""
+    """T_p, T_e, J_p and J_e of the passive velocities and of all errors, in radians and in units of
+    length; or their derivatives."""
 
     twists: Any
     twists_by_errors: Any
@@ -160,8 +161,8 @@ class ErrorTerms(NamedTuple):
 def error_terms(
     m: Model, made: ErrorMotions, J: Floats, measured: Measured, unit: Floats
 ) -> ErrorTerms:
-    """The terms in numbers, (k, rows, columns), or their derivatives, which have one more axis, for the constraint Jacobian J
-    and a unit of length of each configuration."""
+    """The terms in numbers, (k, rows, columns), or their derivatives, which have one more axis, for
+    the constraint Jacobian J and a unit of length of each configuration."""
 
     def scale(is_length: Any, inverse: bool, axis: int) -> Floats:
         factors = np.where(is_length, np.asarray(unit)[:, None], 1.0)

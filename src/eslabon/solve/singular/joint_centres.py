@@ -1,5 +1,5 @@
-"""What the parallel condition measures of a mechanism: bodies and joint centres, and the joints with
-errors."""
+"""What the parallel condition measures of a mechanism: bodies and joint centres, and the joints
+with errors."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ Ends = tuple[Place, ...]  # of joints and loops at one centre
 
 
 class Measured(NamedTuple):
-    """What is measured of a mechanism's motion, and which joints have errors. It has no numbers, so that all designs have
-    the same.
+    """What is measured of a mechanism's motion, and which joints have errors. It has no numbers, so
+    that all designs have the same.
 
     Attributes
     ----------

@@ -1,4 +1,5 @@
-"""The manipulability ellipsoid (Yoshikawa): what unit rates of the actuators make of a frame's velocity."""
+"""The manipulability ellipsoid (Yoshikawa): what unit rates of the actuators make of a frame's
+velocity."""
 
 from __future__ import annotations
 
@@ -32,8 +33,9 @@ class Manipulability(Answer):
 
     Attributes
     ----------
-    axes : unit directions `(..., k, d)` of its semi-axes, longest first, in the ground's axes at the frame's origin; d is 3, or
-        6 for the whole twist (angular part first), and k the number of directions that the frame has in general.
+    axes : unit directions `(..., k, d)` of its semi-axes, longest first, in the ground's axes at
+        the frame's origin; d is 3, or 6 for the whole twist (angular part first), and k the number
+        of directions that the frame has in general.
     lengths : of the semi-axes, `(..., k)`: rad/s or m/s for a unit rate.
     matrix : T itself, `(..., d, inputs)`.
     part : of the twist: "all", "translation" or "rotation".
@@ -57,7 +59,8 @@ class Manipulability(Answer):
 
     @property
     def measure(self) -> Floats:
-        """Yoshikawa's measure, the product of the lengths: sqrt(det T T^T); zero at a singular configuration."""
+        """Yoshikawa's measure, the product of the lengths: sqrt(det T T^T); zero at a singular
+        configuration."""
         return np.prod(self.lengths, axis=-1)
 
     @property
@@ -68,7 +71,8 @@ class Manipulability(Answer):
 
     @property
     def condition(self) -> Floats:
-        """Shortest over longest semi-axis: 1 where the frame moves evenly in all directions (isotropy)."""
+        """Shortest over longest semi-axis: 1 where the frame moves evenly in all directions
+        (isotropy)."""
         longest = self.lengths[..., 0]
         return np.where(
             longest > 0, self.lengths[..., -1] / np.where(longest > 0, longest, 1.0), 0.0
@@ -76,14 +80,16 @@ class Manipulability(Answer):
 
     @property
     def forces(self) -> Floats:
-        """The semi-axes of the force ellipsoid along the same axes, `(..., k)`: what the frame presses with for actuators'
-        forces of norm one. It is infinite where a direction is lost, and the structure carries the load."""
+        """The semi-axes of the force ellipsoid along the same axes, `(..., k)`: what the frame
+        presses with for actuators' forces of norm one. It is infinite where a direction is lost,
+        and the structure carries the load."""
         with np.errstate(divide="ignore"):
             return 1.0 / np.where(self.lengths > RANK * self.lengths[..., :1], self.lengths, 0.0)
 
     def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
-        """A matplotlib figure: of one configuration the velocity ellipsoid and the force ellipsoid, in the plane or in space, with
-        their semi-axes; of many the velocity ellipsoids at the positions of the frame. Of a whole twist it is the translation.
+        """A matplotlib figure: of one configuration the velocity ellipsoid and the force ellipsoid,
+        in the plane or in space, with their semi-axes; of many the velocity ellipsoids at the
+        positions of the frame. Of a whole twist it is the translation.
 
         >>> import eslabon as es
         >>> made = es.load("elbow").manipulability([0.0, 1.0], "tool", part="translation")

@@ -25,8 +25,8 @@ velocity, the mean of its ends; a^2 has the mean of them all. The centre of a jo
 that both of its bodies have in common: of a hinge, a universal joint or a ball, cut or not. So a
 rod counts by its ends, and it makes no difference whether a universal joint keeps it from spinning
 or two balls let it spin. Joints that slide have no centre and no errors but those of their
-actuators. Where the actuators move without any centre, as in spherical linkages, all bodies count by
-their twists.
+actuators. Where the actuators move without any centre, as in spherical linkages, all bodies count
+by their twists.
 
 Rotations count in radians, lengths in units of a characteristic length.
 """
@@ -117,7 +117,8 @@ def _solved(A: Expression, B: Expression) -> Expression:
 
 
 class PassiveInverse(NamedTuple):
-    """J_p^+ of configurations, and which of them determine all passive velocities with the actuators locked."""
+    """J_p^+ of configurations, and which of them determine all passive velocities with the
+    actuators locked."""
 
     inverse: Floats
     held: Any
@@ -135,7 +136,8 @@ class PassiveInverse(NamedTuple):
 
 
 def parallel_condition(x: ErrorTerms, passive: PassiveInverse, measured: Measured) -> Floats:
-    """The condition of configurations, zero where locked actuators leave passive velocities undetermined."""
+    """The condition of configurations, zero where locked actuators leave passive velocities
+    undetermined."""
     square = _amplification(x, passive, measured).square
     return np.where(passive.held, 1 / np.sqrt(1 + square / _errors(measured)), 0.0)
 
@@ -143,7 +145,8 @@ def parallel_condition(x: ErrorTerms, passive: PassiveInverse, measured: Measure
 def parallel_derivative(
     x: ErrorTerms, dx: ErrorTerms, passive: PassiveInverse, measured: Measured
 ) -> Floats:
-    """The derivatives (k, parameters) of the condition, for those of the terms; NaN where it is zero."""
+    """The derivatives (k, parameters) of the condition, for those of the terms; NaN where it is
+    zero."""
     found = _amplification(x, passive, measured)
     K, X, left = passive.inverse, found.follow, found.unclosed
     K_t = np.swapaxes(K, -1, -2)
@@ -169,8 +172,8 @@ def _errors(measured: Measured) -> int:
 
 
 class _Amplification(NamedTuple):
-    """X = J_p^+ J_e, Q = (1 - J_p J_p^+) J_e of errors with which loops cannot close, Q^+, H = T_e - T_p X, H over the errors
-    with which they can, and the square of its norm."""
+    """X = J_p^+ J_e, Q = (1 - J_p J_p^+) J_e of errors with which loops cannot close, Q^+, H = T_e
+    - T_p X, H over the errors with which they can, and the square of its norm."""
 
     follow: Floats
     unclosed: Floats

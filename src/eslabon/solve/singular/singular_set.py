@@ -1,9 +1,10 @@
 """Singular configurations next to given ones: where a determinant vanishes, found by its sign.
 
-The reciprocal condition number with the sign of its determinant goes through zero at a singular configuration. From each of the
-given configurations the mechanism moves, its loops closed, the way that this number falls most, until its sign is another; then
-the place in between is found by regula falsi (the Illinois form). Actuators need not be able to move it that way: a parallel
-singular configuration is where they cannot.
+The reciprocal condition number with the sign of its determinant goes through zero at a singular
+configuration. From each of the given configurations the mechanism moves, its loops closed, the way
+that this number falls most, until its sign is another; then the place in between is found by regula
+falsi (the Illinois form). Actuators need not be able to move it that way: a parallel singular
+configuration is where they cannot.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class SingularSetSettings:
     stride : how far the joints go in a round, at most, in the same units.
     rounds : of going on the steepest way.
     bisections : of regula falsi, at most.
-    apart : a reciprocal condition number of the parallel kind, above which a configuration that is singular in the serial way
-        is of that kind alone.
+    apart : a reciprocal condition number of the parallel kind, above which a configuration that is
+        singular in the serial way is of that kind alone.
     """
 
     starts: tuple[tuple[int, int], ...] = ((1, 400), (2, 400))
@@ -54,8 +55,9 @@ SETTINGS = SingularSetSettings()
 
 
 def square_part(m: Model, frame: str) -> str | None:
-    """The part of a frame's twist that the actuators move in as many directions as there are of them, so that its matrix has a
-    determinant: the whole twist, or its translation, or its rotation."""
+    """The part of a frame's twist that the actuators move in as many directions as there are of
+    them, so that its matrix has a determinant: the whole twist, or its translation, or its
+    rotation."""
     spans = (
         (part, reachable_twists(m, frame, part)) for part in ("all", "translation", "rotation")
     )
@@ -70,9 +72,11 @@ def inputs(m: Model) -> int:
 
 
 def singular_configurations(m: Model, q: Floats, kind: str, frame: str) -> Floats:
-    """Singular configurations (k, nq) of the "parallel" or "serial" kind next to closed ones (n, nq).
+    """Singular configurations (k, nq) of the "parallel" or "serial" kind next to closed ones (n,
+    nq).
 
-    There are none where the matrix of that kind has no determinant, or no singular configuration is near.
+    There are none where the matrix of that kind has no determinant, or no singular configuration is
+    near.
     """
     part = square_part(m, frame)
     if not m.closed if kind == "parallel" else part is None:
@@ -96,14 +100,15 @@ def singular_configurations(m: Model, q: Floats, kind: str, frame: str) -> Float
 
 
 class Values(NamedTuple):
-    """Signed reciprocal condition numbers: of the kind that is looked for, and of the parallel kind; NaN where loops do not
-    close."""
+    """Signed reciprocal condition numbers: of the kind that is looked for, and of the parallel
+    kind; NaN where loops do not close."""
 
     own: Floats
     parallel: Floats
 
     def apart(self, before: Values, kind: str) -> Any:
-        """Whether no parallel singular configuration lies between, through which the other determinant is infinite."""
+        """Whether no parallel singular configuration lies between, through which the other
+        determinant is infinite."""
         return (
             np.sign(self.parallel) == np.sign(before.parallel)
             if kind == "serial"
@@ -132,7 +137,8 @@ class Signed(NamedTuple):
 
 
 def _unsaturated(x: Floats) -> Floats:
-    """The tangent of an angle whose sine is given: of a parallel condition 1 / |T N|, which grows on where that nears one."""
+    """The tangent of an angle whose sine is given: of a parallel condition 1 / |T N|, which grows
+    on where that nears one."""
     return x / np.sqrt(np.maximum(1 - x**2, RANK))
 
 
@@ -153,7 +159,8 @@ class Way(NamedTuple):
 
 
 def _tangents(m: Model, q: Floats) -> Floats:
-    """Velocities that keep the loops closed, (n, nv, freedoms), each of unit size in rad and parts of the mechanism's size."""
+    """Velocities that keep the loops closed, (n, nv, freedoms), each of unit size in rad and parts
+    of the mechanism's size."""
     if not m.closed:
         return np.broadcast_to(np.diag(1 / velocity_scales(m)), (len(q), m.nv, m.nv))
     Vt, count = np.linalg.svd(comparable_jacobian_at(m, q))[2], len(partition(m).independent)
@@ -175,7 +182,8 @@ def _steepest(value: Signed, q: Floats, f: Floats) -> tuple[Way, Floats]:
 
 
 def _between(value: Signed, way: Way, high: Floats, a: Floats, b: Floats) -> Floats:
-    """The configurations on the way at which the value is zero, which has the signs of a and b at its ends."""
+    """The configurations on the way at which the value is zero, which has the signs of a and b at
+    its ends."""
     low, left = np.zeros(len(high)), np.ones(len(high), dtype=bool)
     for _ in range(SETTINGS.bisections):
         if not left.any():

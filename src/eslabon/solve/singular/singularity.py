@@ -1,8 +1,9 @@
-"""What is special about a singular configuration: directions a frame has lost, motions that locked actuators do not hold,
-joints that cannot move, joint motions that leave the frame at rest (Gosselin and Angeles; Zlatanov, Fenton and Benhabib).
+"""What is special about a singular configuration: directions a frame has lost, motions that locked
+actuators do not hold, joints that cannot move, joint motions that leave the frame at rest (Gosselin
+and Angeles; Zlatanov, Fenton and Benhabib).
 
-All are null spaces of the closure Jacobian and of the frame's, with rotations in radians and lengths in units of the
-mechanism's size.
+All are null spaces of the closure Jacobian and of the frame's, with rotations in radians and
+lengths in units of the mechanism's size.
 """
 
 from __future__ import annotations
@@ -39,9 +40,10 @@ class SingularitySettings:
 
     Attributes
     ----------
-    tolerance : singular values, over the size of a Jacobian, that count as zero: what assembly leaves of a configuration
-        that is meant to be singular.
-    neighbours, distance : how many configurations are compared with, and how far off they are, in rad or metres over L.
+    tolerance : singular values, over the size of a Jacobian, that count as zero: what assembly
+        leaves of a configuration that is meant to be singular.
+    neighbours, distance : how many configurations are compared with, and how far off they are, in
+        rad or metres over L.
     moves : the least share of a motion that names a joint.
     shown : the least share of a twist that is described.
     decimals : of directions, and of places over L.
@@ -64,16 +66,18 @@ class Singularity(Answer):
 
     Attributes
     ----------
-    parallel, serial : reciprocal condition numbers, as in `conditions`; both are above zero where nothing is singular.
-    lost : twists of the frame `(k, 6)` in the ground's axes at its origin, angular part first, that no motion of the joints
-        makes though it does beside this configuration; at right angles to all that can be made. A turn has length 1, a
-        translation too.
-    carried : the wrenches on the frame `(k, 6)` at its origin, moment first, that go with them: the structure carries them
-        with no force of the actuators.
+    parallel, serial : reciprocal condition numbers, as in `conditions`; both are above zero where
+        nothing is singular.
+    lost : twists of the frame `(k, 6)` in the ground's axes at its origin, angular part first, that
+        no motion of the joints makes though it does beside this configuration; at right angles to
+        all that can be made. A turn has length 1, a translation too.
+    carried : the wrenches on the frame `(k, 6)` at its origin, moment first, that go with them: the
+        structure carries them with no force of the actuators.
     gained : joint velocities `(k, nv)` that remain with all actuators locked.
     gained_twists : how the frame moves with them, `(k, 6)`.
     self_motions : joint velocities `(k, nv)` that leave the frame at rest.
-    locked : names of the joint velocities that are zero in every motion, though not beside this configuration.
+    locked : names of the joint velocities that are zero in every motion, though not beside this
+        configuration.
 
     >>> import eslabon as es
     >>> there = es.load("elbow").singularity([0.0, 0.0], "tool", part="translation")
@@ -98,7 +102,8 @@ class Singularity(Answer):
 
     @property
     def near(self) -> float:
-        """The lesser reciprocal condition number: zero at a singular configuration, small next to one."""
+        """The lesser reciprocal condition number: zero at a singular configuration, small next to
+        one."""
         return min(self.parallel, self.serial)
 
     @property
@@ -155,7 +160,8 @@ def singularity(
 ) -> Singularity:
     """What is lost and gained at a configuration.
 
-    `tolerance` is the share of a Jacobian's size below which a singular value counts as zero: 0.05 tells what is nearly lost.
+    `tolerance` is the share of a Jacobian's size below which a singular value counts as zero: 0.05
+    tells what is nearly lost.
     """
     q = one_configuration(m, q, "singularity")
     rows, tolerance = PARTS[choice(part, "part", PARTS)], positive(tolerance, "tolerance")
@@ -228,8 +234,8 @@ class _Motions:
 
 
 def _lost(here: _Motions, others: list[_Motions], tolerance: float) -> Floats:
-    """As many twists, as rows, as neighbours have more of: of those that this configuration does not make, the ones that they
-    make first."""
+    """As many twists, as rows, as neighbours have more of: of those that this configuration does
+    not make, the ones that they make first."""
     made = _range(here.twists, tolerance)
     number = max(_range(x.twists, RANK).shape[1] for x in others) - made.shape[1]
     if number <= 0:
@@ -256,7 +262,8 @@ def _range(A: Floats, tolerance: float) -> Floats:
 
 
 def _sparse(basis: Floats) -> Floats:
-    """Unit rows that span the same, with as many zeros as pivoting gives: motions of few joints each."""
+    """Unit rows that span the same, with as many zeros as pivoting gives: motions of few joints
+    each."""
     from scipy.linalg import qr
 
     if not len(basis):
@@ -272,7 +279,8 @@ def _cleaned(rows: Floats) -> Floats:
 
 
 def _unit(rows: Floats, first: bool) -> Floats:
-    """Twists (first) or wrenches (second) scaled to a unit turn or force, or to a unit of the other part where that is zero."""
+    """Twists (first) or wrenches (second) scaled to a unit turn or force, or to a unit of the other
+    part where that is zero."""
     parts = [
         np.linalg.norm(rows[:, k : k + 3], axis=1, keepdims=True)
         for k in ((0, 3) if first else (3, 0))
@@ -281,8 +289,8 @@ def _unit(rows: Floats, first: bool) -> Floats:
 
 
 def in_words(twist: Floats, origin: Floats, length: float = 1.0) -> str:
-    """A twist in the ground's axes at a frame's origin, as a translation, a rotation or a screw motion; `length` is what
-    makes lengths comparable with angles.
+    """A twist in the ground's axes at a frame's origin, as a translation, a rotation or a screw
+    motion; `length` is what makes lengths comparable with angles.
 
     >>> in_words(np.array([0, 0, 2.0, 0, -2.0, 0]), np.zeros(3))
     'rotation about (0, 0, 1) through (1, 0, 0)'

@@ -30,7 +30,8 @@ class SearchSettings:
     halving : rounds, after each of which the worse half of the searches ends, down to a quarter.
     rounds, trials : of each search at most, and configurations that are tried in a round.
     distance : how far off these are at first, in rad or metres over L.
-    growth, decay : of the distance after a round that found a better one, and after one that did not.
+    growth, decay : of the distance after a round that found a better one, and after one that did
+        not.
     least : the distance at which a search ends.
     polish : steps of the simplex search from the best of these.
     seed : of the directions that are tried.
@@ -53,11 +54,13 @@ SETTINGS = SearchSettings()
 
 
 def well_conditioned(m: Model, frame: str | None = None, *, limits: bool = True) -> Floats:
-    """A configuration of greatest reciprocal condition number, of the lesser of the two kinds that `m.conditions` reports: for a
-    tree that of least condition number of the frame's Jacobian (Rojas, eq. 3.3.1.12).
+    """A configuration of greatest reciprocal condition number, of the lesser of the two kinds that
+    `m.conditions` reports: for a tree that of least condition number of the frame's Jacobian
+    (Rojas, eq. 3.3.1.12).
 
-    The best of a sample of configurations are improved by a local search along the motions that keep the loops closed, and
-    within the limits of the joints; the best of all is returned, always the same.
+    The best of a sample of configurations are improved by a local search along the motions that
+    keep the loops closed, and within the limits of the joints; the best of all is returned, always
+    the same.
 
     >>> import eslabon as es
     >>> m = es.load("puma560")
@@ -82,7 +85,8 @@ class _Search:
     limited: bool
 
     def samples(self) -> Floats:
-        """Configurations spread over the ranges of the joints, or over the workspace; the home of the description first."""
+        """Configurations spread over the ranges of the joints, or over the workspace; the home of
+        the description first."""
         from eslabon.solve.workspace.sampled_workspace import workspace
 
         home = np.asarray(self.m.home(), dtype=float)[None]
@@ -93,7 +97,8 @@ class _Search:
         return workspace(self.m, self.frame, samples=SETTINGS.samples, limits=self.limited).q
 
     def value(self, q: Floats) -> Floats:
-        """The lesser reciprocal condition number; of what does not close, or only beyond a limit, -1."""
+        """The lesser reciprocal condition number; of what does not close, or only beyond a limit,
+        -1."""
         good = np.asarray(np.isfinite(q).all(axis=-1))
         if self.m.closed:
             good &= self.ranges.contain(np.where(good[:, None], q, 0.0))
@@ -118,8 +123,8 @@ class _Search:
         return closed_near(self.m, made) if self.m.closed else self.ranges.admitted(made)
 
     def improved(self, q: Floats) -> Floats:
-        """Searches in random directions, each with its own step, from all starts at once; those that
-        fall behind end."""
+        """Searches in random directions, each with its own step, from all starts at once; those
+        that fall behind end."""
         rng = np.random.default_rng(SETTINGS.seed)
         q, best, far = q.copy(), self.value(q), np.full(len(q), SETTINGS.distance)
         for number in range(1, SETTINGS.rounds + 1):

@@ -3,9 +3,9 @@ neighbours, coarse steps first.
 
 A branch has one configuration for each node of a lattice of poses. Every node that is not known yet
 is tried from each known neighbour by Newton's method, all of them at once, until nothing new is
-reached; then the lattice is refined, and the nodes between are tried. A configuration is taken if it
-has converged, lies near its neighbour, and the determinants of the blocks have the same signs: so
-the branch does not jump to another one.
+reached; then the lattice is refined, and the nodes between are tried. A configuration is taken if
+it has converged, lies near its neighbour, and the determinants of the blocks have the same signs:
+so the branch does not jump to another one.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class PoseSolver:
     def solve(
         self, q: Floats, x: Floats, rounds: int = SETTINGS.rounds, code: float | None = None
     ) -> Arrival:
-        """From configurations (k, nq) to prescribed values (k, n). With a `code` of signs to keep, a
-        lane that loses it or moves too far is given up at once: where nothing closes Newton's
+        """From configurations (k, nq) to prescribed values (k, n). With a `code` of signs to keep,
+        a lane that loses it or moves too far is given up at once: where nothing closes Newton's
         method wanders for long."""
         q, left, last, moved, first, signs = (
             np.array(y) for y in self._newton(q, x, threads=self.threads)

@@ -73,9 +73,9 @@ class MapBuilder:
         return {name: x for name, x in found if x is not None} or self._refuse()
 
     def _arrays_of(self, branches: list[Branch]) -> list[Arrays | None]:
-        """The arrays of each branch; None of those that are nowhere within the limits, or turn out to
-        be one before. Branches with the same signs are followed together, for one not to be taken
-        for the other."""
+        """The arrays of each branch; None of those that are nowhere within the limits, or turn out
+        to be one before. Branches with the same signs are followed together, for one not to be
+        taken for the other."""
         made: list[Arrays | None] = [None] * len(branches)
         every: list[Branch] = []
         for code in dict.fromkeys(x.code for x in branches):

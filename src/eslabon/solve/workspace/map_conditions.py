@@ -52,8 +52,8 @@ class ConditionNumbers(NamedTuple):
 
 @dataclass(frozen=True)
 class ConditionMatrices:
-    """What the two matrices consist of: rows of the closure equations, the velocities that follow and
-    those that drive, and a part of a frame's twist. `square` says whether the matrix from the
+    """What the two matrices consist of: rows of the closure equations, the velocities that follow
+    and those that drive, and a part of a frame's twist. `square` says whether the matrix from the
     driving velocities to the twist has a determinant."""
 
     rows: tuple[int, ...] = ()

@@ -58,8 +58,8 @@ def sign_curves(axes: tuple[Floats, ...], value: Floats) -> list[Floats]:
 
 
 def border_curves(axes: tuple[Floats, ...], inside: Any, condition: Floats) -> list[Floats]:
-    """The border of a region, at which a reciprocal condition number vanishes as the root of the distance does: its square, which
-    is nearly straight there, is carried on beyond the border."""
+    """The border of a region, at which a reciprocal condition number vanishes as the root of the
+    distance does: its square, which is nearly straight there, is carried on beyond the border."""
     square = np.where(inside, condition**2, 0.0)
     total, count = np.zeros((2, *inside.shape))
     for axis in (0, 1):

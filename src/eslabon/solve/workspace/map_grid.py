@@ -1,5 +1,5 @@
-"""What a map is over: coordinates of a frame's pose and of joints. Some have one value, two or three
-have ranges, in which poses lie on a regular grid."""
+"""What a map is over: coordinates of a frame's pose and of joints. Some have one value, two or
+three have ranges, in which poses lie on a regular grid."""
 
 from __future__ import annotations
 
@@ -46,8 +46,9 @@ SETTINGS = GridSettings()
 
 @dataclass(frozen=True)
 class MapGrid:
-    """Values of a problem: one for each coordinate that is fixed, and the centres of equal cells along
-    those in ranges. `frame` is the one that the map looks at, whether its pose is prescribed or not."""
+    """Values of a problem: one for each coordinate that is fixed, and the centres of equal cells
+    along those in ranges. `frame` is the one that the map looks at, whether its pose is prescribed
+    or not."""
 
     problem: Problem
     frame: str
@@ -127,8 +128,8 @@ def map_grid(
 
 
 def _prescribed(m: Model, frame: str, given: Mapping[str, Any]) -> tuple[Names, Names]:
-    """The coordinates of joints that are named, and those of the frame's pose, with the turns that the
-    loops keep constant: with these, legs follow from the platform one by one."""
+    """The coordinates of joints that are named, and those of the frame's pose, with the turns that
+    the loops keep constant: with these, legs follow from the platform one by one."""
     places = {name: k for k, name in enumerate(coordinate_names(m))}
     what = f"over names coordinates of the pose of '{frame}' or joints of {m.name}, not"
     known_words(given, (*POSE, *places), what)

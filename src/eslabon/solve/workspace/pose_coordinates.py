@@ -50,8 +50,8 @@ def pose_coordinates_at(m: Model, frame: str, names: tuple[str, ...], q: Floats)
 
 @per_model
 def constant_turns(m: Model, frame: str) -> tuple[str, ...]:
-    """Those of roll, pitch and yaw that loops keep constant although the tree could change them: all
-    three of the platform of a delta robot, two of one that turns about the vertical only."""
+    """Those of roll, pitch and yaw that loops keep constant although the tree could change them:
+    all three of the platform of a delta robot, two of one that turns about the vertical only."""
     q = np.stack(list(around(m)))
     of_tree = np.linalg.matrix_rank(scaled_twists(m, q, frame)[:, :3], tol=RANK).max(initial=0)
     if of_tree == reachable_twists(m, frame, "rotation").rank:

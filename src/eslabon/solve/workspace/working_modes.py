@@ -59,8 +59,8 @@ SETTINGS = ModeSettings()
 
 
 class Seeds(NamedTuple):
-    """Configurations that close at nodes of a lattice, all different at each node, with the signs of
-    their blocks."""
+    """Configurations that close at nodes of a lattice, all different at each node, with the signs
+    of their blocks."""
 
     node: Places
     q: Floats
@@ -154,8 +154,8 @@ def _near_home(solver: PoseSolver, q: Floats) -> Floats:
 
 
 def distance_from_home(m: Model, q: Floats) -> Floats:
-    """How far the joints of configurations (k, nq) are from home at most, in radians or lengths over
-    L."""
+    """How far the joints of configurations (k, nq) are from home at most, in radians or lengths
+    over L."""
     away = difference(m, q, np.broadcast_to(home(m), q.shape)) * velocity_scales(m)
     return np.asarray(np.abs(away).max(axis=-1, initial=0.0))
 
@@ -212,9 +212,9 @@ def working_modes(solver: PoseSolver, strides: tuple[int, ...], limits: bool) ->
     """A branch for each working mode over the coarsest lattice, the one that comes nearest to home
     first.
 
-    Legs are bent otherwise in each mode that is found, until that gives none which is not known yet:
-    where there are many joints, few starts of all of them at once converge. What is found beyond
-    limits counts if its branch leads to poses within them.
+    Legs are bent otherwise in each mode that is found, until that gives none which is not known
+    yet: where there are many joints, few starts of all of them at once converge. What is found
+    beyond limits counts if its branch leads to poses within them.
     """
     branches: list[Branch] = []
     seeds = first_seeds(solver, strides)
@@ -311,8 +311,8 @@ def _most_common(nodes: Places) -> int:
 
 
 def mode_names(branches: list[Branch], blocks: Blocks) -> list[str]:
-    """A name for each mode: the signs of the determinants of blocks of several joints; a number more
-    where they do not tell modes from one another."""
+    """A name for each mode: the signs of the determinants of blocks of several joints; a number
+    more where they do not tell modes from one another."""
     signs = [k for k, own in enumerate(blocks.columns) if len(own) > 1]
     names: list[str] = []
     for branch in branches:

@@ -38,8 +38,8 @@ LEAST_REGION = 10  # cells: fewer, at the ends of singular curves, count as no r
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WorkspaceMap(Answer):
-    """A regular grid over coordinates of a frame's pose, or of joints, by working mode (the branches
-    of the inverse kinematics).
+    """A regular grid over coordinates of a frame's pose, or of joints, by working mode (the
+    branches of the inverse kinematics).
 
     Arrays have an axis for the modes, then one for each coordinate. Poses are the centres of equal
     cells that fill the ranges.
@@ -152,8 +152,8 @@ class WorkspaceMap(Answer):
 
     @property
     def area(self) -> float:
-        """What the poses reached in any mode fill of the plane of two coordinates, in the product of
-        their units, to `resolution`: the number of cells times the area of one."""
+        """What the poses reached in any mode fill of the plane of two coordinates, in the product
+        of their units, to `resolution`: the number of cells times the area of one."""
         return self._filled(2, "area", "volume")
 
     @property
@@ -194,13 +194,13 @@ class WorkspaceMap(Answer):
     # -- singular ----------------------------------------------------------------------------------
 
     def singular_curves(self, kind: str, mode: str | None = None) -> list[Floats]:
-        """Curves of singular poses of the "parallel" or "serial" kind in a map over two coordinates,
-        of one mode or, left out, of all: a list of points `(k, 2)` for each.
+        """Curves of singular poses of the "parallel" or "serial" kind in a map over two
+        coordinates, of one mode or, left out, of all: a list of points `(k, 2)` for each.
 
         They are where the sign of the determinant changes, and the border of where the mechanism
         closes, if that is of a kind: legs are stretched or folded (serial), or, in a map over the
-        actuated joints, the loops cannot follow (parallel). Of a twist that has more components than
-        there are actuators, or fewer, the border alone is known of the serial kind.
+        actuated joints, the loops cannot follow (parallel). Of a twist that has more components
+        than there are actuators, or fewer, the border alone is known of the serial kind.
         """
         from eslabon.solve.workspace.map_curves import border_curves, sign_curves
 
@@ -292,8 +292,8 @@ class WorkspaceMap(Answer):
         return f"cells of {steps}" + (f"; {held}" if held else "")
 
     def to_arrow(self) -> Any:
-        """A pyarrow.Table with a row for each mode and pose: the mode, the coordinates, and what the
-        map says there, its layers too."""
+        """A pyarrow.Table with a row for each mode and pose: the mode, the coordinates, and what
+        the map says there, its layers too."""
         try:
             import pyarrow
         except ImportError:

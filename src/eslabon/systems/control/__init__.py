@@ -1,7 +1,9 @@
-"""Controllers and observers of mechanisms, serial and parallel alike: from a linear model or from the equations of motion to a law.
+"""Controllers and observers of mechanisms, serial and parallel alike: from a linear model or from
+the equations of motion to a law.
 
-A law is a formula of the time, the configuration and the velocities (`simulate.traced_laws`), so that a simulation, a batch
-of thousands and the C file of a microcontroller all have the same native code.
+A law is a formula of the time, the configuration and the velocities (`simulate.traced_laws`), so
+that a simulation, a batch of thousands and the C file of a microcontroller all have the same native
+code.
 
 >>> import eslabon as es
 >>> m = es.load("elbow")

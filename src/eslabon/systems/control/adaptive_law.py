@@ -33,22 +33,25 @@ from eslabon.systems.identification.inertial_parameters import base_parameters
 def adaptive(
     m: Model, reference: Any, rate: ArrayLike, Kd: ArrayLike, adaptation: ArrayLike = 1.0
 ) -> ControlLaw:
-    """The law that follows a motion without knowing the inertias. With the reference velocity v_r = v_d + rate (q_d - q) and
-    s = v - v_r,
+    """The law that follows a motion without knowing the inertias. With the reference velocity v_r =
+    v_d + rate (q_d - q) and s = v - v_r,
 
         tau = Y(q, v, v_r, a_r) p - Kd s,    dp/dt = -Gamma Y^T s,
 
-    where M a_r + C v_r + g = Y p is linear in the base parameters p, and dM/dt - 2 C skew. Then s^T M s / 2 plus
-    (p - p_true)^T Gamma^-1 (p - p_true) / 2 falls with s^T Kd s, whatever the true parameters are: s and the error go to zero. The
-    estimates, which are the law's states, need not become the true values unless the motion excites them all.
+    where M a_r + C v_r + g = Y p is linear in the base parameters p, and dM/dt - 2 C skew. Then s^T
+    M s / 2 plus (p - p_true)^T Gamma^-1 (p - p_true) / 2 falls with s^T Kd s, whatever the true
+    parameters are: s and the error go to zero. The estimates, which are the law's states, need not
+    become the true values unless the motion excites them all.
 
-    With loops v_r and a_r are completed to motions that keep them closed, and the forces are those of virtual work. Springs,
-    friction, motors' own inertia and wrenches of the model count as known. Passive spins of rods between ball joints are left to
-    themselves: v_r has them as they are, so that s has no momentum along them; the rods' inertias are symmetric about their axes.
+    With loops v_r and a_r are completed to motions that keep them closed, and the forces are those
+    of virtual work. Springs, friction, motors' own inertia and wrenches of the model count as
+    known. Passive spins of rods between ball joints are left to themselves: v_r has them as they
+    are, so that s has no momentum along them; the rods' inertias are symmetric about their axes.
 
     Parameters
     ----------
-    m : the mechanism; its inertias are where the estimates start from. Simulate another one to see it learn.
+    m : the mechanism; its inertias are where the estimates start from. Simulate another one to see
+        it learn.
     reference : what is to be followed, any motion, as in `es.as_trajectory`.
     rate : 1/s, one number or one for each commanded coordinate (see `computed_torque`).
     Kd : N m s/rad, or N s/m: a number, one for each, or a matrix.
@@ -56,8 +59,9 @@ def adaptive(
 
     Returns
     -------
-    a `ControlLaw`, whose states are the estimates. Its data are the base parameters of the mechanism it was designed for, with
-    their meaning in `data["base"].expressions`, the reference, and the gains rate, Kd and adaptation.
+    a `ControlLaw`, whose states are the estimates. Its data are the base parameters of the
+    mechanism it was designed for, with their meaning in `data["base"].expressions`, the reference,
+    and the gains rate, Kd and adaptation.
 
     >>> import eslabon as es
     >>> m = es.load("elbow")

@@ -1,7 +1,9 @@
-"""Which velocities a law commands, and which actuators' forces give them: of trees, and of loops by virtual work.
+"""Which velocities a law commands, and which actuators' forces give them: of trees, and of loops by
+virtual work.
 
-The commanded velocities are the actuated ones, in the order of the actuators, wherever these are independent; with more
-actuators than degrees of freedom they are independent ones, and the actuators share the forces with the least norm.
+The commanded velocities are the actuated ones, in the order of the actuators, wherever these are
+independent; with more actuators than degrees of freedom they are independent ones, and the
+actuators share the forces with the least norm.
 """
 
 from __future__ import annotations
@@ -125,7 +127,8 @@ def _spin_floor(m: Model) -> list[float]:
 
 
 def forces_for(m: Model, q: Expression, v: Expression, a: Expression) -> Expression:
-    """The actuators' forces that give the commanded velocities the accelerations a, whatever the others do."""
+    """The actuators' forces that give the commanded velocities the accelerations a, whatever the
+    others do."""
     s = MotionState(m, q, v, Method(structure=structure(m.nominal)))
     if fully_actuated(m):
         return actuators(m, q, s.joint_forces(whole_accelerations(m, q, v, a)))

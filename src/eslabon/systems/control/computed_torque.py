@@ -22,10 +22,10 @@ def computed_torque(
 
         tau = ID(q, v, a_d + 2 zeta w (v_d - v) + w^2 (q_d - q)).
 
-    The commanded coordinates are those of the actuated joints (independent ones, where there are more actuators than degrees
-    of freedom, which then share the forces with the least norm). With loops the inverse dynamics is that of the closed
-    mechanism, by virtual work. Motions that no actuator determines follow their own dynamics (partial feedback linearization;
-    Spong, 1994).
+    The commanded coordinates are those of the actuated joints (independent ones, where there are
+    more actuators than degrees of freedom, which then share the forces with the least norm). With
+    loops the inverse dynamics is that of the closed mechanism, by virtual work. Motions that no
+    actuator determines follow their own dynamics (partial feedback linearization; Spong, 1994).
 
     Parameters
     ----------

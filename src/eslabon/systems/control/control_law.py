@@ -1,4 +1,5 @@
-"""A control law that knows the mechanism it was designed for: to be simulated, asked for numbers, or written as C."""
+"""A control law that knows the mechanism it was designed for: to be simulated, asked for numbers,
+or written as C."""
 
 from __future__ import annotations
 
@@ -26,23 +27,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ControlLaw(Answer, Traced):
-    """tau = law(t, q, v), or (tau, dx/dt) = law(t, q, v, x) with states x, for one mechanism; of one that steps from sample
-    to sample (tau, next x).
+    """tau = law(t, q, v), or (tau, dx/dt) = law(t, q, v, x) with states x, for one mechanism; of
+    one that steps from sample to sample (tau, next x).
 
-    It is a `traced` law: `m.simulate(q0, v0, t, law)` compiles it into the equations of motion, and so for thousands of
-    trajectories at once. The mechanism that is simulated may have other inertias than the one the law was designed for.
-    Called with arrays it gives numbers, with CasADi's symbols an expression. Where that looks into a table, such as the
-    samples of a reference, `eslabon.compiler.calls.inlined` gives the same as one that can be differentiated.
+    It is a `traced` law: `m.simulate(q0, v0, t, law)` compiles it into the equations of motion, and
+    so for thousands of trajectories at once. The mechanism that is simulated may have other
+    inertias than the one the law was designed for. Called with arrays it gives numbers, with
+    CasADi's symbols an expression. Where that looks into a table, such as the samples of a
+    reference, `eslabon.compiler.calls.inlined` gives the same as one that can be differentiated.
 
     Attributes
     ----------
     m : the mechanism it was designed for.
     title : what kind of law it is.
     state : the states at the start, or None.
-    data : what it was designed with, by name: gains, their times, the forces that go with a reference.
+    data : what it was designed with, by name: gains, their times, the forces that go with a
+        reference.
     stepwise : whether it gives the next states, once a period, and not their rates.
-    numbers : what its formula takes as `n` before t, q and v. They go into compiled code as data: another gain, schedule or
-        reference compiles nothing.
+    numbers : what its formula takes as `n` before t, q and v. They go into compiled code as data:
+        another gain, schedule or reference compiles nothing.
 
     >>> import eslabon as es
     >>> m = es.load("elbow")
@@ -59,7 +62,8 @@ class ControlLaw(Answer, Traced):
     data: Mapping[str, Any] = field(kw_only=True, default_factory=dict)
     stepwise: bool = field(kw_only=True, default=False)
     numbers: LawData = field(kw_only=True, default=NO_NUMBERS)
-    # By the number of states, whatever they are at the start: a filter's graph takes longer to trace than many a run takes.
+    # By the number of states, whatever they are at the start: a filter's graph takes longer to
+    # trace than many a run takes.
     graphs: dict[int, Law] = field(kw_only=True, default_factory=dict)
 
     @property
@@ -86,7 +90,8 @@ class ControlLaw(Answer, Traced):
         return self.formula(*symbolic_state(self.m, size, t, q, v, own))
 
     def at(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None) -> Any:
-        """The actuators' forces at states `(..., nq)` and `(..., nv)`, and the rates of the law's states if it has some."""
+        """The actuators' forces at states `(..., nq)` and `(..., nv)`, and the rates of the law's
+        states if it has some."""
         m, law = self.m, self.graph(self.m)
         own = law.state if x is None else states(x, "x", law.size, f"the {self.title}", "states")
         q, v = states(q, "q", m.nq, m.name), states(v, "v", m.nv, m.name, "velocities")
@@ -120,13 +125,15 @@ class ControlLaw(Answer, Traced):
         return {**vars(self), "graphs": {}}
 
     def fingerprint(self) -> str:
-        """Tells this law from every other one, in any process: its graph, its numbers, and the states it starts from."""
+        """Tells this law from every other one, in any process: its graph, its numbers, and the
+        states it starts from."""
         law = self.graph(self.m)
         return code_digest(law.graph.digest, self.numbers.content, law.state, lasting=True)
 
     def sampled(self, period: float, **options: Any) -> Sampled:
-        """The law as a digital controller runs it: asked once a period, with the options of `es.simulate.sampled`. Where it
-        gives rates of its states, these go by Euler's steps, x + period dx/dt."""
+        """The law as a digital controller runs it: asked once a period, with the options of
+        `es.simulate.sampled`. Where it gives rates of its states, these go by Euler's steps, x +
+        period dx/dt."""
         if self.state is None:
             return sampled(self, period, **options)
         step, law, rates = positive(period, "period"), self.law, not self.stepwise
@@ -139,8 +146,8 @@ class ControlLaw(Answer, Traced):
         return sampled(stepwise, period, state=self.state, **options)
 
     def c_source(self, name: str | None = None) -> CSource:
-        """The law as C99 for a microcontroller: one function of t, q and v, and of its states x, that gives tau, and the
-        rates of x. It needs math.h alone, and no memory but its own.
+        """The law as C99 for a microcontroller: one function of t, q and v, and of its states x,
+        that gives tau, and the rates of x. It needs math.h alone, and no memory but its own.
 
         >>> import eslabon as es
         >>> law = es.control.pd_gravity(es.load("elbow"), [1.0, 0.5], 50.0, 5.0)
@@ -180,11 +187,13 @@ def law(
     m: Model, function: Any, state: ArrayLike | None = None, title: str = "law",
     numbers: Mapping[str, ArrayLike] | None = None,
 ) -> ControlLaw:  # fmt: skip
-    """A law of one's own for a mechanism: tau = function(t, q, v), or (tau, dx/dt) = function(t, q, v, x) with states that
-    start from `state`. It is written as for `es.simulate.traced`, which it is; here it also gives numbers and C.
+    """A law of one's own for a mechanism: tau = function(t, q, v), or (tau, dx/dt) = function(t, q,
+    v, x) with states that start from `state`. It is written as for `es.simulate.traced`, which it
+    is; here it also gives numbers and C.
 
-    What it closes over is constant in its compiled code. `numbers`, vectors and matrices by name, are not: the function takes
-    them as keywords, each a column or a matrix of CasADi's, and a law with other ones compiles nothing.
+    What it closes over is constant in its compiled code. `numbers`, vectors and matrices by name,
+    are not: the function takes them as keywords, each a column or a matrix of CasADi's, and a law
+    with other ones compiles nothing.
 
     >>> import eslabon as es
     >>> m = es.load("elbow")

@@ -33,7 +33,8 @@ class Samples(NamedTuple):
 
 
 def at_samples(motion: Trajectory, period: float) -> Samples:
-    """Those of a motion's times at which a law that is asked once a period, from the start on, was asked."""
+    """Those of a motion's times at which a law that is asked once a period, from the start on, was
+    asked."""
     part = (motion.t - motion.t[0]) / period
     own = np.abs(part - np.round(part)) < 1e-6
     return Samples(
@@ -45,8 +46,8 @@ def at_samples(motion: Trajectory, period: float) -> Samples:
 class Estimates(Answer):
     """Estimates in time, with the truth and the error x - x_hat: each (..., times, states).
 
-    `covariance` is the one that the filter itself gives its errors, (..., times, states, states), and `deviation` the standard
-    deviations by it; None for an observer that knows of no noise.
+    `covariance` is the one that the filter itself gives its errors, (..., times, states, states),
+    and `deviation` the standard deviations by it; None for an observer that knows of no noise.
 
     >>> import eslabon as es
     >>> m = es.load("cart_pole")
@@ -69,8 +70,8 @@ class Estimates(Answer):
 
     @property
     def nees(self) -> Floats:
-        """The normalized estimation error squared e^T P^-1 e, (..., times): of a consistent filter its mean is the number of
-        states."""
+        """The normalized estimation error squared e^T P^-1 e, (..., times): of a consistent filter
+        its mean is the number of states."""
         if self.covariance is None:
             raise InputError(
                 f"{self!r} have no covariance, by which their errors could be measured."
@@ -85,7 +86,8 @@ class Estimates(Answer):
         return np.einsum("...i,...i->...", self.error, weighed)
 
     def rms(self, after: float = 0.0) -> Floats:
-        """The root mean square of the error from a time on, over times and trajectories: one for each state."""
+        """The root mean square of the error from a time on, over times and trajectories: one for
+        each state."""
         own = self.error[..., self.t >= number(after, "after"), :]
         if not own.size:
             raise InputError(
@@ -94,8 +96,8 @@ class Estimates(Answer):
         return np.sqrt((own**2).mean(axis=tuple(range(own.ndim - 1))))
 
     def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
-        """A matplotlib figure: in the left column states, true and estimated, in the right one errors, in three standard
-        deviations if the filter gives them."""
+        """A matplotlib figure: in the left column states, true and estimated, in the right one
+        errors, in three standard deviations if the filter gives them."""
         return figure(self, theme=theme, path=path)
 
     def contents(self) -> Iterator[Block]:
@@ -118,7 +120,8 @@ def state_units(m: Model, independent: tuple[int, ...]) -> tuple[str, ...]:
 
 
 def positions(m: Model, q: Floats) -> Floats:
-    """Coordinates along the velocities, (..., nv): those of a quaternion as the rotation from neutral."""
+    """Coordinates along the velocities, (..., nv): those of a quaternion as the rotation from
+    neutral."""
     made = difference(m, q, m.neutral())
     for joint in m.joints:
         if not joint.kind.has_quaternion:

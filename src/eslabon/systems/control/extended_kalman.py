@@ -1,5 +1,5 @@
-"""The extended Kalman filter of a mechanism: its own equations of motion predict, exact linear models weigh, and the loops stay
-closed."""
+"""The extended Kalman filter of a mechanism: its own equations of motion predict, exact linear
+models weigh, and the loops stay closed."""
 
 from __future__ import annotations
 
@@ -81,18 +81,21 @@ class ExtendedKalmanFilter(Answer):
         self, control: Any, q0: ArrayLike, v0: ArrayLike | None = None, covariance: ArrayLike = 0.0, *, delay: float = 0.0,
         saturate: bool = False, **options: Any,
     ) -> Sampled:  # fmt: skip
-        """A law that sees estimates: tau = control(t, q_hat, v_hat), once a period, for `m.simulate`.
+        """A law that sees estimates: tau = control(t, q_hat, v_hat), once a period, for
+        `m.simulate`.
 
         Parameters
         ----------
-        control : a law in symbols, such as `es.control.computed_torque(...)` or one written as for `es.simulate.traced`; None
-            for no forces.
-        q0, v0 : what is believed of the state at the start, (..., nq) and (..., nv), projected onto closed loops; v0 left out is rest.
+        control : a law in symbols, such as `es.control.computed_torque(...)` or one written as for
+            `es.simulate.traced`; None for no forces.
+        q0, v0 : what is believed of the state at the start, (..., nq) and (..., nv), projected onto
+            closed loops; v0 left out is rest.
         covariance : of that belief, along the `states`: a variance, one for each, or a matrix.
         delay : of computation in seconds, at most a period, which the filter takes into account.
-        saturate : whether forces stay within the effort limits of the joints; the filter is told what is left of them.
-        options : `noise`, `velocity_noise`, `force_noise`, `seed`, `quantisation` and `rate_limit` of `es.simulate.sampled`, of
-            which the filter is not told.
+        saturate : whether forces stay within the effort limits of the joints; the filter is told
+            what is left of them.
+        options : `noise`, `velocity_noise`, `force_noise`, `seed`, `quantisation` and `rate_limit`
+            of `es.simulate.sampled`, of which the filter is not told.
         """
         if not self.m.nu:
             raise ModelError(f"{self.m.name} has no actuators that a law could drive; use follow.")
@@ -130,8 +133,8 @@ class ExtendedKalmanFilter(Answer):
     def c_source(
         self, control: Any, *, delay: float = 0.0, saturate: bool = False, name: str | None = None
     ) -> CSource:
-        """The filter with its law as C99: one function of t, what is measured of q and v, and its states x, that gives tau and the
-        next x. x is that of `law(...).state` at the start."""
+        """The filter with its law as C99: one function of t, what is measured of q and v, and its
+        states x, that gives tau and the next x. x is that of `law(...).state` at the start."""
         return law_c_source(self.law(control, self.m.home(), delay=delay, saturate=saturate), name)
 
     def follow(
@@ -143,7 +146,8 @@ class ExtendedKalmanFilter(Answer):
         Parameters
         ----------
         t : (times,), a period apart.
-        q, v : what was measured, (..., times, nq) and (..., times, nv), of which only the outputs are looked at.
+        q, v : what was measured, (..., times, nq) and (..., times, nv), of which only the outputs
+            are looked at.
         tau : the actuators' forces from each time on, (..., times, nu); left out, none.
         q0, v0, covariance : what is believed at the start, as for `law`.
         """
@@ -191,8 +195,8 @@ class ExtendedKalmanFilter(Answer):
         return self._followed(times, made[..., self.design.size(m) :])
 
     def estimates(self, motion: Trajectory) -> Estimates:
-        """What the filter made of a motion that its law drove, beside the truth, with its own standard deviations, at those of the
-        motion's times that are samples."""
+        """What the filter made of a motion that its law drove, beside the truth, with its own
+        standard deviations, at those of the motion's times that are samples."""
         m, size = self.m, self.design.size(self.m)
         expected = 2 * size + m.nu
         motion = as_trajectory(m, motion, need=("q", "v", "x"))
@@ -232,7 +236,8 @@ class ExtendedKalmanFilter(Answer):
 def _sample(
     m: Model, design: Design, law: Any, numbered: bool, delay: float, limit: tuple[float, ...]
 ) -> Callable[..., tuple[Any, Any]]:
-    """A law that sees estimates, `numbered` if it takes numbers: forces, and what is believed at the next sample and at this."""
+    """A law that sees estimates, `numbered` if it takes numbers: forces, and what is believed at
+    the next sample and at this."""
 
     def sample(n: Any, t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
         from eslabon.systems.control.extended_kalman_formulas import Belief, Filter
@@ -254,7 +259,8 @@ def _sample(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FollowedState(Answer):
-    """Estimated configurations, velocities and covariances at times: (..., times, nq), (..., times, nv), (..., times, 2n, 2n)."""
+    """Estimated configurations, velocities and covariances at times: (..., times, nq), (..., times,
+    nv), (..., times, 2n, 2n)."""
 
     filter: ExtendedKalmanFilter
     t: Floats
@@ -331,30 +337,32 @@ def extended_kalman_filter(
     m: Model, process: ArrayLike, measurement: ArrayLike, period: float, *, outputs: Any = None, through: str = "forces",
     independent: Any = None, steps: int = 1,
 ) -> ExtendedKalmanFilter:  # fmt: skip
-    """Kalman's filter on the equations of motion themselves, of trees and of closed chains, from sample to sample.
+    """Kalman's filter on the equations of motion themselves, of trees and of closed chains, from
+    sample to sample.
 
-    Between samples the estimate moves by the mechanism's own forward dynamics and its covariance by the exact linear model
-    along the way; a sample corrects the independent coordinates, and the passive joints follow so that the loops stay closed.
-    Quaternions are corrected in their tangent space.
+    Between samples the estimate moves by the mechanism's own forward dynamics and its covariance by
+    the exact linear model along the way; a sample corrects the independent coordinates, and the
+    passive joints follow so that the loops stay closed. Quaternions are corrected in their tangent
+    space.
 
     Parameters
     ----------
     m : the mechanism, or what is thought of it.
-    process : the intensity of process noise: a number, one for each, or a matrix. A random force of the standard deviation s that
-        is held over a period has the intensity s^2 period.
+    process : the intensity of process noise: a number, one for each, or a matrix. A random force of
+        the standard deviation s that is held over a period has the intensity s^2 period.
     measurement : the covariance of one sample of the outputs, likewise; positive definite.
     period : between samples, in seconds.
-    outputs : names of what is measured, as for `m.linearize`: positions and velocities of joints and frames; left out, the
-        positions of the actuated joints.
-    through : what the process noise acts on: the actuators' "forces", the "accelerations" of the independent coordinates, or
-        the "states", each of them.
+    outputs : names of what is measured, as for `m.linearize`: positions and velocities of joints
+        and frames; left out, the positions of the actuated joints.
+    through : what the process noise acts on: the actuators' "forces", the "accelerations" of the
+        independent coordinates, or the "states", each of them.
     independent : names of the independent coordinates; left out, as for `m.linearize`.
     steps : of integration in a period.
 
     Returns
     -------
-    an `ExtendedKalmanFilter`: `.law(control, q0)` to be simulated, `.estimates(motion)` of what that gives, and `.follow(...)` of
-    what was recorded.
+    an `ExtendedKalmanFilter`: `.law(control, q0)` to be simulated, `.estimates(motion)` of what
+    that gives, and `.follow(...)` of what was recorded.
 
     >>> import eslabon as es
     >>> m = es.load("double_pendulum")

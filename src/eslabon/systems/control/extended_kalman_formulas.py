@@ -1,9 +1,11 @@
-"""The extended Kalman filter's two steps on the equations of motion, as formulas that native code loops over.
+"""The extended Kalman filter's two steps on the equations of motion, as formulas that native code
+loops over.
 
-What is believed of a state is a configuration and velocities that keep the loops closed, and the covariance of small errors of
-the independent coordinates and velocities, in their tangent space: a column (q, v, P). In time the state follows the equations of
-motion by Runge and Kutta's step, and errors follow the linear model at its middle, exp(A h), exact but for h^3 (Magnus). A
-measurement moves the independent coordinates, and the others so that the loops stay closed.
+What is believed of a state is a configuration and velocities that keep the loops closed, and the
+covariance of small errors of the independent coordinates and velocities, in their tangent space: a
+column (q, v, P). In time the state follows the equations of motion by Runge and Kutta's step, and
+errors follow the linear model at its middle, exp(A h), exact but for h^3 (Magnus). A measurement
+moves the independent coordinates, and the others so that the loops stay closed.
 """
 
 from __future__ import annotations
@@ -33,8 +35,8 @@ CLOSINGS = 2  # Newton's corrections of the dependent coordinates
 
 
 class Design(NamedTuple):
-    """What code for a filter is made for, beside the mechanism: what is independent and measured, what the noise acts on, and
-    the period, in so many steps of integration."""
+    """What code for a filter is made for, beside the mechanism: what is independent and measured,
+    what the noise acts on, and the period, in so many steps of integration."""
 
     partition: Partition
     outputs: tuple[Output, ...]
@@ -83,8 +85,8 @@ class Belief(NamedTuple):
 
 
 class Filter:
-    """The steps of one design, whose larger parts native code has once; `process` and `measurement` are the intensity and the
-    covariance of the noises."""
+    """The steps of one design, whose larger parts native code has once; `process` and `measurement`
+    are the intensity and the covariance of the noises."""
 
     def __init__(self, m: Model, design: Design, process: Expression, measurement: Expression) -> None:  # fmt: skip
         self.m, self.design, self.process, self.measurement = m, design, process, measurement
@@ -195,7 +197,8 @@ class Filter:
 
 
 def _spread(P: Expression, A: Expression, W: Expression, h: float) -> Expression:
-    """The covariance after a time: Phi P Phi^T and what noise adds, the integral of exp(A s) W exp(A^T s), by Simpson's rule."""
+    """The covariance after a time: Phi P Phi^T and what noise adds, the integral of exp(A s) W
+    exp(A^T s), by Simpson's rule."""
     half = casadi.SX.eye(A.shape[0])
     for k in reversed(range(1, TERMS + 1)):
         half = casadi.SX.eye(A.shape[0]) + h / 2 / k * A @ half
@@ -212,8 +215,8 @@ def recorded_step(
     measurement: Expression,
     design: Design,
 ) -> Expression:
-    """Beliefs before and after a measurement, from those at the measurement before: u are the forces since then, and what is
-    measured now."""
+    """Beliefs before and after a measurement, from those at the measurement before: u are the
+    forces since then, and what is measured now."""
     filtering, size, n = Filter(m, design, process, measurement), design.size(m), design.n
     tau, q, v = u[: m.nu, :], u[m.nu : m.nu + m.nq], u[m.nu + m.nq :]
     before = filtering.predict(Belief.of(m, x[size:], n), tau, design.period)

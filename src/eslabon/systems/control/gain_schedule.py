@@ -1,4 +1,5 @@
-"""Gains and forces along a reference, tabulated from linear models of one batched call and interpolated natively."""
+"""Gains and forces along a reference, tabulated from linear models of one batched call and
+interpolated natively."""
 
 from __future__ import annotations
 
@@ -60,7 +61,8 @@ def tabulated(
 
 @dataclass(frozen=True, eq=False)
 class GainSchedule:
-    """Matrices in time, (times, rows, columns), as data of a law (`motion.law_data`): interpolated, or one for all times."""
+    """Matrices in time, (times, rows, columns), as data of a law (`motion.law_data`): interpolated,
+    or one for all times."""
 
     t: Floats
     values: Floats

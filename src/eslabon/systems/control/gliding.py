@@ -1,4 +1,5 @@
-"""Linear models for the design of gains along a motion: without the slope that Coulomb friction has at rest."""
+"""Linear models for the design of gains along a motion: without the slope that Coulomb friction has
+at rest."""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ from eslabon.systems.linear.linearize import linearize
 def gliding(m: Model, state: Any, t: Floats) -> LinearModel:
     """The linear models at states q, v, a of a motion, with the forces that go with it.
 
-    Coulomb friction changes its sign over a velocity so small (`dynamics.applied.CREEP`) that at rest it looks like a damper of
-    hundreds of N m s, which is gone as soon as anything moves: gains must not count on it. The forces have it.
+    Coulomb friction changes its sign over a velocity so small (`dynamics.applied.CREEP`) that at
+    rest it looks like a damper of hundreds of N m s, which is gone as soon as anything moves: gains
+    must not count on it. The forces have it.
     """
     time = t if m.rheonomic else None
     lm = linearize(_without_coulomb(m), state.q, state.v, a=state.a, t=time)

@@ -1,7 +1,9 @@
-"""Kalman's filters of linear models: the gains that noise asks for, in continuous and in discrete time.
+"""Kalman's filters of linear models: the gains that noise asks for, in continuous and in discrete
+time.
 
-Process noise w drives x' = A x + B u + G w and has the intensity W (the covariance of its integral over a second); measurement
-noise has the intensity V in continuous time, and the covariance V of one sample in discrete time.
+Process noise w drives x' = A x + B u + G w and has the intensity W (the covariance of its integral
+over a second); measurement noise has the intensity V in continuous time, and the covariance V of
+one sample in discrete time.
 """
 
 from __future__ import annotations
@@ -34,17 +36,22 @@ def kalman(
     system: Any, process: ArrayLike, measurement: ArrayLike, *, through: ArrayLike | None = None,
     period: float | None = None,
 ) -> Observer:  # fmt: skip
-    """The filter with the least mean square error once it has settled: Kalman and Bucy's, or with a period Kalman's.
+    """The filter with the least mean square error once it has settled: Kalman and Bucy's, or with a
+    period Kalman's.
 
-    The covariance P of the error solves A P + P A^T - P C^T V^-1 C P + G W G^T = 0, and L = P C^T V^-1 (Kalman and Bucy, 1961). With
-    a period inputs and the intensity W are taken over it exactly, and P is that of the estimate that has seen the sample.
+    The covariance P of the error solves A P + P A^T - P C^T V^-1 C P + G W G^T = 0, and L = P C^T
+    V^-1 (Kalman and Bucy, 1961). With a period inputs and the intensity W are taken over it
+    exactly, and P is that of the estimate that has seen the sample.
 
     Parameters
     ----------
-    system : a linear model (`m.linearize(...)`), a `control.StateSpace`, or matrices (A, B, C[, D]).
+    system : a linear model (`m.linearize(...)`), a `control.StateSpace`, or matrices (A, B, C[,
+        D]).
     process : W: a number, one for each noise, or a matrix.
-    measurement : V, of the outputs, likewise; positive definite. A sample's noise V has the intensity V * period.
-    through : G, (states, noises), such as `lm.B` for noise of the forces; left out, every state has noise of its own.
+    measurement : V, of the outputs, likewise; positive definite. A sample's noise V has the
+        intensity V * period.
+    through : G, (states, noises), such as `lm.B` for noise of the forces; left out, every state has
+        noise of its own.
     period : in seconds.
 
     >>> import eslabon as es
@@ -78,7 +85,8 @@ def _given(
 
 
 def _stepwise(plant: LinearSystem, W: Floats, period: float | None) -> tuple[LinearSystem, Floats]:
-    """The plant in steps, and the covariance that each one adds; a plant that is in steps already has W for each of them."""
+    """The plant in steps, and the covariance that each one adds; a plant that is in steps already
+    has W for each of them."""
     if plant.period is not None:
         return (plant if period is None else plant.sampled(period)), W
     if period is None:
@@ -87,8 +95,8 @@ def _stepwise(plant: LinearSystem, W: Floats, period: float | None) -> tuple[Lin
 
 
 def noise_of_a_step(A: Floats, W: Floats, h: float) -> Floats:
-    """The covariance that white noise of the intensity W adds to the state in the time h (Van Loan, 1978):
-    the integral of exp(A s) W exp(A^T s) ds."""
+    """The covariance that white noise of the intensity W adds to the state in the time h (Van Loan,
+    1978): the integral of exp(A s) W exp(A^T s) ds."""
     from scipy.linalg import expm
 
     n = len(A)
@@ -126,7 +134,8 @@ def _settled_steps(plant: LinearSystem, W: Floats, V: Floats) -> Observer:
 
 
 def _require_driven(plant: LinearSystem, W: Floats) -> None:
-    """Refuse noise that leaves a motion alone which neither grows nor dies out: its estimate would never be corrected."""
+    """Refuse noise that leaves a motion alone which neither grows nor dies out: its estimate would
+    never be corrected."""
     sizes, axes = np.linalg.eigh(W)
     noise = axes * np.sqrt(np.maximum(sizes, 0.0))
     for mode in kalman_rank(plant, plant.A, noise, "controllable").lost_modes:
@@ -149,7 +158,8 @@ def _unsettled() -> InputError:
 
 
 class KalmanSteps(NamedTuple):
-    """A filter's matrices and its steps, as `ObserverSteps`: its states are the estimate, and the covariance of that."""
+    """A filter's matrices and its steps, as `ObserverSteps`: its states are the estimate, and the
+    covariance of that."""
 
     A: Any
     C: Any
@@ -196,7 +206,8 @@ class KalmanFilter(LinearObserver):
         return n + n * (n + 1) // 2
 
     def covariances(self, steps: int) -> tuple[Floats, Floats]:
-        """The covariances of the estimates before and after they have seen each of so many samples, (steps, n, n) each."""
+        """The covariances of the estimates before and after they have seen each of so many samples,
+        (steps, n, n) each."""
         before, after, P = [], [], self.initial
         for _ in range(count(steps, "steps")):
             before.append(P)
@@ -225,7 +236,8 @@ def kalman_filter(
     system: Any, process: ArrayLike, measurement: ArrayLike, covariance: ArrayLike, *, through: ArrayLike | None = None,
     period: float | None = None,
 ) -> KalmanFilter:  # fmt: skip
-    """Kalman's filter from the start on: it knows how good the first estimate is, and its gains settle with time.
+    """Kalman's filter from the start on: it knows how good the first estimate is, and its gains
+    settle with time.
 
     Parameters
     ----------

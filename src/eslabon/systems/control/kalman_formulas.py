@@ -1,6 +1,8 @@
-"""Kalman's two steps for numbers and symbols alike: a measurement corrects a covariance, time spreads it.
+"""Kalman's two steps for numbers and symbols alike: a measurement corrects a covariance, time
+spreads it.
 
-Covariances travel as the columns of their lower triangles, which is all there is to know of a symmetric matrix.
+Covariances travel as the columns of their lower triangles, which is all there is to know of a
+symmetric matrix.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from eslabon.numerics.scalars import casadi, is_symbolic, matmul, transpose
 
 
 def corrected(P: Any, C: Any, V: Any) -> tuple[Any, Any]:
-    """The gain K = P C^T (C P C^T + V)^-1 and the covariance after the measurement, in Joseph's form, which stays positive:
-    (1 - K C) P (1 - K C)^T + K V K^T."""
+    """The gain K = P C^T (C P C^T + V)^-1 and the covariance after the measurement, in Joseph's
+    form, which stays positive: (1 - K C) P (1 - K C)^T + K V K^T."""
     across = matmul(C, P)
     innovation = matmul(across, transpose(C)) + V
     K = transpose(_solved(innovation, across))

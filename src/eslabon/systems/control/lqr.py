@@ -54,17 +54,19 @@ def lqr(
     N: ArrayLike | None = None,
     discrete: bool | None = None,
 ) -> Regulator:
-    """The gains of u = -K x for which the integral of x^T Q x + u^T R u + 2 x^T N u is least: K = R^-1 (B^T S + N^T) with
-    Riccati's A^T S + S A - (S B + N) R^-1 (B^T S + N^T) + Q = 0.
+    """The gains of u = -K x for which the integral of x^T Q x + u^T R u + 2 x^T N u is least: K =
+    R^-1 (B^T S + N^T) with Riccati's A^T S + S A - (S B + N) R^-1 (B^T S + N^T) + Q = 0.
 
     Parameters
     ----------
     system : an `es.LinearModel`, python-control's state space, or arrays (A, B).
-    Q : what states cost: a number, one for each state, or a matrix, symmetric and positive semidefinite.
+    Q : what states cost: a number, one for each state, or a matrix, symmetric and positive
+        semidefinite.
     R : what inputs cost; positive definite.
     N : what both cost together, (states, inputs).
-    discrete : whether the system is one in steps, x[k+1] = A x[k] + B u[k], and the cost a sum; left out, a state space of
-        python-control knows by itself, and arrays are in continuous time.
+    discrete : whether the system is one in steps, x[k+1] = A x[k] + B u[k], and the cost a sum;
+        left out, a state space of python-control knows by itself, and arrays are in continuous
+        time.
 
     >>> lqr(([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]]), Q=[1.0, 0.0], R=1.0).K.round(6)
     array([[1.      , 1.414214]])
@@ -90,7 +92,8 @@ def lqr(
 
 
 def _in_time(system: LinearSystem, discrete: bool | None) -> LinearSystem:
-    """The system in the time that the caller names; of arrays in discrete time one step is the unit."""
+    """The system in the time that the caller names; of arrays in discrete time one step is the
+    unit."""
     if discrete is None or flag(discrete, "discrete") == (system.period is not None):
         return system
     if not discrete:
@@ -134,7 +137,8 @@ def _mixed(N: ArrayLike | None, n: int, m: int) -> Floats:
 
 @answer
 class FiniteHorizon(NamedTuple):
-    """Gains in time: t is (times,), K (times, inputs, states) and S (times, states, states), the cost to come.
+    """Gains in time: t is (times,), K (times, inputs, states) and S (times, states, states), the
+    cost to come.
 
     >>> import numpy as np
     >>> import eslabon as es
@@ -161,15 +165,16 @@ def finite_horizon_lqr(
     R: ArrayLike,
     end: ArrayLike | None = None,
 ) -> FiniteHorizon:
-    """The gains of u = -K(t) x for which the integral of x^T Q x + u^T R u up to the last time, and x^T S_end x then, is least
-    for x' = A(t) x + B(t) u: Riccati's differential equation backward,
+    """The gains of u = -K(t) x for which the integral of x^T Q x + u^T R u up to the last time, and
+    x^T S_end x then, is least for x' = A(t) x + B(t) u: Riccati's differential equation backward,
 
         -S' = A^T S + S A - S B R^-1 B^T S + Q,    S(t_end) = S_end,    K = R^-1 B^T S.
 
     Parameters
     ----------
     t : (times,), increasing; between them A and B are cubic splines.
-    A, B : (times, states, states) and (times, states, inputs), as of linear models along a trajectory; or constant.
+    A, B : (times, states, states) and (times, states, inputs), as of linear models along a
+        trajectory; or constant.
     Q, R : as in `lqr`.
     end : S_end, as Q; zero if left out.
 

@@ -1,7 +1,9 @@
-"""What sensors say of a mechanism: how its outputs differ from those of another state, exactly and not to first order only.
+"""What sensors say of a mechanism: how its outputs differ from those of another state, exactly and
+not to first order only.
 
-Outputs are those of linear models (`linear.measured`): positions and velocities of joints and frames. What depends on forces,
-accelerations and reactions, no law of the time, the configuration and the velocities knows.
+Outputs are those of linear models (`linear.measured`): positions and velocities of joints and
+frames. What depends on forces, accelerations and reactions, no law of the time, the configuration
+and the velocities knows.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ from eslabon.systems.linear.output_names import measured
 def sensors(
     m: Model, names: Any, independent: Sequence[int]
 ) -> tuple[tuple[str, ...], tuple[Output, ...]]:
-    """The names of outputs, component by component, and what they are; refused where no sensor of positions or velocities
-    gives them."""
+    """The names of outputs, component by component, and what they are; refused where no sensor of
+    positions or velocities gives them."""
     found = measured(m, names, independent)
     for name, output in found:
         if output.of == "reaction" or output.order > 1:
@@ -45,7 +47,8 @@ def sensors(
 def displacement(m: Model, q: Any, v: Any, q0: Any, v0: Any, outputs: tuple[Output, ...]) -> Any:
     """The outputs at a state, as changes from those at (q0, v0): a column of symbols.
 
-    Rotations of frames are rotation vectors in the axes of the ground, those of joints along their velocities.
+    Rotations of frames are rotation vectors in the axes of the ground, those of joints along their
+    velocities.
     """
     between: dict[tuple[str, str, int], Any] = {}
 

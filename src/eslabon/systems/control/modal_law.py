@@ -25,27 +25,31 @@ def modal(
     m: Model, reference: Any, frequency: ArrayLike, damping: ArrayLike = 1.0, *, times: ArrayLike | None = None,
     guess: Any = None,
 ) -> ControlLaw:  # fmt: skip
-    """The law that gives small errors the model x'' + 2 Psi Omega x' + Omega^2 x = 0 along a motion:
+    """The law that gives small errors the model x'' + 2 Psi Omega x' + Omega^2 x = 0 along a
+    motion:
 
         tau = tau_d + Kp (q_d - q) + Kd (v_d - v),    Kp = U Omega^2 - W,    Kd = 2 U Psi Omega - V,
 
-    where dtau = U da + V dv + W dq is the mechanism's linear model at the reference (Rojas, 5.6; the exact W). Gains and
-    tau_d are tabulated from one batched linearization and interpolated by cubic polynomials. With loops all is in independent
-    coordinates, and the passive joints' dependence is in U, V and W.
+    where dtau = U da + V dv + W dq is the mechanism's linear model at the reference (Rojas, 5.6;
+    the exact W). Gains and tau_d are tabulated from one batched linearization and interpolated by
+    cubic polynomials. With loops all is in independent coordinates, and the passive joints'
+    dependence is in U, V and W.
 
     Parameters
     ----------
-    m : the mechanism; its actuators determine all its motions, but for passive spins of rods between ball joints, which are left to
-        themselves.
+    m : the mechanism; its actuators determine all its motions, but for passive spins of rods
+        between ball joints, which are left to themselves.
     reference : what is to be followed, any motion, as in `es.as_trajectory`.
-    frequency, damping : the diagonals of Omega, in rad/s, and Psi: one number, or one for each commanded coordinate.
+    frequency, damping : the diagonals of Omega, in rad/s, and Psi: one number, or one for each
+        commanded coordinate.
     times : when to tabulate; if left out, as often as the gains need.
-    guess : a configuration, or the name of a mode, from which loops are closed, if the reference tells actuated joints only.
+    guess : a configuration, or the name of a mode, from which loops are closed, if the reference
+        tells actuated joints only.
 
     Returns
     -------
-    a `ControlLaw`, whose data are the times t of the tables, Kp and Kd (times, actuators, coordinates), and tau, the forces that
-    go with the reference.
+    a `ControlLaw`, whose data are the times t of the tables, Kp and Kd (times, actuators,
+    coordinates), and tau, the forces that go with the reference.
 
     >>> import eslabon as es
     >>> m = es.load("five_bar")
@@ -75,7 +79,8 @@ def modal(
 def scheduled_feedback(
     m: Model, followed: Trajectory, t: Floats, values: Floats, title: str
 ) -> ControlLaw:
-    """tau = tau_d + Kp (q_d - q) + Kd (v_d - v), with Kp, Kd and tau_d side by side at times, (times, actuators, 2n + 1)."""
+    """tau = tau_d + Kp (q_d - q) + Kd (v_d - v), with Kp, Kd and tau_d side by side at times,
+    (times, actuators, 2n + 1)."""
     own = list(commanded(m))
     k = len(own)
 

@@ -29,14 +29,16 @@ Function = Callable[[float, Floats, Floats, Any], Floats]
 def nonlinear_system(m: Model, guess: ArrayLike | str | None = None) -> Any:
     """The equations of motion as a `control.NonlinearIOSystem`.
 
-    Inputs are the actuators' forces, outputs the positions and velocities of all joints. The states of a tree are q and v.
-    Those of a mechanism with loops are the positions and velocities of its independent joints, so that every state keeps
-    the loops closed: the others are assembled from them, on the branch of the guess and from where they were last.
+    Inputs are the actuators' forces, outputs the positions and velocities of all joints. The states
+    of a tree are q and v. Those of a mechanism with loops are the positions and velocities of its
+    independent joints, so that every state keeps the loops closed: the others are assembled from
+    them, on the branch of the guess and from where they were last.
 
     Parameters
     ----------
     m : the mechanism.
-    guess : with loops, a configuration, or the name of a mode, to start from; the closed home if left out.
+    guess : with loops, a configuration, or the name of a mode, to start from; the closed home if
+        left out.
 
     >>> import eslabon as es
     >>> system = es.load("cart_pole").to_control_nonlinear()
@@ -132,7 +134,8 @@ def independent_joints(m: Model) -> tuple[str, ...]:
 
 
 def independent_motion(m: Model, q: Any, own: Any, tau: Any, *, structure: Any) -> list[Any]:
-    """Velocities and accelerations of all joints from the independent velocities and the actuators' forces."""
+    """Velocities and accelerations of all joints from the independent velocities and the actuators'
+    forces."""
     from eslabon.formulas.constrained.independent_motion import IndependentMotion
     from eslabon.formulas.dynamics import forward_dynamics
     from eslabon.formulas.kinematics.closure import equations

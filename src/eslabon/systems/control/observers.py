@@ -1,11 +1,13 @@
 """Observers of linear models: what is not measured, estimated from what is.
 
-Whatever its order, an observer of x' = A x + B u, y = C x + D u is a linear system (Luenberger, 1971)
+Whatever its order, an observer of x' = A x + B u, y = C x + D u is a linear system (Luenberger,
+1971)
 
     z' = F z + G (y - D u) + Z B u,     x_hat = M z + N (y - D u),     Z A - F Z = G C,   M Z + N C = 1,
 
-whose state follows Z x: the error z - Z x obeys e' = F e. Of full order Z = M = 1, N = 0, G = L and F = A - L C. In discrete time
-a prime is the next value, and the measurement at hand corrects the estimate at once.
+whose state follows Z x: the error z - Z x obeys e' = F e. Of full order Z = M = 1, N = 0, G = L and
+F = A - L C. In discrete time a prime is the next value, and the measurement at hand corrects the
+estimate at once.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from eslabon.systems.linear.ranks import require_observable
 
 
 class ObserverSteps(NamedTuple):
-    """An observer's matrices and what it does with them, for numbers and symbols alike; y is what is measured less D u."""
+    """An observer's matrices and what it does with them, for numbers and symbols alike; y is what
+    is measured less D u."""
 
     F: Any
     G: Any
@@ -46,7 +49,8 @@ class ObserverSteps(NamedTuple):
 
 
 class LinearObserver(Answer):
-    """What estimates the states of a linear `plant` by its `steps`, for numbers and symbols alike; y is what is measured less D u.
+    """What estimates the states of a linear `plant` by its `steps`, for numbers and symbols alike;
+    y is what is measured less D u.
 
     Its `size` is the number of its own states, and `start` gives these for an estimate.
     """
@@ -84,10 +88,11 @@ class LinearObserver(Answer):
     def follow(
         self, t: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, start: ArrayLike | None = None
     ) -> Floats:
-        """The estimates (..., times, n) from records of outputs (..., times, ny) and inputs (..., times, nu) at times.
+        """The estimates (..., times, n) from records of outputs (..., times, ny) and inputs (...,
+        times, nu) at times.
 
-        In discrete time the records are the samples. In continuous time inputs hold from one time to the next and outputs are
-        joined by straight lines.
+        In discrete time the records are the samples. In continuous time inputs hold from one time
+        to the next and outputs are joined by straight lines.
 
         Parameters
         ----------
@@ -106,7 +111,8 @@ class Observer(LinearObserver):
     Attributes
     ----------
     gains : L, a column for each output.
-    poles : of the error, in 1/s; with a `period` those of its steps, inside the unit circle where it dies out.
+    poles : of the error, in 1/s; with a `period` those of its steps, inside the unit circle where
+        it dies out.
     F, G, Z, M, N : the observer as a system (see the module).
     covariance : of the estimate's error, for a Kalman filter; else None.
     period : in seconds, or None in continuous time.
@@ -135,7 +141,8 @@ class Observer(LinearObserver):
 
     @property
     def system(self) -> LinearSystem:
-        """The observer as a linear system: inputs and outputs of the plant go in, estimates come out."""
+        """The observer as a linear system: inputs and outputs of the plant go in, estimates come
+        out."""
         p, estimates = self.plant, tuple(f"{x}_hat" for x in self.plant.states)
         own = (
             estimates
@@ -167,7 +174,8 @@ class Observer(LinearObserver):
         return times(self.Z, numbers_or_symbols(estimate, "estimate", len(self.plant.A), "states"))
 
     def to_control(self) -> Any:
-        """The observer as python-control's `StateSpace`: inputs and outputs of the plant go in, estimates come out.
+        """The observer as python-control's `StateSpace`: inputs and outputs of the plant go in,
+        estimates come out.
 
         >>> luenberger(([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]], [[1.0, 0.0]]), [-1.0, -2.0]).to_control().output_labels
         ['x1_hat', 'x2_hat']
@@ -211,15 +219,17 @@ def luenberger(
     gains: ArrayLike | None = None,
     period: float | None = None,
 ) -> Observer:
-    """An observer of full order, x_hat' = A x_hat + B u + L (y - C x_hat - D u) (Luenberger, 1964; Morales, eq. 5.67).
+    """An observer of full order, x_hat' = A x_hat + B u + L (y - C x_hat - D u) (Luenberger, 1964;
+    Morales, eq. 5.67).
 
     Parameters
     ----------
-    system : a linear model (`m.linearize(...)`), a `control.StateSpace`, or matrices (A, B, C[, D]).
+    system : a linear model (`m.linearize(...)`), a `control.StateSpace`, or matrices (A, B, C[,
+        D]).
     poles : of the error's A - L C, one for each state, in 1/s; complex ones with their conjugates.
     gains : L itself, (states, outputs), in place of poles.
-    period : for an observer that a computer runs: inputs are held over the period, poles s become exp(s period), and gains are
-        those of x[k+1] = A x[k] + B u[k] + L (y[k] - C x[k]).
+    period : for an observer that a computer runs: inputs are held over the period, poles s become
+        exp(s period), and gains are those of x[k+1] = A x[k] + B u[k] + L (y[k] - C x[k]).
 
     >>> import eslabon as es
     >>> m = es.load("cart_pole")
@@ -254,9 +264,11 @@ def full_order(
     covariance: Floats | None = None,
     now: Floats | None = None,
 ) -> Observer:
-    """The observer of full order with gains L. In discrete time z is predicted, and x_hat = z + M (y - C z).
+    """The observer of full order with gains L. In discrete time z is predicted, and x_hat = z + M
+    (y - C z).
 
-    A M = L, so that z is what x_hat becomes in a step; M is `now`, or the solution of least norm, which a singular A has too.
+    A M = L, so that z is what x_hat becomes in a step; M is `now`, or the solution of least norm,
+    which a singular A has too.
     """
     if now is None:
         now = np.linalg.pinv(plant.A) @ L if plant.period else np.zeros_like(L)
@@ -282,10 +294,12 @@ def reduced_order(
     gains: ArrayLike | None = None,
     period: float | None = None,
 ) -> Observer:
-    """An observer of reduced order (Gopinath, 1971): what is measured is taken as it is, and only the rest is estimated.
+    """An observer of reduced order (Gopinath, 1971): what is measured is taken as it is, and only
+    the rest is estimated.
 
-    With S an orthonormal basis of what the outputs do not show, C S = 0, the rest is w = S^T x, and of w - L y the error
-    obeys S^T A S - L C A S. It is quicker than one of full order, but hands the noise of measurements on.
+    With S an orthonormal basis of what the outputs do not show, C S = 0, the rest is w = S^T x, and
+    of w - L y the error obeys S^T A S - L C A S. It is quicker than one of full order, but hands
+    the noise of measurements on.
 
     Parameters
     ----------
@@ -335,7 +349,8 @@ def _gains(given: ArrayLike, shape: tuple[int, int]) -> Floats:
 
 
 def placed(plant: LinearSystem, A: Floats, C: Floats, poles: Any, title: str) -> Floats:
-    """L for which A - L C has the poles, in 1/s, or in discrete time exp(s period): by duality K^T of A^T - C^T K."""
+    """L for which A - L C has the poles, in 1/s, or in discrete time exp(s period): by duality K^T
+    of A^T - C^T K."""
     require_observable(plant)
     try:
         asked = np.atleast_1d(np.asarray(poles, dtype=complex))

@@ -2,8 +2,8 @@
 
     tau = tau0 - K x_hat
 
-with x_hat the estimated deviation from the state the linear model belongs to. By the separation principle the poles of the
-closed loop are those of the state feedback and those of the observer.
+with x_hat the estimated deviation from the state the linear model belongs to. By the separation
+principle the poles of the closed loop are those of the state feedback and those of the observer.
 """
 
 from __future__ import annotations
@@ -82,10 +82,11 @@ class OutputFeedback(Answer):
 
         Parameters
         ----------
-        start : the estimated deviation from the linear model's state at the start, (..., 2n), positions and velocities of the
-            independent coordinates; left out, zero.
-        options : of a law with a period: `noise`, `velocity_noise`, `force_noise`, `seed`, `quantisation` and `rate_limit`
-            of `es.simulate.sampled`, of which the observer is not told.
+        start : the estimated deviation from the linear model's state at the start, (..., 2n),
+            positions and velocities of the independent coordinates; left out, zero.
+        options : of a law with a period: `noise`, `velocity_noise`, `force_noise`, `seed`,
+            `quantisation` and `rate_limit` of `es.simulate.sampled`, of which the observer is not
+            told.
         """
         n = len(self.model.states)
         estimate = (
@@ -106,7 +107,8 @@ class OutputFeedback(Answer):
         return sampled(self._law(), self.period, delay=self.delay, state=state, **options)
 
     def estimates(self, motion: Trajectory) -> Estimates:
-        """What the observer made of a motion that the law drove; with a period at those of its times that are samples."""
+        """What the observer made of a motion that the law drove; with a period at those of its
+        times that are samples."""
         m, lm, n = self.m, self.model, len(self.model.states)
         i, size = list(lm.layout.partition.independent), self.observer.size
         expected = size + (0 if self.period is None else n + m.nu)
@@ -140,12 +142,13 @@ class OutputFeedback(Answer):
         return self.observer.covariances(int(number[-1]) + 1)[1][number]
 
     def c_source(self, name: str | None = None) -> CSource:
-        """The law as C99 for a microcontroller: one function of t, what is measured of q and v, and its states x, that gives tau
-        and the rates of x, or with a period the next x."""
+        """The law as C99 for a microcontroller: one function of t, what is measured of q and v, and
+        its states x, that gives tau and the rates of x, or with a period the next x."""
         return law_c_source(self.law(), name)
 
     def to_control(self) -> Any:
-        """The compensator as python-control's `StateSpace`: outputs go in, changes of the forces come out."""
+        """The compensator as python-control's `StateSpace`: outputs go in, changes of the forces
+        come out."""
         if not isinstance(self.observer, Observer):
             raise InputError(
                 "the gains of this filter change with the time; the settled one, from kalman, is a StateSpace."
@@ -173,7 +176,8 @@ class OutputFeedback(Answer):
         )
 
         def estimated(n: Any, q: Any, v: Any, z: Any) -> tuple[Any, ...]:
-            """The observer, what is measured, the estimate, the forces, and their changes from those of the linear model."""
+            """The observer, what is measured, the estimate, the forces, and their changes from
+            those of the linear model."""
             y = displacement(m, q, v, n.q, n.v, outputs)
             observer = steps(*(getattr(n, name) for name in steps._fields))
             x = observer.estimate(z, y)
@@ -203,8 +207,8 @@ class OutputFeedback(Answer):
     # -- numbers ----------------------------------------------------------------------------------------------------
 
     def _input_matrices(self) -> tuple[Floats, Floats]:
-        """What the forces of this sample, and of the one before, add to the state until the next: with a delay d of a period
-        T those before act for d, and these for T - d."""
+        """What the forces of this sample, and of the one before, add to the state until the next:
+        with a delay d of a period T those before act for d, and these for T - d."""
         A, B, T, d = self.model.A, self.model.B, self.period, self.delay
         if T is None:
             return B, np.zeros_like(B)
@@ -242,21 +246,24 @@ def output_feedback(
     delay: float = 0.0,
     saturate: bool = False,
 ) -> OutputFeedback:
-    """A controller from what is measured: the gains of a state feedback act on what an observer estimates.
+    """A controller from what is measured: the gains of a state feedback act on what an observer
+    estimates.
 
     Parameters
     ----------
-    model : the linear model at an equilibrium (`m.linearize(q, outputs=...)`), whose outputs are measured: positions and
-        velocities of joints and frames.
+    model : the linear model at an equilibrium (`m.linearize(q, outputs=...)`), whose outputs are
+        measured: positions and velocities of joints and frames.
     gains : K of u = -K x, (actuators, states), such as those of `lqr`.
-    observer : of this linear model, by `luenberger`, `reduced_order`, `kalman` or `kalman_filter`. If it has a period, the
-        controller is digital.
+    observer : of this linear model, by `luenberger`, `reduced_order`, `kalman` or `kalman_filter`.
+        If it has a period, the controller is digital.
     delay : of computation in seconds, at most a period, which the observer takes into account.
-    saturate : whether forces stay within the effort limits of the joints; the observer is told what is left of them.
+    saturate : whether forces stay within the effort limits of the joints; the observer is told what
+        is left of them.
 
     Returns
     -------
-    an `OutputFeedback`: `.law(...)` to be simulated, `.poles` of the closed loop, `.estimates(motion)`, `.to_control()`.
+    an `OutputFeedback`: `.law(...)` to be simulated, `.poles` of the closed loop,
+    `.estimates(motion)`, `.to_control()`.
 
     >>> import eslabon as es
     >>> m = es.load("cart_pole")

@@ -18,19 +18,21 @@ from eslabon.systems.control.weight_matrices import gain
 
 
 def pd_gravity(m: Model, reference: Any, Kp: ArrayLike, Kd: ArrayLike) -> ControlLaw:
-    """tau = Kp (q_d - q) + Kd (v_d - v) + what holds the mechanism at rest in q (Takegaki and Arimoto, 1981).
+    """tau = Kp (q_d - q) + Kd (v_d - v) + what holds the mechanism at rest in q (Takegaki and
+    Arimoto, 1981).
 
-    What holds it are the forces of inverse dynamics without motion: its weight and its springs; with loops by virtual work.
-    The energy of a fixed reference, v^T M v / 2 + e^T Kp e / 2, falls with v^T Kd v: every such mechanism comes to rest there,
-    whatever its inertias. Of a tree that is not fully actuated the actuated joints' own weights are compensated. Passive spins
-    of rods between ball joints are left to themselves.
+    What holds it are the forces of inverse dynamics without motion: its weight and its springs;
+    with loops by virtual work. The energy of a fixed reference, v^T M v / 2 + e^T Kp e / 2, falls
+    with v^T Kd v: every such mechanism comes to rest there, whatever its inertias. Of a tree that
+    is not fully actuated the actuated joints' own weights are compensated. Passive spins of rods
+    between ball joints are left to themselves.
 
     Parameters
     ----------
     m : the mechanism.
     reference : any motion, as in `es.as_trajectory`; most often a configuration.
-    Kp, Kd : for the commanded coordinates (see `computed_torque`), in N m/rad and N m s/rad, or N/m and N s/m: a number, one
-        for each, or a matrix.
+    Kp, Kd : for the commanded coordinates (see `computed_torque`), in N m/rad and N m s/rad, or N/m
+        and N s/m: a number, one for each, or a matrix.
 
     >>> import eslabon as es
     >>> m = es.load("five_bar")

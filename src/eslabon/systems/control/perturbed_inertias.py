@@ -16,7 +16,8 @@ from eslabon.model.parameter_expressions import parameter
 
 @answer
 class Perturbed(NamedTuple):
-    """A mechanism with a parameter for each body's inertia, and random values of these, (samples,) each, by name.
+    """A mechanism with a parameter for each body's inertia, and random values of these, (samples,)
+    each, by name.
 
     >>> import eslabon as es
     >>> tried, parameters = es.control.perturbed(es.load("elbow"), 0.1, 3)
@@ -33,13 +34,15 @@ class Perturbed(NamedTuple):
 
 
 def perturbed(m: Model, tolerance: float, samples: int, seed: int = 0) -> Perturbed:
-    """The mechanism with its inertias known within a tolerance only, for many trajectories of one native run:
+    """The mechanism with its inertias known within a tolerance only, for many trajectories of one
+    native run:
 
         tried, parameters = es.control.perturbed(m, 0.2, 1000)
         motion = tried.simulate(Q0, None, 2.0, law, parameters=parameters, method="rk4", step=1e-3, every=100)
 
-    Mass and moments of inertia of each body are multiplied by one factor, even between 1 - tolerance and 1 + tolerance, so that
-    they stay those of a body; centres of mass stay. The law keeps to what it was designed for.
+    Mass and moments of inertia of each body are multiplied by one factor, even between 1 -
+    tolerance and 1 + tolerance, so that they stay those of a body; centres of mass stay. The law
+    keeps to what it was designed for.
 
     Parameters
     ----------

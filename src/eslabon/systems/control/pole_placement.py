@@ -1,4 +1,5 @@
-"""Pole assignment by Sylvester's form (Rojas, 5.6), and the gains of least norm among all (Keel, 1985)."""
+"""Pole assignment by Sylvester's form (Rojas, 5.6), and the gains of least norm among all (Keel,
+1985)."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ class PlacedPoles(Answer):
     ----------
     K : (inputs, states).
     poles : of A - B K, as they came out, by their size.
-    condition : the condition number of the eigenvectors, or of Sylvester's T: how much round-off and wrong models move the poles.
+    condition : the condition number of the eigenvectors, or of Sylvester's T: how much round-off
+        and wrong models move the poles.
 
     >>> import eslabon as es
     >>> placed = es.control.place(([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]]), [-1, -2])
@@ -59,15 +61,17 @@ def place(
 ) -> PlacedPoles:  # fmt: skip
     """Gains K with which u = -K x gives a system x' = A x + B u the poles that are asked for.
 
-    With any G, and Lambda that has the poles, T follows from Sylvester's equation A T - T Lambda = B G, and K = G T^-1
-    (Bhattacharyya and de Souza, 1982; Rojas, 5.6, where the sign of G is that of u = K x). Lambda is real: a pair of
-    conjugate poles is a 2x2 block; poles that repeat more often than there are inputs form Jordan blocks. Where a pole is
-    also one of A, other gains move A's first.
+    With any G, and Lambda that has the poles, T follows from Sylvester's equation A T - T Lambda =
+    B G, and K = G T^-1 (Bhattacharyya and de Souza, 1982; Rojas, 5.6, where the sign of G is that
+    of u = K x). Lambda is real: a pair of conjugate poles is a 2x2 block; poles that repeat more
+    often than there are inputs form Jordan blocks. Where a pole is also one of A, other gains move
+    A's first.
 
-    With several inputs many gains give the same poles. "sylvester" takes the random G whose T is best conditioned.
-    "minimum_norm" goes on from the best ones to a local minimum of the Frobenius norm of K, by the derivative
-    dK = (dG - K dT) T^-1 with A dT - dT Lambda = B dG (after Keel, Fleming and Bhattacharyya, 1985): small gains ask for small
-    forces. The condition number says what they cost: poles that model errors move more.
+    With several inputs many gains give the same poles. "sylvester" takes the random G whose T is
+    best conditioned. "minimum_norm" goes on from the best ones to a local minimum of the Frobenius
+    norm of K, by the derivative dK = (dG - K dT) T^-1 with A dT - dT Lambda = B dG (after Keel,
+    Fleming and Bhattacharyya, 1985): small gains ask for small forces. The condition number says
+    what they cost: poles that model errors move more.
 
     Parameters
     ----------
@@ -101,7 +105,8 @@ def place(
     raise miss
 
 
-# What cannot be ------------------------------------------------------------------------------------------------------
+# What cannot be
+# ------------------------------------------------------------------------------------------------------
 
 
 def _poles(poles: ArrayLike, n: int) -> np.ndarray[Any, Any]:
@@ -148,8 +153,8 @@ def _given(G: ArrayLike | None, B: Floats) -> Floats | None:
 
 
 def _miss(asked: np.ndarray, found: np.ndarray) -> SingularityError | None:
-    """An error for gains whose poles are not those asked for; a pole that repeats r times may be off by the r-th root of
-    round-off."""
+    """An error for gains whose poles are not those asked for; a pole that repeats r times may be
+    off by the r-th root of round-off."""
     from scipy.optimize import linear_sum_assignment
 
     size = max(1.0, float(np.abs(asked).max()))
@@ -171,15 +176,16 @@ def _rounded(poles: np.ndarray, size: float) -> list[complex]:
     return [complex(round(s.real / size, 7), round(s.imag / size, 7)) for s in poles]
 
 
-# Methods -------------------------------------------------------------------------------------------------------------
+# Methods
+# -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Sylvester:
     """Sylvester's equation A T - T Lambda = B G, whose T and G give the gains G T^-1.
 
-    States are scaled so that they have about one size; `first` are gains that A has already, and total gains are those of the
-    system as it was given. `limit` bounds the condition number of T.
+    States are scaled so that they have about one size; `first` are gains that A has already, and
+    total gains are those of the system as it was given. `limit` bounds the condition number of T.
     """
 
     A: Floats
@@ -224,7 +230,8 @@ class _Sylvester:
 
     @cached_property
     def _T_slopes(self) -> Floats:
-        """dT by the entries of G, with A dT - dT Lambda = B dG: the same for every G, by the Kronecker form."""
+        """dT by the entries of G, with A dT - dT Lambda = B dG: the same for every G, by the
+        Kronecker form."""
         n, inputs = self.B.shape
         one = np.eye(n)
         whole = np.kron(self.A, one) - np.kron(one, self.form.T)
@@ -238,7 +245,8 @@ def _sylvester(
     rng: np.random.Generator,
     limit: float | None,
 ) -> tuple[Floats, float]:
-    """K and the condition number of T, for the best conditioned of several G, or for that of least gains within a limit."""
+    """K and the condition number of T, for the best conditioned of several G, or for that of least
+    gains within a limit."""
     from scipy.linalg import matrix_balance
 
     A, (scale, _) = matrix_balance(system.A, permute=False, separate=True)
@@ -267,8 +275,8 @@ def _sylvester(
 
 
 def _descended(equation: _Sylvester, G: Floats) -> Floats:
-    """The G, downhill from one, that has the least gains: by Levenberg's and Marquardt's steps, which do not feel how long
-    the columns of T are."""
+    """The G, downhill from one, that has the least gains: by Levenberg's and Marquardt's steps,
+    which do not feel how long the columns of T are."""
     from scipy.optimize import least_squares
 
     found = least_squares(
@@ -278,7 +286,8 @@ def _descended(equation: _Sylvester, G: Floats) -> Floats:
 
 
 def _apart(A: Floats, B: Floats, poles: np.ndarray, rng: np.random.Generator) -> Floats:
-    """Gains after which no pole of the system is one that is asked for; none, if that is so already."""
+    """Gains after which no pole of the system is one that is asked for; none, if that is so
+    already."""
     size = max(1e-300, float(np.abs(poles).max()), float(np.abs(np.linalg.eigvals(A)).max()))
     K = np.zeros_like(B.T)
     for k in range(20):
@@ -291,8 +300,8 @@ def _apart(A: Floats, B: Floats, poles: np.ndarray, rng: np.random.Generator) ->
 
 
 def _real_form(poles: np.ndarray, inputs: int) -> Floats:
-    """Lambda: real poles on the diagonal and pairs in 2x2 blocks; of a pole that repeats, at most as many blocks for themselves
-    as there are inputs, and the others chained to them."""
+    """Lambda: real poles on the diagonal and pairs in 2x2 blocks; of a pole that repeats, at most
+    as many blocks for themselves as there are inputs, and the others chained to them."""
     n, k = len(poles), 0
     form = np.zeros((n, n))
     seen: dict[complex, list[int]] = {}

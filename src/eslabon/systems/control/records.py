@@ -1,4 +1,5 @@
-"""Observers fed with what was recorded: outputs and inputs at times, of one experiment or of many."""
+"""Observers fed with what was recorded: outputs and inputs at times, of one experiment or of
+many."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 def record(
     t: Any, y: Any, u: Any, start: Any, sizes: tuple[int, int, int]
 ) -> tuple[float, Floats, Floats, Floats]:
-    """The spacing of the times, outputs and inputs with the times in front, and the estimate at the start."""
+    """The spacing of the times, outputs and inputs with the times in front, and the estimate at the
+    start."""
     n, ny, nu = sizes
     t = finite(t, "t")
     if (
@@ -64,8 +66,8 @@ def sampled(observer: LinearObserver, t: Any, y: Any, u: Any, start: Any) -> Flo
 
 
 def continuous(observer: LinearObserver, t: Any, y: Any, u: Any, start: Any) -> Floats:
-    """The estimates of an observer in continuous time: between two times of the record the outputs run straight and the inputs are
-    held, for which each step is exact."""
+    """The estimates of an observer in continuous time: between two times of the record the outputs
+    run straight and the inputs are held, for which each step is exact."""
     p, (F, G, Z, *_) = observer.plant, observer.steps
     h, y, u, start = record(t, y, u, start, (len(p.A), len(p.C), p.B.shape[1]))
     z, y = observer.start(start), y - product(p.D, u)

@@ -1,4 +1,5 @@
-"""State feedback about an equilibrium: the gains of a linear design as a law of the nonlinear mechanism."""
+"""State feedback about an equilibrium: the gains of a linear design as a law of the nonlinear
+mechanism."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ def independent_places(m: Model, lm: Any) -> list[int]:
 
 
 def require_commanded(m: Model, lm: Any, own: list[int]) -> None:
-    """Refuse a linear model in other coordinates than the commanded ones: these do not determine the motion there."""
+    """Refuse a linear model in other coordinates than the commanded ones: these do not determine
+    the motion there."""
     if independent_places(m, lm) != own:
         raise SingularityError(
             f"{', '.join(velocity_names(m)[k] for k in own)} do not determine the motion of {m.name} somewhere along the "
@@ -38,8 +40,8 @@ def require_commanded(m: Model, lm: Any, own: list[int]) -> None:
 
 
 def commanded_model(m: Model, lm: Any, own: list[int]) -> tuple[Floats, ...]:
-    """U, V, W and F of the commanded coordinates: passive spins have the accelerations that they take
-    by themselves, and their angles and speeds are those of the reference."""
+    """U, V, W and F of the commanded coordinates: passive spins have the accelerations that they
+    take by themselves, and their angles and speeds are those of the reference."""
     spins = structure(m).partition.spins
     places = independent_places(m, lm)
     rest = [k for k, place in enumerate(places) if place not in spins]
@@ -85,24 +87,26 @@ def gain_matrix(K: Any, inputs: int, states: int) -> Floats:
 
 
 def displacement(m: Model, places: list[int], q: Any, v: Any, q0: Any, v0: Any) -> Any:
-    """x: how far a state is from another, in independent coordinates and velocities; angles the short way round."""
+    """x: how far a state is from another, in independent coordinates and velocities; angles the
+    short way round."""
     return casadi.vertcat(difference(m, q, q0)[places, :], (v - v0)[places, :])
 
 
 def state_feedback(m: Model, lm: Any, K: Any) -> ControlLaw:
-    """The law tau = tau_0 - K x, where x is how far the mechanism is from the equilibrium of a linear model.
+    """The law tau = tau_0 - K x, where x is how far the mechanism is from the equilibrium of a
+    linear model.
 
     Parameters
     ----------
     m : the mechanism.
     lm : its linear model at an equilibrium, as `m.linearize` gives it.
-    K : (actuators, states), or what `place` or `lqr` found for it; with leading axes gains for each trajectory of a
-        simulation.
+    K : (actuators, states), or what `place` or `lqr` found for it; with leading axes gains for each
+        trajectory of a simulation.
 
     Returns
     -------
-    a `ControlLaw`, whose data are K, q, v and tau at the equilibrium, and the names of the states x: changes of independent
-    coordinates and then of their velocities.
+    a `ControlLaw`, whose data are K, q, v and tau at the equilibrium, and the names of the states
+    x: changes of independent coordinates and then of their velocities.
 
     >>> import eslabon as es
     >>> m = es.load("cart_pole")

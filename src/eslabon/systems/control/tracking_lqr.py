@@ -29,8 +29,8 @@ from eslabon.systems.linear.linear_model import LinearModel
 
 
 class _Models(NamedTuple):
-    """Linear models along a motion: A, B, the forces, the names of the states, and the places of their
-    coordinates."""
+    """Linear models along a motion: A, B, the forces, the names of the states, and the places of
+    their coordinates."""
 
     A: Floats
     B: Floats
@@ -58,26 +58,30 @@ def tracking_lqr(
     m: Model, reference: Any, Q: ArrayLike, R: ArrayLike, *, end: ArrayLike | None = None,
     times: ArrayLike | None = None, guess: Any = None,
 ) -> ControlLaw:  # fmt: skip
-    """The law tau = tau_d - K(t) x for which errors x = (dq, dv) of the independent coordinates along a motion cost least:
-    Riccati's differential equation, backward from its end, for the linear models along it (see `finite_horizon_lqr`).
+    """The law tau = tau_d - K(t) x for which errors x = (dq, dv) of the independent coordinates
+    along a motion cost least: Riccati's differential equation, backward from its end, for the
+    linear models along it (see `finite_horizon_lqr`).
 
-    Mechanisms that are not fully actuated are driven too, if the reference is a motion that they can make. Passive spins of rods
-    between ball joints are left to themselves: x has the commanded coordinates.
+    Mechanisms that are not fully actuated are driven too, if the reference is a motion that they
+    can make. Passive spins of rods between ball joints are left to themselves: x has the commanded
+    coordinates.
 
     Parameters
     ----------
     m : the mechanism.
     reference : what is to be followed, any motion, as in `es.as_trajectory`; a motion with an end.
     Q, R : what states and forces cost, as in `lqr`.
-    end : what an error at the end costs, as Q; if left out, what it would cost from then on, by `lqr` there. After the end
-        the last gains hold.
+    end : what an error at the end costs, as Q; if left out, what it would cost from then on, by
+        `lqr` there. After the end the last gains hold.
     times : when to tabulate; if left out, as often as the gains need.
-    guess : a configuration, or the name of a mode, from which loops are closed, if the reference tells actuated joints only.
+    guess : a configuration, or the name of a mode, from which loops are closed, if the reference
+        tells actuated joints only.
 
     Returns
     -------
-    a `ControlLaw`, whose data are the times t of the tables, K (times, actuators, states), S (times, states, states), with x^T S x
-    the cost to come from x, tau, the forces that go with the reference, and the names of the states.
+    a `ControlLaw`, whose data are the times t of the tables, K (times, actuators, states), S
+    (times, states, states), with x^T S x the cost to come from x, tau, the forces that go with the
+    reference, and the names of the states.
 
     >>> import eslabon as es
     >>> m = es.load("five_bar")

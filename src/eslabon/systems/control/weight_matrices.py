@@ -1,4 +1,5 @@
-"""Gains, costs and covariances as users give them: a number, one for each coordinate, or a matrix."""
+"""Gains, costs and covariances as users give them: a number, one for each coordinate, or a
+matrix."""
 
 from __future__ import annotations
 
@@ -109,7 +110,8 @@ def _least_eigenvalue(matrix: Floats) -> float:
 def _is_positive(matrix: Floats, least: float, definite: bool) -> bool:
     """Whether the least eigenvalue is positive; round-off of the largest entry is zero.
 
-    Weights of one matrix may differ by many orders of magnitude, so that a positive eigenvalue counts however small it is.
+    Weights of one matrix may differ by many orders of magnitude, so that a positive eigenvalue
+    counts however small it is.
     """
     size = float(np.abs(matrix).max(initial=0.0))
     return bool(least > np.finfo(float).eps * size if definite else least >= -ROUND_OFF * size)

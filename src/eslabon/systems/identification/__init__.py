@@ -1,8 +1,10 @@
-"""From recorded motions to the numbers of a mechanism: base parameters, friction and motor inertias by weighted least squares.
+"""From recorded motions to the numbers of a mechanism: base parameters, friction and motor inertias
+by weighted least squares.
 
-`parameters` says what the equations of motion are linear in, `equations` writes them so, `base_parameters` which combinations
-motion can tell, `recordings` reads what was measured, `estimation` solves, `residual_tests` ask whether the model is right,
-`consistency` finds inertias that bodies can have, `excitation` plans a motion that tells much, of `fourier_series`.
+`parameters` says what the equations of motion are linear in, `equations` writes them so,
+`base_parameters` which combinations motion can tell, `recordings` reads what was measured,
+`estimation` solves, `residual_tests` ask whether the model is right, `consistency` finds inertias
+that bodies can have, `excitation` plans a motion that tells much, of `fourier_series`.
 
 >>> import eslabon as es
 >>> len(es.identification.base_parameters(es.load("double_pendulum")))

@@ -30,9 +30,11 @@ SINGULAR = 1e-3  # of the reciprocal condition number: configurations nearer to 
 def base_parameters(
     m: Model, samples: int | None = None, terms: Terms = NO_TERMS
 ) -> BaseParameters:
-    """Base parameters by the rank of the regressor over random motions (Gautier and Khalil); none where nothing moves.
+    """Base parameters by the rank of the regressor over random motions (Gautier and Khalil); none
+    where nothing moves.
 
-    With loops the motions are those that keep them closed, and the regressor is that of the independent velocities, N^T Y.
+    With loops the motions are those that keep them closed, and the regressor is that of the
+    independent velocities, N^T Y.
 
     >>> import eslabon as es
     >>> base_parameters(es.load("parallelogram")).expressions
@@ -79,7 +81,8 @@ def _random_regressor(m: Model, number: int, terms: Terms) -> Floats:
 
 
 def closed_configurations(m: Model, number: int, rng: np.random.Generator) -> Floats:
-    """Configurations that close the loops, about the ordinary one near home and farther and farther off."""
+    """Configurations that close the loops, about the ordinary one near home and farther and farther
+    off."""
     q = generic(m)
     return np.array([beside(m, q, rng, far) for far in np.linspace(0.1, 1.0, number)]).reshape(
         number, m.nq

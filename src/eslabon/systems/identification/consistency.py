@@ -1,12 +1,15 @@
-"""Numbers of bodies that can be: among all that agree with the identified base parameters, those nearest to the model's.
+"""Numbers of bodies that can be: among all that agree with the identified base parameters, those
+nearest to the model's.
 
-With x = S^-1 (theta - theta_0), so that |x| measures the change (`estimation.prior_factor`), they are the solution of
+With x = S^-1 (theta - theta_0), so that |x| measures the change (`estimation.prior_factor`), they
+are the solution of
 
     minimise |x|^2    so that    R K S x = R dbeta,    every pseudo-inertia positive definite, friction not negative
 
-or, where noise has driven the base parameters beyond what bodies can have, of the same with |R (K S x - dbeta)|^2 + |x|^2 / 100
-as the cost: the most likely parameters, if those of the model are known to within ten times their size. Both are semidefinite
-programs (Traversaro and others, 2016; Wensing, Kim and Slotine, 2018), which CVXPY and Clarabel solve.
+or, where noise has driven the base parameters beyond what bodies can have, of the same with |R (K S
+x - dbeta)|^2 + |x|^2 / 100 as the cost: the most likely parameters, if those of the model are known
+to within ten times their size. Both are semidefinite programs (Traversaro and others, 2016;
+Wensing, Kim and Slotine, 2018), which CVXPY and Clarabel solve.
 """
 
 from __future__ import annotations
@@ -54,7 +57,8 @@ class Masses:
 
     @staticmethod
     def of(m: Model, mass: Any) -> Masses:
-        """From the mass of the whole mechanism, as a number or (least, most), or from such by body."""
+        """From the mass of the whole mechanism, as a number or (least, most), or from such by
+        body."""
         count = len(m.bodies)
         bounds = mass if isinstance(mass, Mapping) else {} if mass is None else {None: mass}
         rows, least, most = (
@@ -117,7 +121,8 @@ class Task:
 
 
 def consistent_parameters(task: Task) -> tuple[Floats, bool]:
-    """Parameters that bodies can have, and whether they agree with the estimated base parameters to the last digit."""
+    """Parameters that bodies can have, and whether they agree with the estimated base parameters to
+    the last digit."""
     theta = task.nearest()
     if task.possible(theta):
         return _cleared(task, theta), True
@@ -151,7 +156,8 @@ def _solve(task: Task, exact: bool) -> Floats | None:
     m, S = task.m, task.prior
     theta_0 = model_parameters(m, task.terms)
     x = cp.Variable(len(theta_0))
-    # Rows of the information in units of the prior: what is known best has the largest singular value.
+    # Rows of the information in units of the prior: what is known best has the largest singular
+    # value.
     U, s, Vt = np.linalg.svd(task.found.information @ task.base.regrouping @ S, full_matrices=False)
     z = (U.T @ (task.found.information @ task.found.change)) / s
     conditions = [*_bodies(cp, task, theta_0, x), *_joints(task, theta_0, x)]
@@ -180,7 +186,8 @@ def _solve(task: Task, exact: bool) -> Floats | None:
 
 
 def _bodies(cp: Any, task: Task, theta_0: Floats, x: Any) -> list[Any]:
-    """Every body's pseudo-inertia, in units of the reference's, is positive definite; masses keep their bounds."""
+    """Every body's pseudo-inertia, in units of the reference's, is positive definite; masses keep
+    their bounds."""
     made, count = [], len(task.m.bodies)
     for k, P in enumerate(reference_inertias(task.m)):
         own = slice(10 * k, 10 * k + 10)

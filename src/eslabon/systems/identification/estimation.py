@@ -1,9 +1,10 @@
-"""Weighted least squares: base parameters from the equations of all samples, with what is known of their errors.
+"""Weighted least squares: base parameters from the equations of all samples, with what is known of
+their errors.
 
     W N^T Y_b (beta - beta_0) = W N^T (B tau - f_0),    W = diag(1 / sigma),    cov(beta) = (Y_b^T N W^2 N^T Y_b)^-1
 
-sigma is the standard deviation of each equation's error: what is known of the actuators' measured forces, or that of the
-residuals, until it no longer changes (Gautier and Poignet, 2001).
+sigma is the standard deviation of each equation's error: what is known of the actuators' measured
+forces, or that of the residuals, until it no longer changes (Gautier and Poignet, 2001).
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ HEARD = 1e-6  # of the forces in balance: smaller ones are none
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """The equations of one recording: the columns Y (n, rows, p) of the base parameters, what the model leaves (n, rows), and the
-    error (n, rows) that known errors of the actuators' forces make; `motion` are the samples themselves."""
+    """The equations of one recording: the columns Y (n, rows, p) of the base parameters, what the
+    model leaves (n, rows), and the error (n, rows) that known errors of the actuators' forces make;
+    `motion` are the samples themselves."""
 
     t: Floats
     Y: Floats
@@ -98,11 +100,12 @@ def noise_of(m: Model, noise: Any) -> Floats | None:
 
 
 def prior_factor(m: Model, terms: Terms, several: list[Equations]) -> Floats:
-    """A matrix S with cov(theta - theta_0) = S S^T: how far the parameters may be from the model's before they are measured.
+    """A matrix S with cov(theta - theta_0) = S S^T: how far the parameters may be from the model's
+    before they are measured.
 
-    A body's pseudo-inertia may change by as much as it is, |P^-1/2 dP P^-1/2| = 1, which is the same in all axes and units (the
-    second-order form of Lee, Wensing and Park's divergence, 2020); friction, offset and motor inertia may make up for the
-    whole measured force.
+    A body's pseudo-inertia may change by as much as it is, |P^-1/2 dP P^-1/2| = 1, which is the
+    same in all axes and units (the second-order form of Lee, Wensing and Park's divergence, 2020);
+    friction, offset and motor inertia may make up for the whole measured force.
     """
     blocks = []
     for P in reference_inertias(m):
@@ -118,7 +121,8 @@ def prior_factor(m: Model, terms: Terms, several: list[Equations]) -> Floats:
 
 
 def _joint_scales(m: Model, terms: Terms, several: list[Equations]) -> Floats:
-    """The coefficient with which each joint's term alone would be as large as the measured forces."""
+    """The coefficient with which each joint's term alone would be as large as the measured
+    forces."""
 
     def size(what: str) -> Floats:
         return np.sqrt(
@@ -137,8 +141,9 @@ def _joint_scales(m: Model, terms: Terms, several: list[Equations]) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Estimate(Answer):
-    """beta - beta_0 and its covariance; `information` is a matrix R with R (beta - beta_0) = z in units of its errors, a row
-    for each direction that is excited; sigma (rows,) are the errors' standard deviations of the equations."""
+    """beta - beta_0 and its covariance; `information` is a matrix R with R (beta - beta_0) = z in
+    units of its errors, a row for each direction that is excited; sigma (rows,) are the errors'
+    standard deviations of the equations."""
 
     change: Floats
     covariance: Floats
@@ -153,7 +158,8 @@ class Estimate(Answer):
 def estimate(
     base: BaseParameters, prior: Floats, several: list[Equations], frozen: list[int]
 ) -> Estimate:
-    """The weighted least-squares solution; sigma is iterated where it is not known, and `frozen` parameters stay."""
+    """The weighted least-squares solution; sigma is iterated where it is not known, and `frozen`
+    parameters stay."""
     Y = np.concatenate([e.Y for e in several])
     left = np.concatenate([e.left for e in several])
     floor = EXACT * _force_sizes(Y, left, base)
@@ -180,13 +186,15 @@ def estimate(
 
 
 def _known_errors(several: list[Equations], floor: Floats) -> Floats:
-    """Of each equation at each sample, zero where they are not known, as where no actuator drives it."""
+    """Of each equation at each sample, zero where they are not known, as where no actuator drives
+    it."""
     known = np.concatenate([np.zeros_like(e.left) if e.known is None else e.known for e in several])
     return np.where((known > 0).all(axis=0), np.maximum(known, floor), 0.0)
 
 
 def _triangular(Y: Floats, left: Floats, errors: Floats) -> Floats:
-    """The triangular factor of each equation's samples, (rows, p + 1, p + 1), with which all sums of squares can be formed."""
+    """The triangular factor of each equation's samples, (rows, p + 1, p + 1), with which all sums
+    of squares can be formed."""
     blocks = np.concatenate([Y, left[..., None]], axis=-1) / errors[..., None]
     wanted = blocks.shape[-1]
     made = np.zeros((left.shape[1], wanted, wanted))
@@ -210,7 +218,8 @@ def _force_sizes(Y: Floats, left: Floats, base: BaseParameters) -> Floats:
 
 
 def _solve(weighed: Floats, scale: Floats) -> tuple[Floats, Floats, Floats, Any]:
-    """By singular values in units of what parameters can be; directions that the data do not tell stay at the model's."""
+    """By singular values in units of what parameters can be; directions that the data do not tell
+    stay at the model's."""
     U, s, Vt = np.linalg.svd(weighed[:, :-1] * scale, full_matrices=False)
     told = (s > RANK * s.max(initial=0.0)) & (s > TELLS)
     V, s, z = Vt[told].T, s[told], U.T[told] @ weighed[:, -1]
@@ -259,7 +268,8 @@ def standing(m: Model, several: list[Equations]) -> list[str]:
 
 
 def silent_parameters(m: Model, base: BaseParameters, several: list[Equations]) -> list[int]:
-    """Base parameters that only enter equations without any measured force, so that zero would satisfy them."""
+    """Base parameters that only enter equations without any measured force, so that zero would
+    satisfy them."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 

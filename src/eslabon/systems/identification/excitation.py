@@ -1,9 +1,11 @@
-"""Motions that tell much: finite Fourier series of the actuated joints, within their limits, whose regressor is well conditioned.
+"""Motions that tell much: finite Fourier series of the actuated joints, within their limits, whose
+regressor is well conditioned.
 
     q(t) = q_0 + sum_l (a_l sin(l w t) - b_l cos(l w t)) / (l w),    w = 2 pi / duration    (Swevers and others, 1997)
 
-Each joint's series is scaled to just keep its limits, so that what is sought is its form; the condition number is minimised over
-the forms with exact derivatives, which one native call gives for all samples (`equations.excitation_gradient`).
+Each joint's series is scaled to just keep its limits, so that what is sought is its form; the
+condition number is minimised over the forms with exact derivatives, which one native call gives for
+all samples (`equations.excitation_gradient`).
 """
 
 from __future__ import annotations
@@ -52,7 +54,8 @@ SLOWEST = 16.0  # times the duration
 
 
 class Form(NamedTuple):
-    """Coefficients and asides within limits, with their cost and the condition number from which they began."""
+    """Coefficients and asides within limits, with their cost and the condition number from which
+    they began."""
 
     cost: float
     random: float
@@ -66,8 +69,8 @@ class Form(NamedTuple):
 
 
 class Cost:
-    """How badly a motion tells the base parameters: the logarithm of the scaled regressor's condition number, or minus that
-    of its determinant."""
+    """How badly a motion tells the base parameters: the logarithm of the scaled regressor's
+    condition number, or minus that of its determinant."""
 
     def __init__(self, m: Model, terms: Terms, criterion: str, guess: Any) -> None:
         self.m, self.terms, self.criterion = m, terms, criterion
@@ -81,7 +84,8 @@ class Cost:
             self.least = NEAR * float(evaluate(m, INDEPENDENT_MOTION)(generic(m), zeros, zeros)[2])
 
     def closed(self, q: Floats) -> Floats:
-        """All coordinates, on the branch of the motion before; the first one goes from the guess along itself."""
+        """All coordinates, on the branch of the motion before; the first one goes from the guess
+        along itself."""
         if not self.m.closed:
             return q
         first = self.last is None
@@ -138,8 +142,9 @@ class Cost:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Excitation(Answer):
-    """A motion for identification: the path of the independent coordinates, the condition number of the scaled regressor along
-    it, and that of the random series of the same kind from which the search began.
+    """A motion for identification: the path of the independent coordinates, the condition number of
+    the scaled regressor along it, and that of the random series of the same kind from which the
+    search began.
 
     >>> import eslabon as es
     >>> plan = es.identification.excitation(es.load("elbow"), duration=2.0, starts=1)
@@ -177,7 +182,8 @@ class Excitation(Answer):
         return _completed(self.m, q, v, a, self.guess)
 
     def forces(self, t: Any) -> Floats:
-        """The actuators' forces that the motion takes by the model, (n, nu), at increasing times."""
+        """The actuators' forces that the motion takes by the model, (n, nu), at increasing
+        times."""
         return model_forces(self.m, *self.states(t))
 
     def contents(self) -> Iterator[Block]:
@@ -207,14 +213,16 @@ def excitation(
     Parameters
     ----------
     duration, harmonics : the period of the Fourier series in seconds, and its number of harmonics.
-    position, velocity, acceleration : limits by joint; ranges (least, most) of the position. Left out they are the joints' own;
-        a joint without a range goes 1 rad or 0.2 m to either side of home. Forces keep the joints' effort limits: where the
-        motion asks for more it is slowed down.
+    position, velocity, acceleration : limits by joint; ranges (least, most) of the position. Left
+        out they are the joints' own; a joint without a range goes 1 rad or 0.2 m to either side of
+        home. Forces keep the joints' effort limits: where the motion asks for more it is slowed
+        down.
     friction, motors : what is to be identified besides the bodies, as in `identify`.
-    criterion : "condition", for the least condition number of the regressor with columns of unit length, or "determinant", for
-        its largest determinant (D-optimal).
+    criterion : "condition", for the least condition number of the regressor with columns of unit
+        length, or "determinant", for its largest determinant (D-optimal).
     rest : whether velocity and acceleration are zero where the motion begins and ends.
-    starts, iterations, seed : random series to begin with, steps from each, and the random numbers' seed.
+    starts, iterations, seed : random series to begin with, steps from each, and the random numbers'
+        seed.
     guess : with loops, the configuration or mode near which the motion begins.
 
     >>> import eslabon as es
@@ -244,7 +252,8 @@ def excitation(
 
 
 def _feasible(cost: Cost, series: Series, found: list[Form]) -> JointPath:
-    """The path of the best form that keeps the loops closed between the times that were looked at, too."""
+    """The path of the best form that keeps the loops closed between the times that were looked at,
+    too."""
     for form in sorted(found, key=lambda each: each.cost):
         path = _path(series, form, fill=not cost.m.closed)
         try:
@@ -412,7 +421,8 @@ def _descended(cost: Cost, scaled: Scaled, c: Floats, o: Floats, iterations: int
 
 
 def _path(series: Series, form: Form, fill: bool) -> JointPath:
-    """The path of a form, which keeps its limits at all times, and reaches them if it is to fill them."""
+    """The path of a form, which keeps its limits at all times, and reaches them if it is to fill
+    them."""
     fine = Scaled(form.limits, series.at(np.linspace(0, series.duration, 200 * series.harmonics)))
     raw = [b @ form.c.T for b in fine.basis]
     size = np.max([np.abs(w).max(axis=0) for w in fine.parts(raw, form.o)], axis=0) * (1 + 1e-4)

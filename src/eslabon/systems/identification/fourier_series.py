@@ -1,7 +1,7 @@
 """Finite Fourier series within limits: the forms among which an excitation is sought.
 
-Each coordinate's series is divided by its size, a smooth norm of what parts it takes of its limits, so that it just keeps them
-whatever its coefficients are.
+Each coordinate's series is divided by its size, a smooth norm of what parts it takes of its limits,
+so that it just keeps them whatever its coefficients are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ ASIDE = 0.5  # of the range: how far the middle of the motion may be from that o
 
 
 class Limits(NamedTuple):
-    """For each moving coordinate the middle and half the width of its range, and the greatest velocity and acceleration."""
+    """For each moving coordinate the middle and half the width of its range, and the greatest
+    velocity and acceleration."""
 
     middle: Floats
     half: Floats
@@ -37,7 +38,8 @@ class Series:
 
     @cached_property
     def free(self) -> Floats:
-        """Sums of the 2 harmonics coefficients (a, b) that start with v = sum a = 0 and v' = w sum l b = 0."""
+        """Sums of the 2 harmonics coefficients (a, b) that start with v = sum a = 0 and v' = w sum
+        l b = 0."""
         order = np.arange(1, self.harmonics + 1)
         if not self.rest:
             return np.eye(2 * self.harmonics)
@@ -56,8 +58,8 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """Series of all coordinates, scaled to keep their limits at given times: from coefficients (n, functions) and asides (n,)
-    that say where in its range each coordinate moves."""
+    """Series of all coordinates, scaled to keep their limits at given times: from coefficients (n,
+    functions) and asides (n,) that say where in its range each coordinate moves."""
 
     limits: Limits
     basis: tuple[Floats, Floats, Floats]
@@ -86,7 +88,8 @@ class Scaled:
     def gradient(
         self, c: Floats, o: Floats, by: tuple[Floats, Floats, Floats]
     ) -> tuple[Floats, Floats]:
-        """The derivatives by coefficients and asides of a cost whose derivatives by q, v and a are given."""
+        """The derivatives by coefficients and asides of a cost whose derivatives by q, v and a are
+        given."""
         raw = [b @ c.T for b in self.basis]
         size, parts = self.motion(c, o)[3], self.parts(raw, o)
         rooms = (self._room(o), *self.limits[2:])

@@ -1,4 +1,5 @@
-"""What identification finds: base parameters with their errors, whether the model is right, and the mechanism they make."""
+"""What identification finds: base parameters with their errors, whether the model is right, and the
+mechanism they make."""
 
 from __future__ import annotations
 
@@ -53,8 +54,8 @@ class Settings(NamedTuple):
 
 @answer
 class CrossValidation(NamedTuple):
-    """How well identified parameters predict the forces of another motion: for each equation the root mean square of the
-    measured force and of the error, and their ratio.
+    """How well identified parameters predict the forces of another motion: for each equation the
+    root mean square of the measured force and of the error, and their ratio.
 
     >>> import numpy as np
     >>> import eslabon as es
@@ -92,10 +93,12 @@ class Identification(Answer):
     Attributes
     ----------
     base : what each parameter is: `.expressions` in words, `.values` those of the model before.
-    values, standard_errors : the parameters and their standard deviations, infinite for what the motion does not excite.
+    values, standard_errors : the parameters and their standard deviations, infinite for what the
+        motion does not excite.
     confidence : the probability of `confidence_intervals`.
     condition : the condition number of the weighted regressor with columns of unit length.
-    tests : what the residuals of each equation say of the model; `rejected` if one of them refuses it.
+    tests : what the residuals of each equation say of the model; `rejected` if one of them refuses
+        it.
 
     >>> import numpy as np
     >>> import eslabon as es
@@ -160,8 +163,8 @@ class Identification(Answer):
 
     @cached_property
     def confidence_intervals(self) -> Floats:
-        """The least and the greatest value of each parameter, (parameters, 2), that the noise allows: by Student's t about the
-        least-squares solution."""
+        """The least and the greatest value of each parameter, (parameters, 2), that the noise
+        allows: by Student's t about the least-squares solution."""
         from scipy.stats import t
 
         half = (
@@ -172,7 +175,8 @@ class Identification(Answer):
 
     @cached_property
     def r_squared(self) -> Floats:
-        """For each equation the part of the measured force's variance that is explained; NaN where no force was measured."""
+        """For each equation the part of the measured force's variance that is explained; NaN where
+        no force was measured."""
         r = np.concatenate(self.residuals)
         y = np.concatenate([e.left + e.Y @ self.base.values for e in self.several])
         spread = np.var(y, axis=0)
@@ -181,7 +185,8 @@ class Identification(Answer):
 
     @cached_property
     def residuals(self) -> list[Floats]:
-        """What the identified model leaves of the forces along the independent coordinates, (samples, equations) each."""
+        """What the identified model leaves of the forces along the independent coordinates,
+        (samples, equations) each."""
         change = self.values - self.base.values
         return [e.left - e.Y @ change for e in self.several]
 
@@ -194,8 +199,8 @@ class Identification(Answer):
 
     @cached_property
     def chi_squared(self) -> tuple[float, int, float] | None:
-        """The residuals' sum of squares in units of the known noise, its degrees of freedom, and how likely a right model has
-        more; None where the noise is not known."""
+        """The residuals' sum of squares in units of the known noise, its degrees of freedom, and
+        how likely a right model has more; None where the noise is not known."""
         return (
             None
             if self.settings.noise is None
@@ -204,7 +209,8 @@ class Identification(Answer):
 
     @cached_property
     def rejected(self) -> bool:
-        """Whether what is left of the forces is more than noise: the model is wrong, or lacks something."""
+        """Whether what is left of the forces is more than noise: the model is wrong, or lacks
+        something."""
         beyond = self.chi_squared is not None and self.chi_squared[2] < 1e-4
         return beyond or any(test.rejects for test in self.tests)
 
@@ -258,23 +264,27 @@ class Identification(Answer):
 
     @property
     def parameters(self) -> Floats:
-        """All parameters, ten a body and those of joints: bodies can have them, and they are as near to the model's as the motion
-        allows. Where the least-squares solution is beyond what bodies can have, the most likely ones that they can."""
+        """All parameters, ten a body and those of joints: bodies can have them, and they are as
+        near to the model's as the motion allows. Where the least-squares solution is beyond what
+        bodies can have, the most likely ones that they can."""
         return self._consistent[0]
 
     def mechanism(self) -> Any:
-        """The mechanism with the identified inertias, friction and motor inertias; offsets are left out."""
+        """The mechanism with the identified inertias, friction and motor inertias; offsets are left
+        out."""
         return type(self.m)(described(self.m, self.terms, self.parameters))
 
     def torques(self, q: Any, v: Any, a: Any) -> Floats:
-        """The actuators' forces for a motion by the identified parameters, offsets of the measurement included."""
+        """The actuators' forces for a motion by the identified parameters, offsets of the
+        measurement included."""
         forces = model_forces(self.m, q, v, a)
         Y = evaluate(self.m, ACTUATOR_REGRESSOR, terms=self.terms)(q, v, a)
         with np.errstate(over="ignore", invalid="ignore"):  # what is no number stays in its row
             return forces + Y[..., list(self.base.columns)] @ (self.values - self.base.values)
 
     def cross_validate(self, motion: Any) -> CrossValidation:
-        """How well the identified parameters predict the forces of another recorded motion, in the same filter."""
+        """How well the identified parameters predict the forces of another recorded motion, in the
+        same filter."""
         several = _equations(self.m, self.base, motion, self.terms, self.settings)
         Y = np.concatenate([e.Y for e in several])
         measured = np.concatenate([e.left for e in several]) + Y @ self.base.values
@@ -289,11 +299,13 @@ class Identification(Answer):
         return CrossValidation(names, force, error, error / size)
 
     def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
-        """A matplotlib figure: for each equation the measured force, the model's and what is left; motions one after another."""
+        """A matplotlib figure: for each equation the measured force, the model's and what is left;
+        motions one after another."""
         return figure(self, theme=theme, path=path)
 
     def in_time(self) -> tuple[Floats, Floats, Floats]:
-        """Times, measured forces and residuals of all motions, one after another, a gap between them."""
+        """Times, measured forces and residuals of all motions, one after another, a gap between
+        them."""
         rows, start = [], 0.0
         for e, r in zip(self.several, self.residuals, strict=True):
             t = e.t - e.t[0] + start
@@ -320,25 +332,31 @@ def identify(
     m: Model, motion: Any, *, friction: Any = ("viscous", "coulomb"), motors: bool = False, consistent: bool = False,
     noise: Any = None, cutoff: float | None = None, mass: Any = None, confidence: float = 0.95, guess: Any = None,
 ) -> Identification:  # fmt: skip
-    """Base parameters, friction and motor inertias from recorded motions, by weighted least squares.
+    """Base parameters, friction and motor inertias from recorded motions, by weighted least
+    squares.
 
     Parameters
     ----------
-    motion : what was recorded: any motion with forces (`es.as_trajectory`): a `Trajectory`, the path of a .csv or .npz file, arrays by name ("t", "q", "tau", and
-        "v", "a" where they were measured), or a list of these. With loops the coordinates of the actuated joints are enough.
-    friction : kinds of friction to identify, of "viscous", "coulomb" and "offset" (of the measured force), at the independent
-        and the actuated joints; or the joints by kind, as in {"viscous": ("q1", "q2")}. What is not asked for, springs and the
-        like stay as the model has them.
-    motors : whether the inertias of motors, seen at the joint, are identified too; along its own axis a body's inertia cannot
-        be told from that of its motor.
-    consistent : whether the result keeps to what bodies can have: positive definite pseudo-inertias, friction not negative.
-        `mechanism()` always does.
-    noise : the standard deviation of the measured forces, one number or one for each actuator; left out, it is estimated.
-    cutoff : of the low-pass filter, in Hz. Left out, nothing is filtered where q, v and a were all measured, as in a `Trajectory`;
-        else it is well above the highest frequency at which the coordinates stand out of their noise.
-    mass : what is known of masses: that of all bodies together, as a number or (least, most), or such by body.
+    motion : what was recorded: any motion with forces (`es.as_trajectory`): a `Trajectory`, the
+        path of a .csv or .npz file, arrays by name ("t", "q", "tau", and "v", "a" where they were
+        measured), or a list of these. With loops the coordinates of the actuated joints are enough.
+    friction : kinds of friction to identify, of "viscous", "coulomb" and "offset" (of the measured
+        force), at the independent and the actuated joints; or the joints by kind, as in {"viscous":
+        ("q1", "q2")}. What is not asked for, springs and the like stay as the model has them.
+    motors : whether the inertias of motors, seen at the joint, are identified too; along its own
+        axis a body's inertia cannot be told from that of its motor.
+    consistent : whether the result keeps to what bodies can have: positive definite
+        pseudo-inertias, friction not negative. `mechanism()` always does.
+    noise : the standard deviation of the measured forces, one number or one for each actuator; left
+        out, it is estimated.
+    cutoff : of the low-pass filter, in Hz. Left out, nothing is filtered where q, v and a were all
+        measured, as in a `Trajectory`; else it is well above the highest frequency at which the
+        coordinates stand out of their noise.
+    mass : what is known of masses: that of all bodies together, as a number or (least, most), or
+        such by body.
     confidence : the probability of the confidence intervals.
-    guess : with loops, the configuration or mode near which the motion begins, where q is that of the actuated joints alone.
+    guess : with loops, the configuration or mode near which the motion begins, where q is that of
+        the actuated joints alone.
 
     >>> import eslabon as es, numpy as np
     >>> from eslabon.systems.identification import identify

@@ -1,4 +1,5 @@
-"""Inertial parameters: what the joint forces are linear in, and which combinations of it motion can tell."""
+"""Inertial parameters: what the joint forces are linear in, and which combinations of it motion can
+tell."""
 
 from __future__ import annotations
 
@@ -41,11 +42,13 @@ def parameter_names(m: Model) -> list[str]:
 
 @dataclass(frozen=True, repr=False)
 class BaseParameters(Answer):
-    """The fewest combinations of parameters that give every joint force: `values = regrouping @ pi`.
+    """The fewest combinations of parameters that give every joint force: `values = regrouping @
+    pi`.
 
-    The regressor's columns in `columns` times `values` are the joint forces; `expressions` says each value in words. Of a
-    mechanism with loops they give the actuators' forces, which tell less than the forces of all joints would. `sizes` are the
-    root mean squares of these columns over random motions.
+    The regressor's columns in `columns` times `values` are the joint forces; `expressions` says
+    each value in words. Of a mechanism with loops they give the actuators' forces, which tell less
+    than the forces of all joints would. `sizes` are the root mean squares of these columns over
+    random motions.
 
     >>> import eslabon as es
     >>> found = es.load("double_pendulum").base_parameters()
@@ -75,8 +78,9 @@ class BaseParameters(Answer):
 
 
 def base_parameters(m: Model, samples: int | None = None) -> BaseParameters:
-    """Base parameters of the tree, by the rank of the regressor over random motions (Gautier and Khalil); none where nothing
-    moves. Its loops, if it has some, are left open: `eslabon.identification` has what they leave."""
+    """Base parameters of the tree, by the rank of the regressor over random motions (Gautier and
+    Khalil); none where nothing moves. Its loops, if it has some, are left open:
+    `eslabon.identification` has what they leave."""
     rng = np.random.default_rng(0)
     count = samples or 4 * len(m.bodies) + 10
     q = normalize(m, rng.normal(size=(count, m.nq)))
@@ -88,8 +92,8 @@ def base_parameters(m: Model, samples: int | None = None) -> BaseParameters:
 def regrouped(Y: Floats, values: Floats, names: list[str]) -> BaseParameters:
     """The base parameters of a regressor, (rows, parameters), over many motions.
 
-    Columns are taken in their order, from the ground outward, and kept when they are independent of those before, so that what
-    cannot be told apart is counted with the body nearer to the ground.
+    Columns are taken in their order, from the ground outward, and kept when they are independent of
+    those before, so that what cannot be told apart is counted with the body nearer to the ground.
     """
     scale = np.linalg.norm(Y, axis=0)
     seen = scale > 1e-12 * scale.max(initial=0.0)  # what moves nothing leaves round-off only

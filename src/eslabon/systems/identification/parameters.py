@@ -1,7 +1,9 @@
-"""What the equations of motion are linear in: ten numbers a body, friction, offsets and motor inertias of joints.
+"""What the equations of motion are linear in: ten numbers a body, friction, offsets and motor
+inertias of joints.
 
-A body's numbers are mass, mass times centre of mass, and the inertia about the body's frame. They belong to a body that can
-be where the pseudo-inertia, the second moments of its mass in homogeneous coordinates, is positive semidefinite:
+A body's numbers are mass, mass times centre of mass, and the inertia about the body's frame. They
+belong to a body that can be where the pseudo-inertia, the second moments of its mass in homogeneous
+coordinates, is positive semidefinite:
 
     P = [[Sigma, m c], [m c^T, m]],    Sigma = tr(J)/2 1 - J    (Traversaro and others, 2016; Wensing, Kim and Slotine, 2018)
 """
@@ -48,8 +50,8 @@ NO_TERMS = Terms()
 
 
 def terms_of(m: Model, friction: Any, motors: bool) -> Terms:
-    """The terms that `identify` is asked for: kinds of friction at the independent and the actuated joints, or, by kind, at
-    joints that are named; and motor inertias at the actuated ones."""
+    """The terms that `identify` is asked for: kinds of friction at the independent and the actuated
+    joints, or, by kind, at joints that are named; and motor inertias at the actuated ones."""
     usual = tuple(sorted({*structure(m).partition.independent, *m.actuated_velocities}))
     made: dict[str, tuple[int, ...]] = {}
     if isinstance(friction, Mapping):
@@ -107,7 +109,8 @@ def model_parameters(m: Model, terms: Terms) -> Floats:
 
 
 def described(m: Model, terms: Terms, theta: Floats) -> Description:
-    """The model's description with these numbers in place of its own; offsets are the measurement's and not the model's."""
+    """The model's description with these numbers in place of its own; offsets are the measurement's
+    and not the model's."""
     d, bodies, joints = m.description, {}, {j.name: j for j in m.joints}
     for body, pi in zip(m.bodies, theta[: 10 * len(m.bodies)].reshape(-1, 10), strict=True):
         bodies[body.name] = _body(body.name, pi)
@@ -138,8 +141,8 @@ def _terms_of_joint(j: Joint) -> dict[str, Any]:
 
 
 def _body(name: str, pi: Floats) -> Body:
-    """A body from its ten numbers, without the round-off that would make its second moments about its centre negative; what
-    has no mass has its centre at the origin."""
+    """A body from its ten numbers, without the round-off that would make its second moments about
+    its centre negative; what has no mass has its centre at the origin."""
     P = pseudo_inertias(pi)[0]
     mass = float(P[3, 3])
     c = P[:3, 3] / mass if mass > 0 else np.zeros(3)
@@ -187,8 +190,9 @@ def pseudo_inertias(pi: Floats) -> Floats:
 
 
 def reference_inertias(m: Model) -> Floats:
-    """The pseudo-inertias that a change is measured by: the model's own, made possible where published numbers are not, and a
-    little more, for bodies without extent or mass in the model may have some."""
+    """The pseudo-inertias that a change is measured by: the model's own, made possible where
+    published numbers are not, and a little more, for bodies without extent or mass in the model may
+    have some."""
     own = pseudo_inertias(inertial_parameters(m))
     mass = float(np.mean([body.mass for body in m.bodies])) or 1.0
     spread = float(np.mean(np.trace(own[:, :3, :3], axis1=1, axis2=2))) / 3 / mass

@@ -1,9 +1,11 @@
-"""What was measured: times, coordinates and actuators' forces, from a simulated motion, a table or arrays.
+"""What was measured: times, coordinates and actuators' forces, from a simulated motion, a table or
+arrays.
 
-Velocities and accelerations that were not measured are derivatives of quintic splines, which follow the coordinates in least
-squares up to a cutoff frequency and have no phase. A zero-phase low-pass filter of the same cutoff then goes over both sides of
-the equations, which keeps them linear in the same parameters (parallel filtering; Gautier, 1997), and so many samples are left
-as tell something new.
+Velocities and accelerations that were not measured are derivatives of quintic splines, which follow
+the coordinates in least squares up to a cutoff frequency and have no phase. A zero-phase low-pass
+filter of the same cutoff then goes over both sides of the equations, which keeps them linear in the
+same parameters (parallel filtering; Gautier, 1997), and so many samples are left as tell something
+new.
 """
 
 from __future__ import annotations
@@ -73,7 +75,8 @@ class Filter:
     rate: float
 
     def __call__(self, x: Floats) -> Floats:
-        """Filtered along the first axis, forward and backward, up to where the samples that are kept tell all."""
+        """Filtered along the first axis, forward and backward, up to where the samples that are
+        kept tell all."""
         from scipy.signal import butter, sosfiltfilt
 
         if self.step == 1:
@@ -88,7 +91,8 @@ class Filter:
 
     @property
     def settled(self) -> int:
-        """Samples at either end that have too few neighbours for a derivative: more than a piece of a spline."""
+        """Samples at either end that have too few neighbours for a derivative: more than a piece of
+        a spline."""
         return int(np.ceil(self.rate / self.cutoff))
 
     def gain(self, count: int) -> float:
@@ -104,7 +108,8 @@ class Filter:
 
 @dataclass(frozen=True)
 class Sampled:
-    """States of the mechanism in time, and the filter that both sides of the equations are to pass."""
+    """States of the mechanism in time, and the filter that both sides of the equations are to
+    pass."""
 
     t: Floats
     q: Floats
@@ -115,7 +120,8 @@ class Sampled:
 
 
 def sampled(m: Model, r: Trajectory, cutoff: float | None, guess: Any) -> Sampled:
-    """Coordinates, velocities and accelerations of all joints, on the loops where there are some."""
+    """Coordinates, velocities and accelerations of all joints, on the loops where there are
+    some."""
     low_pass = None
     t, q, tau = r.t, r.q, r.tau
     v = r.groups.get("v")
@@ -157,7 +163,8 @@ def _filter_of(r: Trajectory, cutoff: float | None) -> Filter:
 
 
 def _course(t: Floats, x: Floats, low_pass: Filter) -> Any:
-    """A quintic spline: through what was recorded, or, where that is denser than the cutoff needs, near it in least squares."""
+    """A quintic spline: through what was recorded, or, where that is denser than the cutoff needs,
+    near it in least squares."""
     from scipy.interpolate import make_interp_spline, make_lsq_spline
 
     pieces = int(np.ceil(KNOTS * low_pass.cutoff * (t[-1] - t[0])))
@@ -178,8 +185,8 @@ def _refuse_quaternions(m: Model, q: Floats) -> None:
 
 
 def usual_cutoff(t: Floats, q: Floats, rate: float) -> float:
-    """Above the highest frequency at which the coordinates stand out of their noise, which is all there is in the upper half of
-    the spectrum."""
+    """Above the highest frequency at which the coordinates stand out of their noise, which is all
+    there is in the upper half of the spectrum."""
     from scipy.interpolate import make_interp_spline
     from scipy.ndimage import uniform_filter1d
     from scipy.signal import detrend

@@ -2,9 +2,10 @@
 
     N^T Y(q, v, v') (theta - theta_0) = N^T (B tau - f(q, v, v'; theta_0))
 
-f are the joint forces of the model with its own parameters theta_0: springs, known wrenches and all that is not identified is
-in them. v = N v_i are the motions that keep the loops closed, so that their unknown reactions do no work (virtual work); of a
-tree N is the identity. Rows of velocities that no actuator drives say that the forces there are in balance.
+f are the joint forces of the model with its own parameters theta_0: springs, known wrenches and all
+that is not identified is in them. v = N v_i are the motions that keep the loops closed, so that
+their unknown reactions do no work (virtual work); of a tree N is the identity. Rows of velocities
+that no actuator drives say that the forces there are in balance.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from eslabon.systems.identification.parameters import NO_TERMS, Terms
 def full_regressor(
     m: Model, q: Expression, v: Expression, a: Expression, terms: Terms
 ) -> Expression:
-    """Y of all velocities: the bodies' columns, then v, tanh(v / CREEP), 1 and v' of the joints' terms."""
+    """Y of all velocities: the bodies' columns, then v, tanh(v / CREEP), 1 and v' of the joints'
+    terms."""
     signals = {
         "viscous": v,
         "coulomb": casadi.tanh(v / CREEP),
@@ -68,7 +70,8 @@ def linear_equations(
     *,
     structure: Structure,
 ) -> list[Expression]:
-    """N^T Y, what the model leaves of the forces N^T (B tau - f), N^T B, and the reciprocal condition number."""
+    """N^T Y, what the model leaves of the forces N^T (B tau - f), N^T B, and the reciprocal
+    condition number."""
     N, _, condition = loop_motion(m, q, None, structure.partition)
     Y = full_regressor(m, q, v, a, terms)
     s = MotionState(m, q, v)
@@ -86,8 +89,8 @@ def actuator_regressor(
     *,
     structure: Structure,
 ) -> Expression:
-    """A matrix whose product with a change of the parameters is that of the actuators' forces for the motion: by virtual work
-    N^T B u = N^T Y dtheta, of least norm where that leaves a choice."""
+    """A matrix whose product with a change of the parameters is that of the actuators' forces for
+    the motion: by virtual work N^T B u = N^T Y dtheta, of least norm where that leaves a choice."""
     Y, p, driven = full_regressor(m, q, v, a, terms), structure.partition, m.actuated_velocities
     if not m.closed:
         return casadi.densify(Y[list(driven), :])
@@ -100,7 +103,8 @@ def actuator_regressor(
 
 
 def require_controlled(m: Model, structure: Structure) -> None:
-    """Refuse a mechanism with motions that the actuators leave to themselves, passive spins among them."""
+    """Refuse a mechanism with motions that the actuators leave to themselves, passive spins among
+    them."""
     check_actuation(m, structure)
     if structure.spins:
         raise ModelError(
@@ -113,7 +117,8 @@ def require_controlled(m: Model, structure: Structure) -> None:
 def independent_motion(
     m: Model, q: Expression, vi: Expression, ai: Expression, *, structure: Structure
 ) -> list[Expression]:
-    """All velocities and accelerations from the independent ones, and the reciprocal condition number."""
+    """All velocities and accelerations from the independent ones, and the reciprocal condition
+    number."""
     p = structure.partition
     N, _, condition = loop_motion(m, q, None, p)
     v = N @ vi
@@ -131,8 +136,8 @@ def excitation_gradient(
     *,
     structure: Structure,
 ) -> list[Expression]:
-    """N^T Y of a motion given by its independent velocities, and the derivatives of sum(weight N^T Y) by the independent
-    coordinates, velocities and accelerations: along the loops dq = N dq_i."""
+    """N^T Y of a motion given by its independent velocities, and the derivatives of sum(weight N^T
+    Y) by the independent coordinates, velocities and accelerations: along the loops dq = N dq_i."""
     p = structure.partition
     v, a, condition = independent_motion(m, q, vi, ai, structure=structure)
     N, _, _ = loop_motion(m, q, None, p)

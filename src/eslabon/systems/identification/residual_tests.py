@@ -1,8 +1,10 @@
-"""Is the model right? What a right model leaves of the forces is noise, which knows nothing of the motion.
+"""Is the model right? What a right model leaves of the forces is noise, which knows nothing of the
+motion.
 
-Where the noise of the measured forces is known, the sum of squares is chi-squared. Without that, the residuals' power at the
-frequencies of the motion is compared with that at all others: their ratio follows Fisher's F. Errors of filtered and
-differentiated coordinates grow with the frequency, so that they make no right model look wrong.
+Where the noise of the measured forces is known, the sum of squares is chi-squared. Without that,
+the residuals' power at the frequencies of the motion is compared with that at all others: their
+ratio follows Fisher's F. Errors of filtered and differentiated coordinates grow with the frequency,
+so that they make no right model look wrong.
 """
 
 from __future__ import annotations
@@ -70,7 +72,8 @@ def tests(m: Model, several: list[Equations], found: Estimate, beta: Floats) -> 
 
 
 def _motion_band(forces: Floats, residuals: Floats) -> tuple[np.ndarray, Floats]:
-    """Which frequencies carry the forces, zero among them and at most a half of all, and the residuals' power at each."""
+    """Which frequencies carry the forces, zero among them and at most a half of all, and the
+    residuals' power at each."""
     window = np.hanning(len(forces))
     carried = np.abs(np.fft.rfft(window * (forces - forces.mean()))) ** 2
     power = np.abs(np.fft.rfft(window * residuals)) ** 2
@@ -83,7 +86,8 @@ def _motion_band(forces: Floats, residuals: Floats) -> tuple[np.ndarray, Floats]
 
 
 def chi_squared(found: Estimate, count: int) -> tuple[float, int, float]:
-    """The residuals' sum of squares in units of their known errors, its degrees of freedom, and its probability."""
+    """The residuals' sum of squares in units of their known errors, its degrees of freedom, and its
+    probability."""
     from scipy.stats import chi2
 
     x = sum(float(np.sum((r / s) ** 2)) for r, s in zip(found.residuals, found.errors, strict=True))
@@ -92,7 +96,8 @@ def chi_squared(found: Estimate, count: int) -> tuple[float, int, float]:
 
 
 def missing_term(m: Model, several: list[Equations], found: Estimate, terms: Terms) -> str:
-    """The joint's term that would explain most of the residuals, in words; empty where none explains much."""
+    """The joint's term that would explain most of the residuals, in words; empty where none
+    explains much."""
     weigh = [1 / e for e in found.errors]
     Y = np.concatenate([e.Y * w[..., None] for e, w in zip(several, weigh, strict=True)])
     r = np.concatenate([r * w for r, w in zip(found.residuals, weigh, strict=True)]).ravel()

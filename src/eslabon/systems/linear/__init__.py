@@ -4,10 +4,12 @@
     lm.poles, lm.modes(), lm.to_control()
     m.equilibrium(all=True)                # where it rests, or moves steadily, and whether it stays there
 
-`LinearSystem` is A, B, C and D with the names of signals, whoever made them. `linearize` finds the state and asks the native formula of `formulas.derivatives.linearization`, `linear_model` is what comes out, `measured`
-reads the names of outputs, `response` sets a perturbed motion's forces beside the linear ones, `contributions` tells
-what each body adds to U, V and W. `equilibrium` asks the search of `steady_search`, and `stability` for its word; `equilibria` is
-what comes out. `modes` are those of a linear model; `model_derivatives` and `mode_derivatives` say how either changes with a
+`LinearSystem` is A, B, C and D with the names of signals, whoever made them. `linearize` finds the
+state and asks the native formula of `formulas.derivatives.linearization`, `linear_model` is what
+comes out, `measured` reads the names of outputs, `response` sets a perturbed motion's forces beside
+the linear ones, `contributions` tells what each body adds to U, V and W. `equilibrium` asks the
+search of `steady_search`, and `stability` for its word; `equilibria` is what comes out. `modes` are
+those of a linear model; `model_derivatives` and `mode_derivatives` say how either changes with a
 parameter.
 
 >>> import eslabon as es

@@ -1,4 +1,5 @@
-"""What each body, and motors, springs, friction and wrenches, contribute to U, V and W of a linear model (Rojas, 5.5)."""
+"""What each body, and motors, springs, friction and wrenches, contribute to U, V and W of a linear
+model (Rojas, 5.5)."""
 
 from __future__ import annotations
 
@@ -31,9 +32,9 @@ class Contributions(Answer):
     Attributes
     ----------
     name : the mechanism's.
-    sources : the names of the bodies; then those of "motors", "springs" (of joints and between points, with their
-        dampers), "friction", "wrenches" and "actuators" that there are. Forces of actuators add to W only where they
-        act on dependent joints.
+    sources : the names of the bodies; then those of "motors", "springs" (of joints and between
+        points, with their dampers), "friction", "wrenches" and "actuators" that there are. Forces
+        of actuators add to W only where they act on dependent joints.
     coordinates : the names of the independent velocities.
     U, V, W : `(..., sources, n, n)`; their sums over the sources are the linear model's.
     weight : `(..., bodies, n, n)`, the part of W that each body has by its weight.
@@ -70,8 +71,8 @@ class Contributions(Answer):
         return Contributions(self.name, self.sources, self.coordinates, *values)
 
     def table(self, row: str | None = None, column: str | None = None) -> str:
-        """For each source its entry of U, V and W that says how the force of one coordinate answers to another; without
-        names the largest entry of each matrix.
+        """For each source its entry of U, V and W that says how the force of one coordinate answers
+        to another; without names the largest entry of each matrix.
 
         >>> import eslabon as es
         >>> lm = es.load("double_pendulum").linearize([0.3, 0.4], [1.0, 2.0])
@@ -100,8 +101,8 @@ class Contributions(Answer):
         return self.coordinates.index(name)
 
     def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
-        """A matplotlib figure: for U, V and W a bar for each source, as long as its largest entry; of W also that of its weight
-        alone."""
+        """A matplotlib figure: for U, V and W a bar for each source, as long as its largest entry;
+        of W also that of its weight alone."""
         return figure(self, theme=theme, path=path)
 
     def __repr__(self) -> str:
@@ -111,10 +112,12 @@ class Contributions(Answer):
 
 
 def contributions(lm: LinearModel) -> Contributions:
-    """What each source adds to the matrices of a linear model, at all its states in one native call.
+    """What each source adds to the matrices of a linear model, at all its states in one native
+    call.
 
-    With body i alone, tau_i = J_i^T (I_i a_i + v_i x* I_i v_i - weight), and U, V and W of it are its derivatives in the
-    independent coordinates; with loops the multipliers that go with tau_i count too.
+    With body i alone, tau_i = J_i^T (I_i a_i + v_i x* I_i v_i - weight), and U, V and W of it are
+    its derivatives in the independent coordinates; with loops the multipliers that go with tau_i
+    count too.
 
     >>> import eslabon as es
     >>> m = es.load("five_bar")

@@ -1,4 +1,5 @@
-"""What `equilibrium` gives: configurations at rest, or in steady motion, with their forces and their stability."""
+"""What `equilibrium` gives: configurations at rest, or in steady motion, with their forces and
+their stability."""
 
 from __future__ import annotations
 
@@ -22,20 +23,22 @@ MOST = 40  # rows, and columns, of one in a notebook
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Equilibrium(Answer):
-    """An equilibrium or a steady motion; or many, with leading axes, of which `eq[k]` is one. `m.linearize(eq.q, eq.v, eq.tau)`
-    is the linear model about it.
+    """An equilibrium or a steady motion; or many, with leading axes, of which `eq[k]` is one.
+    `m.linearize(eq.q, eq.v, eq.tau)` is the linear model about it.
 
     Attributes
     ----------
     m : the mechanism.
     q, v : the configuration (..., nq) and the constant velocities (..., nv), zero at rest.
     tau : the actuators' forces (..., nu).
-    stability : "stable", "unstable", "marginal" (neutral to first order), "gyroscopic" (held by the motion alone, which
-        damping upsets in time) or "undetermined" (at a singular configuration), with the forces tau constant.
+    stability : "stable", "unstable", "marginal" (neutral to first order), "gyroscopic" (held by the
+        motion alone, which damping upsets in time) or "undetermined" (at a singular configuration),
+        with the forces tau constant.
     energy : the potential energy, of weight and springs.
-    poles : those of small motions about it, (..., 2 dof), by size; infinite where a motion moves no mass.
-    family : the dimension of the continuum of equilibria that it is one of; zero where it stands alone, or was not
-        searched for.
+    poles : those of small motions about it, (..., 2 dof), by size; infinite where a motion moves no
+        mass.
+    family : the dimension of the continuum of equilibria that it is one of; zero where it stands
+        alone, or was not searched for.
     residual : the largest force that is left, in N or N m.
     searched : whether these are what a search found (`all=True`), which may have missed some.
 
@@ -84,8 +87,8 @@ class Equilibrium(Answer):
             raise InputError(f"this is one equilibrium of {self.m.name}, not several.")
 
     def chosen(self, energy: float) -> Equilibrium:
-        """The different ones, stable ones first and then by energy: of a continuum, whose members have one energy (to this
-        accuracy), the first."""
+        """The different ones, stable ones first and then by energy: of a continuum, whose members
+        have one energy (to this accuracy), the first."""
         kept: list[int] = []
         for k in range(len(self)):
             same = [

@@ -1,9 +1,9 @@
-"""Equilibria: the forces that hold a configuration, the configurations that rest under forces, and steady motions.
+"""Equilibria: the forces that hold a configuration, the configurations that rest under forces, and
+steady motions.
 
-m.equilibrium(q=q)                                  # the actuators' forces that hold q
-m.equilibrium(tau=[0.5, 0.0], guess=q)              # where it rests under these forces
-m.equilibrium(all=True)                             # all places of rest without any, and which are stable
-m.equilibrium(v={"spin": 6.28})                     # a steady motion: a governor at speed
+m.equilibrium(q=q) # the actuators' forces that hold q m.equilibrium(tau=[0.5, 0.0], guess=q) #
+where it rests under these forces m.equilibrium(all=True) # all places of rest without any, and
+which are stable m.equilibrium(v={"spin": 6.28}) # a steady motion: a governor at speed
 """
 
 from __future__ import annotations
@@ -60,25 +60,32 @@ def equilibrium(
     limits: bool = True, restarts: int = RESTARTS, weights: Any = None, external: Any = None, parameters: Any = None,
     strict: bool = True,
 ) -> Equilibrium:  # fmt: skip
-    """Forces that hold a configuration, or configurations that rest, or move steadily, under forces.
+    """Forces that hold a configuration, or configurations that rest, or move steadily, under
+    forces.
 
     Parameters
     ----------
-    q : a configuration (..., nq) to hold; or some joints by name, which are held there while the others come to rest.
-    tau : the actuators' forces (..., nu), or some of them by name; none without. Actuators of held joints, and of those with
-        given velocities, give what is needed.
-    v : constant velocities of cyclic coordinates by name, or (..., nv), for a steady motion. All others are at rest.
-    guess : where the search begins; home if left out. Of what Newton's method and the way downhill lead to, the nearer is given.
-    all : find every equilibrium, stable ones first and then by energy, from `restarts` configurations spread over the
-        joints' ranges; whole turns, of joints without a spring, and signs of quaternions make no other equilibrium. Of a
-        continuum one is given. It is a search: more `restarts` may find more.
+    q : a configuration (..., nq) to hold; or some joints by name, which are held there while the
+        others come to rest.
+    tau : the actuators' forces (..., nu), or some of them by name; none without. Actuators of held
+        joints, and of those with given velocities, give what is needed.
+    v : constant velocities of cyclic coordinates by name, or (..., nv), for a steady motion. All
+        others are at rest.
+    guess : where the search begins; home if left out. Of what Newton's method and the way downhill
+        lead to, the nearer is given.
+    all : find every equilibrium, stable ones first and then by energy, from `restarts`
+        configurations spread over the joints' ranges; whole turns, of joints without a spring, and
+        signs of quaternions make no other equilibrium. Of a continuum one is given. It is a search:
+        more `restarts` may find more.
     limits : whether what is beyond the joints' limits is left out.
     restarts : how many other starts are tried where the guess leads nowhere.
-    weights : what each actuator's force costs where several can hold the same (actuation redundancy).
+    weights : what each actuator's force costs where several can hold the same (actuation
+        redundancy).
     external, parameters : wrenches, and values in place of the model's own, as for every verb.
     strict : whether it is an error that there is no equilibrium; else `residual` says what is left.
 
-    Coulomb friction, which could hold a little beside every equilibrium, is left out: joints stand without it.
+    Coulomb friction, which could hold a little beside every equilibrium, is left out: joints stand
+    without it.
 
     >>> import eslabon as es
     >>> es.load("double_pendulum").equilibrium(all=True).stability
@@ -118,8 +125,9 @@ def equilibrium(
 
 
 class _Balanced(NamedTuple):
-    """Configurations with the forces that hold them, what is left in N and N m, and by how much the state changes along its
-    own motion, both against the forces that act; and what small motions are made of."""
+    """Configurations with the forces that hold them, what is left in N and N m, and by how much the
+    state changes along its own motion, both against the forces that act; and what small motions are
+    made of."""
 
     q: Floats
     tau: Floats
@@ -167,7 +175,8 @@ class _Search:
         return self._told(self.given.q, HELD)
 
     def one(self) -> Equilibrium:
-        """An equilibrium of each lane: where its guess leads, else the nearest of those that other starts lead to."""
+        """An equilibrium of each lane: where its guess leads, else the nearest of those that other
+        starts lead to."""
         begin = self.given.q
         best = descend(self.system, begin)
         best = best._replace(q=self.ranges.turned(best.q, begin))
@@ -245,7 +254,8 @@ class _Search:
     def _improve(
         self, best: Found, lost: Any, lanes: Any, q: Floats, method: Callable[..., Found]
     ) -> None:
-        """Put what other starts of some lanes lead to in its place: a nearer equilibrium, or what is nearer to one."""
+        """Put what other starts of some lanes lead to in its place: a nearer equilibrium, or what
+        is nearer to one."""
         found = method(self.system.of(lanes), q)
         found = found._replace(q=self.ranges.turned(found.q, self.given.q[lanes]))
         rank = self._rank(found, lanes)
@@ -258,7 +268,8 @@ class _Search:
             mine[lost[better]] = new[choice[better]]
 
     def _rank(self, found: Found, lanes: Any) -> Floats:
-        """Equilibria by their distance from the guess, then others by what they miss, then open loops."""
+        """Equilibria by their distance from the guess, then others by what they miss, then open
+        loops."""
         apart = np.arctan(self.ranges.apart(found.q, self.given.q[lanes]))
         missing = np.arctan(
             np.linalg.norm(found.left, axis=-1) / np.maximum(self.reference[lanes], 1e-300)
@@ -267,8 +278,8 @@ class _Search:
         return np.where(self._good(found, lanes), apart, 10.0 + np.where(open_, 10.0, missing))
 
     def families(self, q: Floats) -> Any:
-        """For each equilibrium the dimension of the continuum it is one of: directions without stiffness along which forces
-        stay in balance over a distance."""
+        """For each equilibrium the dimension of the continuum it is one of: directions without
+        stiffness along which forces stay in balance over a distance."""
         at = self.system.balance(q)
         K = at.P @ self.system.stiffness(q, at) @ at.P
         _, size, Vt = np.linalg.svd(K)
@@ -296,7 +307,8 @@ class _Search:
     # -- the answer ----------------------------------------------------------------------------------------------------
 
     def balanced(self, q: Floats) -> _Balanced:
-        """Configurations with the forces of free actuators that leave the least, the cheapest of these."""
+        """Configurations with the forces of free actuators that leave the least, the cheapest of
+        these."""
         s, unit = self.system, self.system.unit
         g, _, J = s.call(FORCES, q, s.v, s.tau)
         g, J = g * unit, J * unit
@@ -427,7 +439,8 @@ class _Search:
 
 
 def _free(m: Model, J: Floats) -> tuple[Floats, Any]:
-    """A basis of what J leaves free where it has the rank it mostly has, and which lanes are singular."""
+    """A basis of what J leaves free where it has the rank it mostly has, and which lanes are
+    singular."""
     lanes, rows, n = J.shape
     if not rows or not n:
         return np.broadcast_to(np.eye(n), (lanes, n, n)), np.zeros(lanes, dtype=bool)
@@ -438,7 +451,8 @@ def _free(m: Model, J: Floats) -> tuple[Floats, Any]:
 
 
 def _wound(m: Model, system: Steady, ranges: Ranges) -> tuple[tuple[int, float, float], ...]:
-    """The angles whose joints have springs, which a whole turn winds, and how far other forces can wind them about their rest."""
+    """The angles whose joints have springs, which a whole turn winds, and how far other forces can
+    wind them about their rest."""
     springs = [
         (m.coordinates[j.name].start + k, m.velocities[j.name].start + k, float(own), float(rest))
         for j in m.joints
@@ -460,7 +474,8 @@ def _wound(m: Model, system: Steady, ranges: Ranges) -> tuple[tuple[int, float, 
 
 
 def _reference(system: Steady, q: Floats) -> Floats:
-    """The size of the forces that act about configurations, in comparable units: what a residual is measured by."""
+    """The size of the forces that act about configurations, in comparable units: what a residual is
+    measured by."""
     rng = np.random.default_rng(0)
     largest = np.zeros(len(q))
     for share in (0.0, 0.7, 1.5):

@@ -25,8 +25,8 @@ Floats = NDArray[np.float64]
 
 
 class Asked(NamedTuple):
-    """Lanes of configurations to begin with, what acts on them and how they move, the actuators that give what is needed,
-    and whether the whole configuration is given."""
+    """Lanes of configurations to begin with, what acts on them and how they move, the actuators
+    that give what is needed, and whether the whole configuration is given."""
 
     lead: tuple[int, ...]
     q: Floats
@@ -140,14 +140,16 @@ def _joined(made: Mapping[str, Floats]) -> Floats:
 
 
 def _joints(m: Model, q: Mapping[str, Any]) -> tuple[list[int], Floats, tuple[int, ...]]:
-    """Coordinates that are given by the names of their joints, their values, and the velocities that are held by it."""
+    """Coordinates that are given by the names of their joints, their values, and the velocities
+    that are held by it."""
     made = _named(m, mapping(q, "q"), "q", {j.name: j.nq for j in m.joints if j.nv})
     places = [k for name in made for k in range(m.nq)[m.coordinates[name]]]
     return places, _joined(made), tuple(k for name in made for k in range(m.nv)[m.velocities[name]])
 
 
 def _rates(m: Model, v: Any) -> tuple[Floats, tuple[int, ...]]:
-    """Velocities, zero where none are given, and which are given: of joints, or single ones such as 'ball.wz'."""
+    """Velocities, zero where none are given, and which are given: of joints, or single ones such as
+    'ball.wz'."""
     if v is None:
         return np.zeros(m.nv), ()
     if not isinstance(v, Mapping):
@@ -184,7 +186,8 @@ def _completed(m: Model, q: Floats, v: Floats, given: tuple[int, ...], designs: 
 
 
 def _forces(m: Model, tau: Any, free: tuple[int, ...]) -> Floats:
-    """The actuators' forces, zero where none are given; those of held joints are not for the caller to give."""
+    """The actuators' forces, zero where none are given; those of held joints are not for the caller
+    to give."""
     names = [velocity_names(m)[k] for k in m.actuated_velocities]
     if tau is None:
         return np.zeros(m.nu)

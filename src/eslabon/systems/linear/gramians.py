@@ -21,13 +21,14 @@ from eslabon.systems.linear.numerical_failures import explained
 
 @explained("the Gramian")
 def controllability_gramian(system: Any, horizon: float | None = None) -> Floats:
-    """W = integral of exp(A t) B B^T exp(A^T t) over the time, `(n, n)`: the least energy of inputs that reach x is
-    x^T W^-1 x.
+    """W = integral of exp(A t) B B^T exp(A^T t) over the time, `(n, n)`: the least energy of inputs
+    that reach x is x^T W^-1 x.
 
     Parameters
     ----------
     system : an `es.LinearModel`, python-control's state space, or arrays (A, B).
-    horizon : seconds; without it all times to come, which a stable system has only (A W + W A^T = -B B^T).
+    horizon : seconds; without it all times to come, which a stable system has only (A W + W A^T =
+        -B B^T).
 
     >>> controllability_gramian(([[-1.0]], [[1.0]]))
     array([[0.5]])
@@ -40,9 +41,11 @@ def controllability_gramian(system: Any, horizon: float | None = None) -> Floats
 
 @explained("the Gramian")
 def observability_gramian(system: Any, horizon: float | None = None) -> Floats:
-    """W = integral of exp(A^T t) C^T C exp(A t), `(n, n)`: from x the outputs have the energy x^T W x.
+    """W = integral of exp(A^T t) C^T C exp(A t), `(n, n)`: from x the outputs have the energy x^T W
+    x.
 
-    Parameters are as in `controllability_gramian`, of a system with outputs: a linear model or arrays (A, C).
+    Parameters are as in `controllability_gramian`, of a system with outputs: a linear model or
+    arrays (A, C).
 
     >>> observability_gramian(([[-1.0]], [[1.0]]))
     array([[0.5]])
@@ -82,8 +85,9 @@ def _gramian(system: LinearSystem, A: Floats, B: Floats, horizon: float | None) 
 def _gramian_up_to(A: Floats, B: Floats, T: float) -> Floats:
     from scipy.linalg import expm
 
-    # Van Loan over a short time: the exponential of [[-A, B B^T], [0, A^T]] holds exp(A t)^-1 W beside exp(A t)^T; then twice
-    # the time again and again, W(2 t) = W(t) + exp(A t) W(t) exp(A t)^T, in which nothing cancels.
+    # Van Loan over a short time: the exponential of [[-A, B B^T], [0, A^T]] holds exp(A t)^-1 W
+    # beside exp(A t)^T; then twice the time again and again, W(2 t) = W(t) + exp(A t) W(t) exp(A
+    # t)^T, in which nothing cancels.
     n = len(A)
     halvings = math.ceil(math.log2(max(1.0, T * float(np.linalg.norm(A, 2)))))
     whole = expm(T / 2**halvings * np.block([[-A, B @ B.T], [np.zeros((n, n)), A.T]]))

@@ -1,4 +1,5 @@
-"""A linear model: its matrices, the names of its states, inputs and outputs, and the state it belongs to."""
+"""A linear model: its matrices, the names of its states, inputs and outputs, and the state it
+belongs to."""
 
 from __future__ import annotations
 
@@ -26,10 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What all linear models of one request share: the mechanism, its independent velocities, names, and how it was asked.
+    """What all linear models of one request share: the mechanism, its independent velocities,
+    names, and how it was asked.
 
-    `values` are the names of what one native call of `formula` gives; `later` makes what else is asked for, by name;
-    `constant` is what no state changes.
+    `values` are the names of what one native call of `formula` gives; `later` makes what else is
+    asked for, by name; `constant` is what no state changes.
     """
 
     model: Model
@@ -46,22 +48,25 @@ class Layout:
 
 
 class LinearModel(LinearSystem):
-    """dx/dt = A x + B u + drift, y = C x + D u for small changes about a state of motion, or about many: with leading axes.
+    """dx/dt = A x + B u + drift, y = C x + D u for small changes about a state of motion, or about
+    many: with leading axes.
 
-    The state x are changes of the independent coordinates, then of their velocities; u are changes of the actuators' forces.
-    In the same coordinates F dtau = U d(v') + V dv + W dq (Rojas, eq. 5.4.1); F is the identity where the actuated
-    joints are the independent coordinates.
+    The state x are changes of the independent coordinates, then of their velocities; u are changes
+    of the actuators' forces. In the same coordinates F dtau = U d(v') + V dv + W dq (Rojas, eq.
+    5.4.1); F is the identity where the actuated joints are the independent coordinates.
 
     Attributes
     ----------
     U, V, W : `(..., n, n)`, for n degrees of freedom.
     F : `(..., n, nu)`.
     A, B, C, D : `(..., 2n, 2n)`, `(..., 2n, nu)`, `(..., ny, 2n)`, `(..., ny, nu)`.
-    drift : `(..., 2n)`, the rates of the independent coordinates and velocities at the state itself: zero at an equilibrium.
+    drift : `(..., 2n)`, the rates of the independent coordinates and velocities at the state
+        itself: zero at an equilibrium.
     states, inputs, outputs : names. "theta1'" is the velocity of "theta1".
     coordinates : the names of the independent velocities.
     q, v, a, tau : the state, with its accelerations and the actuators' forces.
-    position_map : `(..., nv, n)`, the small displacements of all joints for those of the independent coordinates.
+    position_map : `(..., nv, n)`, the small displacements of all joints for those of the
+        independent coordinates.
     velocity_map : `(..., nv, 2n)`, the changes of all velocities for those of the state.
 
     >>> import eslabon as es
@@ -78,7 +83,8 @@ class LinearModel(LinearSystem):
     tau: Floats
     _known: dict[str, Floats]
 
-    # Attributes of its own are set as those of any class: what a frozen dataclass has for it would be a tenth of a call.
+    # Attributes of its own are set as those of any class: what a frozen dataclass has for it would
+    # be a tenth of a call.
     __setattr__ = object.__setattr__
     __delattr__ = object.__delattr__
 
@@ -195,7 +201,8 @@ class LinearModel(LinearSystem):
         return LinearModel(layout, values, q, v, tau)
 
     def modes(self) -> Modes:
-        """The modes: frequencies, damping ratios, time constants, shapes in all joints, and participation of the states.
+        """The modes: frequencies, damping ratios, time constants, shapes in all joints, and
+        participation of the states.
 
         >>> import eslabon as es
         >>> es.load("double_pendulum").linearize([0.0, 0.0]).modes()[0]
@@ -206,8 +213,9 @@ class LinearModel(LinearSystem):
         return Modes(self)
 
     def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
-        """A matplotlib figure: the poles in their plane, with lines of equal damping ratio; of one model also how much each state
-        takes part in each mode, of many the poles of all, coloured in their order.
+        """A matplotlib figure: the poles in their plane, with lines of equal damping ratio; of one
+        model also how much each state takes part in each mode, of many the poles of all, coloured
+        in their order.
 
         >>> import eslabon as es
         >>> [ax.get_xlabel() for ax in es.load("double_pendulum").linearize([0.0, 0.0]).plot().axes[:2]]
@@ -219,8 +227,8 @@ class LinearModel(LinearSystem):
     def equilibrium(self) -> np.ndarray | bool:
         """Whether nothing moves or accelerates at the state, one by one.
 
-        Velocities are zero, and accelerations are round-off of what the actuators' forces, or displacements of one radian or one
-        characteristic length, would cause.
+        Velocities are zero, and accelerations are round-off of what the actuators' forces, or
+        displacements of one radian or one characteristic length, would cause.
         """
         i = list(self.layout.partition.independent)
         scale = np.asarray(velocity_scales(self.layout.model), dtype=float)[i]
@@ -238,13 +246,15 @@ class LinearModel(LinearSystem):
     def derivative(
         self, parameter: str, following: str = "nothing", held: Any = None
     ) -> dict[str, Floats]:
-        """The derivatives of U, V, W, F, A, B, C, D and of the accelerations a by a parameter of the mechanism, by name.
+        """The derivatives of U, V, W, F, A, B, C, D and of the accelerations a by a parameter of
+        the mechanism, by name.
 
-        The independent coordinates and their velocities are held; passive joints follow, so that the loops stay closed.
-        `following` says what else does: "nothing", so that the actuators' forces stay too; "forces", which change so that the
-        independent coordinates accelerate no more than before, and an equilibrium stays one; or "coordinates": the
-        equilibrium moves under the same forces. `held` are joints or frames that stay in place of the independent coordinates,
-        as in `m.derivative`.
+        The independent coordinates and their velocities are held; passive joints follow, so that
+        the loops stay closed. `following` says what else does: "nothing", so that the actuators'
+        forces stay too; "forces", which change so that the independent coordinates accelerate no
+        more than before, and an equilibrium stays one; or "coordinates": the equilibrium moves
+        under the same forces. `held` are joints or frames that stay in place of the independent
+        coordinates, as in `m.derivative`.
 
         >>> import eslabon as es
         >>> m = es.load("cart_pole")
@@ -257,7 +267,8 @@ class LinearModel(LinearSystem):
         return model_derivative(self, parameter, following, held)
 
     def contributions(self) -> Contributions:
-        """What each body, and motors, springs, friction and wrenches, add to U, V and W (Rojas, 5.5).
+        """What each body, and motors, springs, friction and wrenches, add to U, V and W (Rojas,
+        5.5).
 
         >>> import eslabon as es
         >>> es.load("double_pendulum").linearize([0.3, 0.4]).contributions().sources

@@ -58,8 +58,8 @@ class LinearSystem(Answer):
 
         Parameters
         ----------
-        system : a `LinearSystem`, a state space of python-control, or matrices: (A, B, C), (A, B, C, D), or
-            the two that are needed.
+        system : a `LinearSystem`, a state space of python-control, or matrices: (A, B, C), (A, B,
+            C, D), or the two that are needed.
         need : "AB" where inputs matter, "AC" where outputs do, "ABC" for both.
 
         >>> LinearSystem.from_any(([[0.0]], [[1.0]]), need="AB").states
@@ -200,8 +200,9 @@ class LinearSystem(Answer):
         )
 
     def to_control(self) -> Any:
-        """The system as python-control's `StateSpace` with the names of its signals, for its Bode plots, root loci and step
-        responses. Dots in names become underscores; without outputs all states are outputs.
+        """The system as python-control's `StateSpace` with the names of its signals, for its Bode
+        plots, root loci and step responses. Dots in names become underscores; without outputs all
+        states are outputs.
 
         >>> import eslabon as es
         >>> es.load("cart_pole").linearize([0.0, 0.0]).to_control().state_labels
@@ -250,7 +251,8 @@ class LinearSystem(Answer):
     # -- checks ----------------------------------------------------------------------------------
 
     def _check(self, need: str) -> None:
-        """Refuse many systems, no state, no inputs or outputs where they are needed, and matrices that do not fit."""
+        """Refuse many systems, no state, no inputs or outputs where they are needed, and matrices
+        that do not fit."""
         if self.batch:
             raise InputError(
                 f"there are {int(np.prod(self.batch))} linear models of {self.name} here; take one of them, such as lm[0]."
@@ -272,7 +274,8 @@ class LinearSystem(Answer):
 
 
 def sort_poles(poles: Any) -> np.ndarray[Any, np.dtype[np.complex128]]:
-    """Poles `(..., n)` by their size, conjugates side by side; sizes that only differ by round-off are equal.
+    """Poles `(..., n)` by their size, conjugates side by side; sizes that only differ by round-off
+    are equal.
 
     >>> sort_poles([-3.0, 1 + 1j, 1 - 1j, 0.5])
     array([ 0.5+0.j,  1. -1.j,  1. +1.j, -3. +0.j])
@@ -292,7 +295,8 @@ def growth(poles: Any, period: float | None) -> Floats:
 
 
 def slowest_pole(poles: Any, period: float | None = None) -> complex:
-    """The pole whose motion dies out last: that of the largest real part, in discrete time of the largest modulus.
+    """The pole whose motion dies out last: that of the largest real part, in discrete time of the
+    largest modulus.
 
     >>> slowest_pole([-1.0, -3.0]), slowest_pole([0.5, -0.9], period=0.1)
     ((-1+0j), (-0.9+0j))
@@ -331,7 +335,8 @@ def format_poles(poles: Any, most: int = 6) -> str:
 
 
 def zero_order_hold(A: Floats, B: Floats, h: float) -> tuple[Floats, Floats]:
-    """exp(A h) and the integral of exp(A s) B ds over the time h, exact: by one exponential of [[A, B], [0, 0]].
+    """exp(A h) and the integral of exp(A s) B ds over the time h, exact: by one exponential of [[A,
+    B], [0, 0]].
 
     >>> zero_order_hold(np.zeros((1, 1)), np.ones((1, 1)), 0.5)
     (array([[1.]]), array([[0.5]]))
@@ -382,7 +387,8 @@ def _of_state_space(system: Any) -> LinearSystem:
 
 
 def _period(system: Any) -> float | None:
-    """That of a system in discrete time; 0 and None are continuous, and True does not say how long it is."""
+    """That of a system in discrete time; 0 and None are continuous, and True does not say how long
+    it is."""
     dt = getattr(system, "dt", None)
     if isinstance(dt, bool | np.bool_) and dt:
         raise InputError(

@@ -1,4 +1,5 @@
-"""From a mechanism and a state to its linear model: the state's forces, the independent coordinates, one native call."""
+"""From a mechanism and a state to its linear model: the state's forces, the independent
+coordinates, one native call."""
 
 from __future__ import annotations
 
@@ -77,8 +78,8 @@ LINEAR_MODEL = _row(
     ("A", "B", "a", *MEASURED, *TERMS, "needed"),
     outputs=(),
 ).formula(closed=True)
-# The matrices of trees are larger than what they are made of: what is the same in every state is left out, and U, V and W wait
-# until somebody asks.
+# The matrices of trees are larger than what they are made of: what is the same in every state is
+# left out, and U, V and W wait until somebody asks.
 TREE_MODEL = _row(
     "linear_model_of_tree",
     linearization.linear_model_of_tree,
@@ -130,12 +131,14 @@ def linearize(
 
     Parameters
     ----------
-    q, v, tau : the state and the actuators' forces. v left out is rest. tau left out are the forces that hold the state without
-        acceleration of the independent coordinates; where none do, those that come nearest (see `LinearModel.drift`).
+    q, v, tau : the state and the actuators' forces. v left out is rest. tau left out are the forces
+        that hold the state without acceleration of the independent coordinates; where none do,
+        those that come nearest (see `LinearModel.drift`).
     a : accelerations of all joints, in place of tau: the forces are those that go with them.
-    outputs : names of what is measured (see `eslabon.systems.linear.output_names`); left out, the positions of the actuated joints.
-    independent : names of the independent coordinates; left out, the actuated ones in their order where they determine the
-        motion, else such as pivoting finds.
+    outputs : names of what is measured (see `eslabon.systems.linear.output_names`); left out, the
+        positions of the actuated joints.
+    independent : names of the independent coordinates; left out, the actuated ones in their order
+        where they determine the motion, else such as pivoting finds.
     external, parameters, tolerance, t : as for `forward_dynamics`.
 
     >>> import eslabon as es
@@ -181,9 +184,11 @@ def _formula_of(m: Model, outputs: tuple[Output, ...]) -> Formula:
 
 
 def usual(m: Model) -> Callable[[ArrayLike, ArrayLike, ArrayLike], LinearModel]:
-    """What is asked most, of q, v and tau alone, made ready: a call costs little more than the native one.
+    """What is asked most, of q, v and tau alone, made ready: a call costs little more than the
+    native one.
 
-    Where the actuated coordinates do not determine the motion it raises SingularityError, and `linearize` looks for others.
+    Where the actuated coordinates do not determine the motion it raises SingularityError, and
+    `linearize` looks for others.
     """
     p = _own(m)
     outputs, layout = _layout(m, p, None)
@@ -232,7 +237,8 @@ class _Call:
         return made
 
     def designs(self, q: Floats) -> tuple[tuple[int, ...], Designs]:
-        """The leading axes of configurations and parameters, and the design of each, one after the other."""
+        """The leading axes of configurations and parameters, and the design of each, one after the
+        other."""
         values = {name: np.asarray(x, dtype=float) for name, x in self.parameters.items()}
         lead = np.broadcast_shapes(q.shape[:-1], *(x.shape for x in values.values()))
         if not values:
@@ -271,7 +277,8 @@ def _native(
 
 
 def _partitions(call: _Call, chosen: Partition | None, q: Floats) -> Iterator[Partition]:
-    """The caller's choice, or that of the mechanism and after it that of the configuration where it is poorest."""
+    """The caller's choice, or that of the mechanism and after it that of the configuration where it
+    is poorest."""
     m = call.m
     own = _own(m) if chosen is None else chosen
     yield own
@@ -301,7 +308,8 @@ def _own(m: Model) -> Partition:
 
 
 def _holding_forces(call: _Call, p: Partition, outputs: Any, q: Floats, v: Floats) -> Floats:
-    """The actuators' forces that hold a state, or come nearest: F tau = N^T (h + M d), of which neither side depends on tau."""
+    """The actuators' forces that hold a state, or come nearest: F tau = N^T (h + M d), of which
+    neither side depends on tau."""
     named, layout = _layout(call.m, p, outputs)
     found = call(layout.formula, {"partition": p, "outputs": named}, q, v, np.zeros(call.m.nu))
     known = {**dict(zip(layout.values, found, strict=True)), **layout.constant}
@@ -309,8 +317,8 @@ def _holding_forces(call: _Call, p: Partition, outputs: Any, q: Floats, v: Float
 
 
 def _forces_of(call: _Call, p: Partition, q: Floats, v: Floats, a: ArrayLike) -> Floats:
-    """The actuators' forces that go with accelerations: F tau = N^T (M v' + h). Passive spins follow
-    their own dynamics, whatever accelerations are given for them."""
+    """The actuators' forces that go with accelerations: F tau = N^T (M v' + h). Passive spins
+    follow their own dynamics, whatever accelerations are given for them."""
     m = call.m
     accelerations = states(a, "a", m.nv, m.name, "velocities")
     if p.spins and not structure(m).uncontrolled:
@@ -396,8 +404,9 @@ def sensitivity(
     sped: Floats | None = None,
     forced: Floats | None = None,
 ) -> dict[str, Floats]:
-    """The derivatives of a linear model's matrices, and of its accelerations, by a parameter, where the independent coordinates,
-    their velocities and the actuators' forces change with it so much."""
+    """The derivatives of a linear model's matrices, and of its accelerations, by a parameter, where
+    the independent coordinates, their velocities and the actuators' forces change with it so
+    much."""
     layout, call = lm.layout, lm.layout.request
     m, parameter = layout.model, text(parameter, "parameter")
     if parameter not in m.parameters:

@@ -1,5 +1,5 @@
-"""How poles, natural frequencies and damping ratios change with a parameter: of a simple pole the derivative is y A' x / y x, with the
-left and right vectors y and x of A."""
+"""How poles, natural frequencies and damping ratios change with a parameter: of a simple pole the
+derivative is y A' x / y x, with the left and right vectors y and x of A."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ NOTHING = 1e-6  # of the largest change: a repeated pole that does not part
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModeDerivatives(Answer):
-    """How the poles of a linear model, or of many, change with a parameter, in the order of `modes.poles`.
+    """How the poles of a linear model, or of many, change with a parameter, in the order of
+    `modes.poles`.
 
     Attributes
     ----------
@@ -49,7 +50,8 @@ class ModeDerivatives(Answer):
 
     @property
     def frequencies(self) -> Floats:
-        """The changes of the natural frequencies, rad/s; zero for poles that are and stay at zero."""
+        """The changes of the natural frequencies, rad/s; zero for poles that are and stay at
+        zero."""
         size, p = self.modes.frequencies, self.modes.poles
         away = np.where(
             size == 0,
@@ -103,8 +105,9 @@ def derivative_of_modes(
     m: Model, quantity: str, by: Any, q: Any, v: Any = None, tau: Any = None, *, along: str = "frozen", held: Any = None,
     following: str | None = None, singular: str | None = None, **options: Any,
 ) -> Any:  # fmt: skip
-    """The derivatives of poles, natural frequencies (rad/s) or damping ratios of a state, `(..., 2n)`, in the order of
-    `m.linearize(q, v, tau).modes().poles`; by several parameters these are the last axis. Options are those of `linearize`."""
+    """The derivatives of poles, natural frequencies (rad/s) or damping ratios of a state, `(...,
+    2n)`, in the order of `m.linearize(q, v, tau).modes().poles`; by several parameters these are
+    the last axis. Options are those of `linearize`."""
     if choice(along, "along", ("frozen", "closed")) != "closed":
         raise ModelError(
             f'{quantity} are those of a mechanism that keeps its loops closed; give along="closed".'
@@ -157,8 +160,8 @@ def pole_derivatives(modes: Modes, dA: Floats, parameter: str, how: str) -> Comp
 
 
 def _with_repeated(A: Floats, dA: Floats, values: Complex, zeros: Ints, scale: Floats) -> Complex:
-    """The derivatives of all poles of models (k, n, n) of which some are repeated: NaN where these part. Models whose poles are
-    repeated in the same way are one batch."""
+    """The derivatives of all poles of models (k, n, n) of which some are repeated: NaN where these
+    part. Models whose poles are repeated in the same way are one batch."""
     scale = np.where(scale > 0, scale, 1.0)
     unit = np.repeat(
         np.stack([np.ones_like(scale), scale], axis=-1), values.shape[-1] // 2, axis=-1
@@ -180,8 +183,8 @@ def _with_repeated(A: Floats, dA: Floats, values: Complex, zeros: Ints, scale: F
 
 
 def _groups(values: Complex, zeros: Ints, scale: Floats) -> Ints:
-    """Which poles are one and the same, by the place that the first of them has in the order of their sizes: those at zero, and
-    those that others between them join."""
+    """Which poles are one and the same, by the place that the first of them has in the order of
+    their sizes: those at zero, and those that others between them join."""
     n = values.shape[-1]
     order = np.argsort(np.abs(values), axis=-1)
     place = np.argsort(order, axis=-1)
@@ -197,8 +200,9 @@ def _groups(values: Complex, zeros: Ints, scale: Floats) -> Ints:
 
 
 def _of_group(A: Floats, dA: Floats, pole: Complex, count: int, scale: Floats) -> Complex:
-    """The one derivative that equal poles of models have, by their invariant subspaces: A' seen in these is a multiple of one,
-    or, of a defective pole, only adds to what makes it so; NaN where it is neither."""
+    """The one derivative that equal poles of models have, by their invariant subspaces: A' seen in
+    these is a multiple of one, or, of a defective pole, only adds to what makes it so; NaN where it
+    is neither."""
     one = np.eye(count)
     off = A - pole[:, None, None] * np.eye(A.shape[-1])
     U, _, Vh = np.linalg.svd(np.linalg.matrix_power(off / scale[:, None, None], count))

@@ -1,4 +1,5 @@
-"""How a linear model changes with a parameter, and what follows it: nothing, the forces that keep the state, or the equilibrium."""
+"""How a linear model changes with a parameter, and what follows it: nothing, the forces that keep
+the state, or the equilibrium."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ LEFT = 1e-8  # of the forces at work: what nothing balances
 def model_derivative(
     lm: LinearModel, parameter: str, following: str = "nothing", held: Any = None
 ) -> dict[str, Floats]:
-    """The derivatives of a linear model's matrices and accelerations by a parameter; `held` are frames, or joints, that stay in
-    place of the independent coordinates."""
+    """The derivatives of a linear model's matrices and accelerations by a parameter; `held` are
+    frames, or joints, that stay in place of the independent coordinates."""
     choice(following, "following", FOLLOWING)
     moved, sped = (None, None) if held is None else _held(lm, parameter, held)
     made = sensitivity(lm, parameter, moved, sped)
@@ -37,7 +38,8 @@ def model_derivative(
 
 
 def _held(lm: LinearModel, parameter: str, held: Any) -> tuple[Floats, Floats]:
-    """How the independent coordinates and their velocities follow a parameter while the motion of joints or frames stays."""
+    """How the independent coordinates and their velocities follow a parameter while the motion of
+    joints or frames stays."""
     m, given, i = (
         lm.layout.model,
         lm.layout.request.parameters,
@@ -54,8 +56,9 @@ def _held(lm: LinearModel, parameter: str, held: Any) -> tuple[Floats, Floats]:
 
 
 def _following_forces(lm: LinearModel, made: dict[str, Floats], parameter: str) -> Floats:
-    """How the actuators' forces change if the accelerations of the independent coordinates are to stay: F tau' = -U a', the
-    minimum-norm solution where that leaves a choice, which moves with F."""
+    """How the actuators' forces change if the accelerations of the independent coordinates are to
+    stay: F tau' = -U a', the minimum-norm solution where that leaves a choice, which moves with
+    F."""
     missing = -_times(lm.U, made["a"][..., list(lm.layout.partition.independent)])
     inverse = np.linalg.pinv(lm.F) if lm.F.size else np.swapaxes(lm.F, -1, -2)
     tau = np.broadcast_to(lm.tau, (*lm.batch, lm.F.shape[-1]))
@@ -72,7 +75,8 @@ def _following_forces(lm: LinearModel, made: dict[str, Floats], parameter: str) 
 
 
 def _following_equilibrium(lm: LinearModel, made: dict[str, Floats], parameter: str) -> Floats:
-    """How the independent coordinates of an equilibrium move under the same forces: A_21 x' = -a'."""
+    """How the independent coordinates of an equilibrium move under the same forces: A_21 x' =
+    -a'."""
     if not np.all(lm.equilibrium) or np.any(lm.v):
         raise ModelError(
             f"following=\"coordinates\" is for an equilibrium at rest that moves with '{parameter}', and {lm.name} moves or "

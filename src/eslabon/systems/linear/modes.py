@@ -1,9 +1,11 @@
-"""Modes of a linear model: its poles as frequencies, damping ratios and time constants, with shapes that can be animated.
+"""Modes of a linear model: its poles as frequencies, damping ratios and time constants, with shapes
+that can be animated.
 
-A pole lambda of x' = A x has a right vector x, what moves, and a left one y, what excites it; y_k x_k is the participation of
-state k in it. A model without velocity forces, M_r x'' + W x = 0 with W symmetric, has real modes, orthogonal even where
-poles repeat: W x = omega^2 U x. Displacements that no force answers to are rigid-body modes: poles at zero, taken out before
-the others are sought, since a double zero would else be found to half its digits only.
+A pole lambda of x' = A x has a right vector x, what moves, and a left one y, what excites it; y_k
+x_k is the participation of state k in it. A model without velocity forces, M_r x'' + W x = 0 with W
+symmetric, has real modes, orthogonal even where poles repeat: W x = omega^2 U x. Displacements that
+no force answers to are rigid-body modes: poles at zero, taken out before the others are sought,
+since a double zero would else be found to half its digits only.
 """
 
 from __future__ import annotations
@@ -54,13 +56,14 @@ class Mode(Answer):
     Attributes
     ----------
     pole : the pole, of a pair that with positive imaginary part.
-    kind : "oscillation", "decay", "growth", "rigid-body" (a displacement or a constant velocity that no force answers to), or
-        "neutral" (another pole at zero: the change to a neighbouring steady motion).
+    kind : "oscillation", "decay", "growth", "rigid-body" (a displacement or a constant velocity
+        that no force answers to), or "neutral" (another pole at zero: the change to a neighbouring
+        steady motion).
     frequency, hertz : the natural frequency |pole|, in rad/s and in Hz; zero but for oscillations.
     damping : the damping ratio -Re(pole) / |pole|; of a real pole 1 or -1, of one at zero 0.
     time_constant : -1 / Re(pole), negative where the mode grows, infinite where it does neither.
-    shape : (nv,), complex: small displacements of all joints along their velocities. The largest is one: a radian, or a length as
-        long as the mechanism's size.
+    shape : (nv,), complex: small displacements of all joints along their velocities. The largest is
+        one: a radian, or a length as long as the mechanism's size.
     participation : by the name of a state, how much of it is in the mode; they add up to one.
 
     >>> import eslabon as es
@@ -77,7 +80,8 @@ class Mode(Answer):
 
     @property
     def frequency(self) -> float:
-        """The undamped natural frequency in rad/s, the pole's distance from zero; 0 unless it oscillates."""
+        """The undamped natural frequency in rad/s, the pole's distance from zero; 0 unless it
+        oscillates."""
         return abs(self.pole) if self.kind == OSCILLATION else 0.0
 
     @property
@@ -96,8 +100,9 @@ class Mode(Answer):
         return -1 / self.pole.real if self.pole.real else np.inf
 
     def configurations(self, amplitude: float = 0.2, frames: int = 24) -> Floats:
-        """Closed configurations (frames, nq) over one period of the mode, its damping left out, to be shown one after another;
-        `amplitude` is the largest displacement, in radians or parts of the mechanism's size. A real mode swings to and fro.
+        """Closed configurations (frames, nq) over one period of the mode, its damping left out, to
+        be shown one after another; `amplitude` is the largest displacement, in radians or parts of
+        the mechanism's size. A real mode swings to and fro.
 
         >>> import eslabon as es
         >>> m = es.load("four_bar_spring")
@@ -119,10 +124,11 @@ class Mode(Answer):
         self, path: str | Path | None = None, *, amplitude: float = 0.2, period: float = 2.0, periods: int = 1, fps: float = 30.0,
         size: Any = None, trace: Any = None, theme: str | None = None, progress: bool | None = None, **picture: Any,
     ) -> Animation:  # fmt: skip
-        """The mode as an animation that a notebook plays; with a path it is written too, as .mp4, .gif or .html.
+        """The mode as an animation that a notebook plays; with a path it is written too, as .mp4,
+        .gif or .html.
 
-        A period takes `period` seconds of the film, whatever the frequency; of a GIF one is enough, which begins again. Other
-        options are those of the `animate` of simulated motions.
+        A period takes `period` seconds of the film, whatever the frequency; of a GIF one is enough,
+        which begins again. Other options are those of the `animate` of simulated motions.
 
         >>> import eslabon as es
         >>> m = es.load("four_bar_spring")
@@ -147,7 +153,8 @@ class Mode(Answer):
         return animation(self._model(), np.arange(len(q)) / fps, q, path, **given)
 
     def plot(self, *, amplitude: float = 0.2, ghosts: int = 8, **options: Any) -> Any:
-        """A figure of the mechanism where it was linearized, among ghosts of how it moves; options are those of `m.plot`.
+        """A figure of the mechanism where it was linearized, among ghosts of how it moves; options
+        are those of `m.plot`.
 
         >>> import eslabon as es
         >>> mode = es.load("double_pendulum").linearize([0.0, 0.0]).modes()[0]
@@ -194,8 +201,9 @@ class Mode(Answer):
 
 
 class Modes(Answer):
-    """The modes of a linear model, slowest first; of many models, arrays with their leading axes, and `modes[k]` are those of
-    one. Of one model `modes[k]` is a `Mode`, a conjugate pair being one.
+    """The modes of a linear model, slowest first; of many models, arrays with their leading axes,
+    and `modes[k]` are those of one. Of one model `modes[k]` is a `Mode`, a conjugate pair being
+    one.
 
     Attributes
     ----------
@@ -259,13 +267,15 @@ class Modes(Answer):
     def derivative(
         self, parameter: str, following: str = "forces", held: Any = None, singular: str = "error"
     ) -> ModeDerivatives:
-        """How poles, natural frequencies and damping ratios change with a parameter of the mechanism, exact.
+        """How poles, natural frequencies and damping ratios change with a parameter of the
+        mechanism, exact.
 
-        The independent coordinates stay where they are, or what is `held` in their place, and the loops closed. With
-        `following="forces"` the actuators' forces change so that the state stays an equilibrium; with "coordinates" the equilibrium
-        moves under the same forces; with "nothing" these stay as they are and what was an equilibrium may be none. Repeated poles
-        have a derivative if they stay together, as those of rigid-body motions do; else they are an error, or NaN with
-        `singular` "warn" or "ignore".
+        The independent coordinates stay where they are, or what is `held` in their place, and the
+        loops closed. With `following="forces"` the actuators' forces change so that the state stays
+        an equilibrium; with "coordinates" the equilibrium moves under the same forces; with
+        "nothing" these stay as they are and what was an equilibrium may be none. Repeated poles
+        have a derivative if they stay together, as those of rigid-body motions do; else they are an
+        error, or NaN with `singular` "warn" or "ignore".
 
         >>> import eslabon as es
         >>> m = es.load("four_bar_spring")
@@ -342,7 +352,8 @@ def modes(lm: LinearModel) -> Modes:
 
 
 def _all_modes(A: Floats, U: Floats, V: Floats, W: Floats) -> tuple[Any, ...]:
-    """Poles, vectors, participation, and which poles are rigid-body modes, for lanes of models, in order of size."""
+    """Poles, vectors, participation, and which poles are rigid-body modes, for lanes of models, in
+    order of size."""
     lanes, n = len(A), U.shape[-1]
     poles, vectors = (
         np.zeros((lanes, 2 * n), dtype=complex),
@@ -375,7 +386,8 @@ def _conservative(A: Floats, V: Floats, W: Floats) -> Any:
 
 
 def _undamped(U: Floats, W: Floats) -> tuple[Any, ...]:
-    """W x = omega^2 U x by the Cholesky factor of U: x mass-normalised, poles +-i omega, or +-sigma where it is unstable."""
+    """W x = omega^2 U x by the Cholesky factor of U: x mass-normalised, poles +-i omega, or +-sigma
+    where it is unstable."""
     L = np.linalg.cholesky(U)
     root = np.linalg.solve(L, np.swapaxes(np.linalg.solve(L, (W + np.swapaxes(W, 1, 2)) / 2), 1, 2))
     squares, y = np.linalg.eigh((root + np.swapaxes(root, 1, 2)) / 2)
@@ -418,7 +430,8 @@ def _general(A: Floats) -> tuple[Any, ...]:
 
 
 def _rigid_shapes(X: Complex, rigid: Floats) -> Complex:
-    """The displacement of a pole at zero: its own, or, of one that goes on at constant velocity, that of the velocity."""
+    """The displacement of a pole at zero: its own, or, of one that goes on at constant velocity,
+    that of the velocity."""
     n = rigid.shape[-1]
     own = X[:, :n]
     still = np.abs(own).max(axis=1, keepdims=True) < 1e-6 * np.abs(X).max(axis=1, keepdims=True)
@@ -429,7 +442,8 @@ def _rigid_shapes(X: Complex, rigid: Floats) -> Complex:
 
 
 def _closed(lm: LinearModel, q: Floats) -> Floats:
-    """Configurations taken onto the constraint manifold of the model's own parameters by least steps."""
+    """Configurations taken onto the constraint manifold of the model's own parameters by least
+    steps."""
     m, given = lm.layout.model, lm.layout.request.parameters
     q = np.asarray(normalize(m, q))
     if not m.closed:

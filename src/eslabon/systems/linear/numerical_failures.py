@@ -17,7 +17,8 @@ Result = TypeVar("Result")
 def explained(task: str) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
     """Have a function end in a `SingularityError` that names its task where LAPACK finds no result.
 
-    Functions say what they can about the system before; this is for what depends on rounding and overflow.
+    Functions say what they can about the system before; this is for what depends on rounding and
+    overflow.
 
     >>> explained("the inverse")(np.linalg.inv)([[0.0]])
     Traceback (most recent call last):

@@ -1,10 +1,11 @@
-"""The names of what is measured: joints, frames and reactions, with a dash for each derivative by the time.
+"""The names of what is measured: joints, frames and reactions, with a dash for each derivative by
+the time.
 
-"theta1", "theta1'", "theta1''"          a joint's position, velocity and acceleration, passive joints too
-"ball.wx"                                one of several velocities of a joint, and the small displacement along it
-"tool", "tool.x", "tool'", "tool.rz'"    a frame: small rotations and displacements rx, ry, rz, x, y, z, and its twist
-"reaction(theta1)", "reaction(pin).fx"   the wrench of a joint or loop: mx, my, mz, fx, fy, fz
-"positions", "velocities", "states"      of the actuated joints, and all states of the model
+"theta1", "theta1'", "theta1''" a joint's position, velocity and acceleration, passive joints too
+"ball.wx" one of several velocities of a joint, and the small displacement along it "tool",
+"tool.x", "tool'", "tool.rz'" a frame: small rotations and displacements rx, ry, rz, x, y, z, and
+its twist "reaction(theta1)", "reaction(pin).fx" the wrench of a joint or loop: mx, my, mz, fx, fy,
+fz "positions", "velocities", "states" of the actuated joints, and all states of the model
 """
 
 from __future__ import annotations

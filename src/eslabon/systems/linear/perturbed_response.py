@@ -1,7 +1,8 @@
 """What a linear model says of a perturbed motion beside what is true (Rojas, 5.4).
 
-Along a nominal motion the forces of a neighbouring one differ by F dtau = U da + V dv + W dq to first order (eq. 5.4.1). The
-difference of inverse dynamics of both motions is exact; what is left between them grows with the square of the perturbation.
+Along a nominal motion the forces of a neighbouring one differ by F dtau = U da + V dv + W dq to
+first order (eq. 5.4.1). The difference of inverse dynamics of both motions is exact; what is left
+between them grows with the square of the perturbation.
 """
 
 from __future__ import annotations
@@ -29,16 +30,18 @@ COLUMNS = (*TERMS, "linear", "true", "linear - true")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Response(Answer):
-    """The forces of a perturbed motion less those of the nominal one: linear, term by term, and true.
+    """The forces of a perturbed motion less those of the nominal one: linear, term by term, and
+    true.
 
-    Arrays are `(..., n)`, in the independent coordinates of the linear model, with the leading axes of the motions.
+    Arrays are `(..., n)`, in the independent coordinates of the linear model, with the leading axes
+    of the motions.
 
     Attributes
     ----------
     model : the linear models along the nominal motion.
     t : the times, or None where the motions have none.
-    dq, dv, da : the perturbation of the independent coordinates, velocities and accelerations; of dq the displacements in the
-        tangent space, as quaternions need it.
+    dq, dv, da : the perturbation of the independent coordinates, velocities and accelerations; of
+        dq the displacements in the tangent space, as quaternions need it.
     W_dq, V_dv, U_da : the terms of the linear response.
     true : F dtau, with the difference dtau of both motions' actuator forces.
 
@@ -75,7 +78,8 @@ class Response(Answer):
         return self.linear - self.true
 
     def __getitem__(self, index: Any) -> Response:
-        """Some of many states, by their leading axes: instants of one motion, or trajectories of many."""
+        """Some of many states, by their leading axes: instants of one motion, or trajectories of
+        many."""
         if not self.dq.shape[:-1]:
             raise InputError(
                 f"{self!r} is that of one state, and there are no others to choose from."
@@ -93,7 +97,8 @@ class Response(Answer):
         return replace(self, model=self.model[index], t=t, **parts)
 
     def table(self, t: float | None = None) -> str:
-        """The terms for each coordinate, as table 5.4.2 of Rojas has them; of a motion, those of the sample nearest to t.
+        """The terms for each coordinate, as table 5.4.2 of Rojas has them; of a motion, those of
+        the sample nearest to t.
 
         >>> import eslabon as es
         >>> m = es.load("double_pendulum")
@@ -135,7 +140,8 @@ class Response(Answer):
         return self[int(np.abs(self.t - at).argmin())]
 
     def plot(self, theme: str | None = None, path: str | Path | None = None) -> Any:
-        """A matplotlib figure: for each coordinate the true and the linear response, and what is left between them."""
+        """A matplotlib figure: for each coordinate the true and the linear response, and what is
+        left between them."""
         return figure(self, theme=theme, path=path)
 
     def __repr__(self) -> str:
@@ -151,13 +157,15 @@ def compare_response(
     m: Model, nominal: Any, perturbed: Any, *, t: ArrayLike | None = None, independent: Any = None,
     external: Mapping[str, ArrayLike] | None = None, parameters: Mapping[str, ArrayLike] | None = None,
 ) -> Response:  # fmt: skip
-    """The forces that a perturbed motion needs besides those of the nominal one: by the linear model, and true.
+    """The forces that a perturbed motion needs besides those of the nominal one: by the linear
+    model, and true.
 
     Parameters
     ----------
-    nominal, perturbed : motions in any form of `es.as_trajectory`, or states (q, v, a). Those of a closed mechanism keep its
-        loops closed.
-    t : the times, where the motions do not know them; a mechanism that is driven in time needs them.
+    nominal, perturbed : motions in any form of `es.as_trajectory`, or states (q, v, a). Those of a
+        closed mechanism keep its loops closed.
+    t : the times, where the motions do not know them; a mechanism that is driven in time needs
+        them.
     independent, external, parameters : as for `linearize`.
 
     Both motions go through one native call.

@@ -1,4 +1,5 @@
-"""Controllability and observability: Kalman's rank with its singular values, and each mode by Popov, Belevitch and Hautus."""
+"""Controllability and observability: Kalman's rank with its singular values, and each mode by
+Popov, Belevitch and Hautus."""
 
 from __future__ import annotations
 
@@ -25,8 +26,9 @@ ALIKE = 1e-6  # of the size of A: round-off takes poles that repeat so far apart
 
 @answer
 class ModeRank(NamedTuple):
-    """A mode: its pole, how often it repeats, how far [A - s 1, B] is from losing rank there, as a share of its size, how much
-    rank it lost, and the combination of states that is lost, or nearest to it."""
+    """A mode: its pole, how often it repeats, how far [A - s 1, B] is from losing rank there, as a
+    share of its size, how much rank it lost, and the combination of states that is lost, or nearest
+    to it."""
 
     pole: complex
     multiplicity: int
@@ -48,10 +50,12 @@ class KalmanRank(Answer):
     ----------
     kind : "controllable" or "observable".
     size : the number of states.
-    rank : of [B, A B, ..., A^(n-1) B], or of its counterpart with C, states scaled so that A is balanced and the time so that its norm is one.
+    rank : of [B, A B, ..., A^(n-1) B], or of its counterpart with C, states scaled so that A is
+        balanced and the time so that its norm is one.
     singular_values : of this matrix, as shares of the largest.
     modes : each with its distance from losing rank there (PBH), in the order of the poles.
-    doubtful : whether round-off decides: a mode is neither clearly lost nor clearly not, or modes and rank disagree.
+    doubtful : whether round-off decides: a mode is neither clearly lost nor clearly not, or modes
+        and rank disagree.
     period : of a system in discrete time.
 
     >>> import eslabon as es
@@ -171,7 +175,8 @@ def require_stabilizable(system: LinearSystem) -> None:
 
 
 def require_observable(system: LinearSystem, decaying: bool = False) -> None:
-    """Refuse outputs that do not show a mode; with `decaying` those are allowed that die out by themselves."""
+    """Refuse outputs that do not show a mode; with `decaying` those are allowed that die out by
+    themselves."""
     for mode in kalman_rank(system, system.A.T, system.C.T, "observable").lost_modes:
         if not (decaying and _dies_out(mode.pole, system)):
             raise SingularityError(
@@ -194,7 +199,8 @@ def _listed(system: LinearSystem, modes: Sequence[ModeRank]) -> str:
 
 
 class Scaled(NamedTuple):
-    """A system in states, inputs and a time of about one size: neither rank nor modes depend on it."""
+    """A system in states, inputs and a time of about one size: neither rank nor modes depend on
+    it."""
 
     A: Floats
     B: Floats
@@ -225,7 +231,8 @@ def _modes(system: LinearSystem, made: Scaled) -> tuple[ModeRank, ...]:
 
 
 def _simplest(basis: np.ndarray[Any, Any]) -> list[Floats]:
-    """The vectors of a subspace that have a one where the others have zeros; of complex ones the larger of both parts."""
+    """The vectors of a subspace that have a one where the others have zeros; of complex ones the
+    larger of both parts."""
     from scipy.linalg import qr
 
     places = qr(basis.T, mode="r", pivoting=True)[1][: basis.shape[1]]

@@ -1,4 +1,5 @@
-"""Derivatives of what is no formula, exact: of condition numbers, by singular vectors; of poles, by their own."""
+"""Derivatives of what is no formula, exact: of condition numbers, by singular vectors; of poles, by
+their own."""
 
 from __future__ import annotations
 

@@ -1,13 +1,15 @@
-"""Whether a mechanism stays near an equilibrium: by the Hessian of its potential on the constraint manifold, and by poles.
+"""Whether a mechanism stays near an equilibrium: by the Hessian of its potential on the constraint
+manifold, and by poles.
 
-With N a basis of the motions that loops allow, small displacements N y and velocities N w - S y obey
+With N a basis of the motions that loops allow, small displacements N y and velocities N w - S y
+obey
 
     y' = w + N^T T N y,    M_r w' = N^T M S y' - (N^T K N - N^T D S) y - N^T D N w,    S = J^+ d(J v)/dq N
 
-(see `dynamics.steady`). At rest S = T = 0. Lagrange and Dirichlet: a minimum of the potential is stable, and dampers change
-nothing of that; without one the rest is unstable (Kelvin, Tait, Chetaev). For forces that have no potential, and for steady
-motions, poles decide; on the imaginary axis the potential amended by the momenta of cyclic coordinates (Routh), if it has a
-minimum.
+(see `dynamics.steady`). At rest S = T = 0. Lagrange and Dirichlet: a minimum of the potential is
+stable, and dampers change nothing of that; without one the rest is unstable (Kelvin, Tait,
+Chetaev). For forces that have no potential, and for steady motions, poles decide; on the imaginary
+axis the potential amended by the momenta of cyclic coordinates (Routh), if it has a minimum.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ STABLE, UNSTABLE, MARGINAL, GYROSCOPIC, UNDETERMINED = WORDS
 
 
 class Small(NamedTuple):
-    """The matrices (k, n, n) of small motions in independent coordinates, and whether each lane is in motion."""
+    """The matrices (k, n, n) of small motions in independent coordinates, and whether each lane is
+    in motion."""
 
     M: Floats
     K: Floats
@@ -49,8 +52,8 @@ def small_motions(
 
 
 def poles(s: Small) -> Any:
-    """The poles (k, 2 n), infinite where no mass resists; sorted by size. Displacements that change nothing, such as those
-    along a cyclic coordinate, have theirs at zero exactly."""
+    """The poles (k, 2 n), infinite where no mass resists; sorted by size. Displacements that change
+    nothing, such as those along a cyclic coordinate, have theirs at zero exactly."""
     n = s.M.shape[-1]
     shift = s.C @ s.T - s.K
     neutral = _neutral(np.concatenate([shift, s.T], axis=1))
@@ -76,7 +79,8 @@ def _neutral(columns: Floats) -> Floats:
 
 
 def _massless_poles(M: Floats, A: Floats) -> Any:
-    """The finite poles where M is singular: of a pencil, less the motions that nothing at all resists."""
+    """The finite poles where M is singular: of a pencil, less the motions that nothing at all
+    resists."""
     from scipy.linalg import eig
 
     n = len(M)
@@ -89,9 +93,9 @@ def _massless_poles(M: Floats, A: Floats) -> Any:
 
 
 def stability(s: Small, found: Any, singular: Any) -> Any:
-    """A word for each lane: "stable", "unstable", "marginal" (neutral to first order), "gyroscopic" (held by the motion alone:
-    poles on the imaginary axis without a minimum of the potential, which damping upsets in time), or "undetermined" at a
-    singular configuration."""
+    """A word for each lane: "stable", "unstable", "marginal" (neutral to first order), "gyroscopic"
+    (held by the motion alone: poles on the imaginary axis without a minimum of the potential, which
+    damping upsets in time), or "undetermined" at a singular configuration."""
     words = np.full(len(s.M), STABLE, dtype=object)  # what has no degree of freedom stays
     if s.M.shape[-1]:
         largest = np.abs(s.K).max(axis=(1, 2), initial=0.0)
@@ -117,7 +121,8 @@ def _by_poles(s: Small, found: Any) -> Any:
     neutral = _neutral(np.concatenate([s.C @ s.T - s.K, s.T], axis=1))
     cyclic = np.rint(np.trace(neutral, axis1=1, axis2=2))
     zeros = (~nonzero & np.isfinite(found)).sum(axis=-1)
-    # Each cyclic coordinate brings its own zero, and one for the steady motions beside this one; more are neutral.
+    # Each cyclic coordinate brings its own zero, and one for the steady motions beside this one;
+    # more are neutral.
     known = np.where(s.moving, 2 * cyclic, 0)
     on_axis = np.full(len(found), MARGINAL, dtype=object)
     for k in np.flatnonzero(s.moving & ~grows & ~decays):
@@ -128,8 +133,8 @@ def _by_poles(s: Small, found: Any) -> Any:
 
 
 def _has_minimum(s: Small, neutral: Floats) -> bool:
-    """Whether the amended potential of one state has a minimum across the cyclic directions: K + P_y^T M_c^-1 P_y is positive
-    definite, with P_y the slope of the cyclic momenta."""
+    """Whether the amended potential of one state has a minimum across the cyclic directions: K +
+    P_y^T M_c^-1 P_y is positive definite, with P_y the slope of the cyclic momenta."""
     _, V = np.linalg.eigh((neutral + neutral.T) / 2)
     n = len(V) - round(float(np.trace(neutral)))
     across, cyclic = V[:, :n], V[:, n:]

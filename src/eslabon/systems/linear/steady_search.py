@@ -1,8 +1,10 @@
-"""Where a mechanism rests, or moves steadily: zeros of the forces along what its loops leave free, for a whole batch.
+"""Where a mechanism rests, or moves steadily: zeros of the forces along what its loops leave free,
+for a whole batch.
 
-With P the projection onto the motions that loops and held coordinates allow, P g = 0 is solved by Newton's method with the
-exact stiffness P K P, damped (Levenberg, Marquardt) until |P g| falls: so that minima, saddles and maxima of a potential are
-found alike, and forces without a potential are no obstacle. Every step ends on the constraint manifold.
+With P the projection onto the motions that loops and held coordinates allow, P g = 0 is solved by
+Newton's method with the exact stiffness P K P, damped (Levenberg, Marquardt) until |P g| falls: so
+that minima, saddles and maxima of a potential are found alike, and forces without a potential are
+no obstacle. Every step ends on the constraint manifold.
 """
 
 from __future__ import annotations
@@ -60,7 +62,8 @@ TERMS = Formula(
 
 
 class Balance(NamedTuple):
-    """g, Phi and J of lanes of configurations, and the factors of J with the rows of held coordinates."""
+    """g, Phi and J of lanes of configurations, and the factors of J with the rows of held
+    coordinates."""
 
     g: Floats
     phi: Floats
@@ -89,9 +92,9 @@ class Balance(NamedTuple):
 
 @dataclass(frozen=True)
 class Steady:
-    """A mechanism with its velocities v (k, nv), forces tau (k, nu), wrenches and parameters for a batch of k lanes, and the
-    velocities whose coordinates are held. Displacements are in comparable units: a unit is a radian, or the mechanism's size;
-    forces are energies.
+    """A mechanism with its velocities v (k, nv), forces tau (k, nu), wrenches and parameters for a
+    batch of k lanes, and the velocities whose coordinates are held. Displacements are in comparable
+    units: a unit is a radian, or the mechanism's size; forces are energies.
     """
 
     m: Model
@@ -153,7 +156,8 @@ class Steady:
         return np.asarray(normalize(self.m, integrate(self.m, q, way * self.unit)))
 
     def closed(self, q: Floats, iterations: int = 5) -> tuple[Floats, Balance]:
-        """Configurations taken back onto the constraint manifold by least steps, held coordinates where they are."""
+        """Configurations taken back onto the constraint manifold by least steps, held coordinates
+        where they are."""
         q, (g, phi, J) = np.array(q), (np.array(x) for x in self.forces(q))
         for _ in range(iterations):
             lanes = np.flatnonzero(np.abs(phi).max(axis=-1, initial=0.0) > 1e-2 * CLOSED)
@@ -166,8 +170,8 @@ class Steady:
 
 
 def _least(J: Floats, phi: Floats) -> Floats:
-    """J^T (J J^T + mu 1)^-1 phi: the least solution of J x = phi, with a little regularization for rows that depend on others,
-    which is much faster than to find them."""
+    """J^T (J J^T + mu 1)^-1 phi: the least solution of J x = phi, with a little regularization for
+    rows that depend on others, which is much faster than to find them."""
     Jt = np.swapaxes(J, 1, 2)
     square = J @ Jt
     square += (REGULAR * np.trace(square, axis1=1, axis2=2) + TINY)[:, None, None] * np.eye(
@@ -199,8 +203,8 @@ def projection(J: Floats) -> tuple[Floats, Floats]:
 
 
 class Found(NamedTuple):
-    """Configurations (k, nq), what is left of the forces in comparable units (k, nv), the size |g| of those that act, and by
-    how much loops are violated."""
+    """Configurations (k, nq), what is left of the forces in comparable units (k, nv), the size |g|
+    of those that act, and by how much loops are violated."""
 
     q: Floats
     left: Floats
@@ -253,8 +257,9 @@ def _newton(at: Balance, K: Floats, damping: Floats) -> Floats:
 
 
 def downhill(system: Steady, q: Floats) -> Found:
-    """The same down the potential, if there is one: Newton's steps with the stiffness taken as positive, each halved until the
-    force along it has not turned against it; then to the last digits."""
+    """The same down the potential, if there is one: Newton's steps with the stiffness taken as
+    positive, each halved until the force along it has not turned against it; then to the last
+    digits."""
     q, at = system.closed(q, 60)
     lanes = np.arange(len(q))
     for _ in range(DOWNHILL if system.m.nv else 0):
