@@ -22,7 +22,7 @@ from eslabon.motion.signals import Passage
 from eslabon.motion.simulation.applied_system import System
 from eslabon.motion.simulation.branch_neighbours import RANK_DISTANCE, SETTINGS, Branch
 from eslabon.motion.simulation.branch_rates import BranchRates
-from eslabon.motion.simulation.constraint_projection import at_time
+from eslabon.motion.simulation.constraint_projection import at_time, project_with_distance
 from eslabon.numerics.scalars import Expression, casadi
 from eslabon.solve.constraints.closed_configurations import CLOSURE
 from eslabon.solve.constraints.independent_coordinates import partition
@@ -194,7 +194,7 @@ def refuse_undetermined(system: System, x: Floats, t: float) -> None:
     """Refuse starts (..., n) where branches meet and the velocities do not tell along which of them
     they go."""
     m, designs = system.m, system.designs.over(*x.shape[:-1])
-    near = at_time(m, RANK_DISTANCE, t, x[..., : m.nq], designs=designs) < SETTINGS.near
+    near = project_with_distance(m, x, t, designs)[1] < SETTINGS.near
     for at in map(tuple, np.argwhere(near)):
         if not Branch(m, designs[at]).is_determined(t, x[at]):
             loops, _ = lost_ranks(m, t, x[at][: m.nq], designs[at])
