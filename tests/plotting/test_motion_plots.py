@@ -86,7 +86,7 @@ def test_limits_that_are_kept(driven):
 def test_reactions_of_joints_and_cut_joints(closed):
     forces, moments = closed.plot("reactions").axes
     assert [ax.get_ylabel() for ax in (forces, moments)] == ["[N]", "[N m]"]
-    m = closed.system.m
+    m = closed.m
     wrenches = m.reactions(closed.q, closed.v, tau=closed.tau)
     np.testing.assert_allclose(closed.reactions, wrenches, rtol=0, atol=1e-12)
     names = "".join(text.get_text() for text in forces.get_legend().get_texts())
