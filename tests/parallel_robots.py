@@ -3,6 +3,8 @@ orientation."""
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 import eslabon as es
@@ -19,6 +21,7 @@ def turn(axis, angle):
     return np.array([np.cos(angle / 2), *(np.sin(angle / 2) * np.eye(3)[axis])])
 
 
+@cache  # mechanisms do not change, and what is known of them is kept
 def three_prs():
     """3-PRS: three sliders on vertical columns, a rod on each that swings towards the middle, a platform on three balls. Its
     degrees of freedom are z, roll and pitch; x, y and yaw follow."""
@@ -36,6 +39,7 @@ def three_prs():
     return b.actuate("s0", "s1", "s2").build()
 
 
+@cache
 def three_rps():
     """3-RPS (Hunt): legs that swing in vertical planes and change their length, with a platform on three balls."""
     b = es.Builder("three_rps")
@@ -70,6 +74,7 @@ def _platform(b, home, rod, at=(L_ROD, 0, 0)):
     b.frame("centre", "platform", (-R_PLATFORM, 0, 0))
 
 
+@cache
 def schoenflies():
     """Four legs on vertical sliders, askew. Two are PUU: their couples keep the platform from tilting. Two are PUS. So it shifts
     and turns about the vertical."""

@@ -4,6 +4,8 @@ and one with four arms and a jointed platform (H4). With universal joints at one
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 import eslabon as es
@@ -44,6 +46,7 @@ def leg_joint(b: es.Builder, name: str, kind: str, parent: str, child: str, at, 
     b.joint(name, kind=kind, parent=parent, child=child, at=tuple(at), home=tuple(home), **axes)
 
 
+@cache  # mechanisms do not change, and what is known of them is kept
 def stewart(kind: str = "spherical", axial: float = AXIAL, size: float = 1.0) -> es.Mechanism:
     """A 6-SPS platform, or 6-UPS: the platform is free, its balls are cut."""
     b = es.Builder(f"stewart_of_{POSES[kind]}")
@@ -91,6 +94,7 @@ def arm_and_rods(b, k: int, kind: str, axial: float, degrees: float, ends, home_
         )  # fmt: skip
 
 
+@cache
 def delta(kind: str = "spherical", axial: float = AXIAL) -> es.Mechanism:
     """A delta robot whose six rods have balls at both ends."""
     b = es.Builder(f"delta_of_{POSES[kind]}")
@@ -104,6 +108,7 @@ def delta(kind: str = "spherical", axial: float = AXIAL) -> es.Mechanism:
     return b.actuate("motor0", "motor1", "motor2").frame("tool", "platform").build()
 
 
+@cache
 def h4(kind: str = "spherical", axial: float = AXIAL) -> es.Mechanism:
     """Four arms with pairs of rods, two to each of two bars that hinges join to a middle one."""
     b = es.Builder(f"h4_of_{POSES[kind]}")
@@ -123,6 +128,7 @@ def h4(kind: str = "spherical", axial: float = AXIAL) -> es.Mechanism:
     return b.actuate(*(f"motor{k}" for k in range(4))).frame("tool", "middle").build()
 
 
+@cache
 def rssr(
     kind: str = "spherical", axial: float = AXIAL, split: bool = False, swing: bool = False
 ) -> es.Mechanism:
