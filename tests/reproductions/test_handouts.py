@@ -82,14 +82,15 @@ def test_every_text_is_in_the_catalogue_and_every_entry_is_used(report, tmp_path
                 for text in picture.texts():
                     translated(text, "es")
             write_index([made], tmp_path)
-    assert not usage.missing
+    assert not usage.missing, sorted(usage.missing)
     entries = {
         text
         for table, own in tables("es").items()
         if table.startswith("reproductions")
         for text in own
     }
-    assert not entries - usage.used - CONDITIONAL
+    unused = sorted(entries - usage.used - CONDITIONAL)
+    assert not unused, unused
 
 
 # What is said only where something is otherwise than it is now.
