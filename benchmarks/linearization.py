@@ -23,6 +23,12 @@ REMARKS = """
 Pinocchio's derivatives of constraint dynamics are timed though they are wrong for point closures between two moving bodies
 on a fixed base, and are by all joints, without the reduction to independent coordinates; MuJoCo's are finite differences of a
 step, with its constraints made stiff. The community's published time for the four-bar with a spring is 7.5 s.
+
+Large platforms: one linearization of stewart_gough takes 3.7 times less than these derivatives, of delta 4.3 times less (one run
+beside other work), where their forward dynamics' derivatives alone are 7 times faster. A linear model needs the loops' second
+derivatives and the reduction to independent coordinates besides, which Pinocchio's call does not make; and its code, some 34,000 and 24,000
+instructions, is compiled at LLVM's quick level, so that a first call takes one second of CPU. At the other level about 5 times
+are estimated, for half a second more.
 """
 
 
