@@ -40,6 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows by one at each compilation."""
+    native.compile(graph(), cache=False)  # what it needs of the runtime is there
     seen: list[str] = []
     assemble = machine.assemble
     monkeypatch.setattr(machine, "assemble", lambda *given: seen.append(given) or assemble(*given))
